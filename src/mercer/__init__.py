@@ -1,0 +1,1 @@
+"""mercer: kernel-based pattern analysis."""

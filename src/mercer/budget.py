@@ -1,0 +1,182 @@
+"""Memory and time budgets: what fits, and what to say when it does not.
+
+A plan names every large buffer before it is allocated. The budget is compared with the plan, and a
+refusal tells what was asked, what is there, and which other ways exist at what cost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mercer.errors import MemoryBudgetError, ParameterError
+
+SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and everybody else
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([kmgt]i?|)b?\s*", re.IGNORECASE)
+
+
+def parse_bytes(size: int | float | str) -> int:
+    """Return a size in bytes from a number or from text such as ``"2GB"`` or ``"512 MiB"``.
+
+    Examples
+    --------
+    >>> parse_bytes("2GB"), parse_bytes("1.5 KiB"), parse_bytes(100)
+    (2000000000, 1536, 100)
+    """
+    if isinstance(size, str):
+        match = _SIZE.fullmatch(size)
+        if match is None:
+            raise ParameterError(
+                f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
+            )
+        amount = float(match[1]) * _UNITS[match[2].lower()]
+    elif isinstance(size, bool) or not isinstance(size, (int, float)):
+        raise ParameterError(
+            f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
+        )
+    else:
+        amount = float(size)
+    if not 0 < amount < float("inf"):
+        raise ParameterError(f"memory={size!r} must be positive and finite; give for example memory='2GB'.")
+    return int(amount)
+
+
+def format_bytes(size: float) -> str:
+    """Return a size as a person writes it.
+
+    Examples
+    --------
+    >>> format_bytes(720e9), format_bytes(1536)
+    ('671 GiB', '1.5 KiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < 1024 or unit == "TiB":
+            return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.2g} {unit}"
+        size /= 1024
+    raise AssertionError("unreachable")
+
+
+def _read_number(path: str) -> int | None:
+    try:
+        text = Path(path).read_text().split()
+    except OSError:
+        return None
+    return int(text[0]) if text and text[0].isdigit() else None
+
+
+def free_memory() -> int:
+    """Return the bytes this process may still take: the smaller of the machine's and the control group's."""
+    available = None
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                available = int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    if available is None:  # not Linux: total physical memory is the best that the standard library knows
+        try:
+            available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, ValueError, OSError):
+            available = 4 * 2**30
+    limit, used = _read_number("/sys/fs/cgroup/memory.max"), _read_number("/sys/fs/cgroup/memory.current")
+    if limit is not None and used is not None:
+        available = min(available, max(limit - used, 0))
+    return available
+
+
+def budget(memory: int | float | str | None) -> int:
+    """Return the memory budget in bytes; None means 70 % of what is free now."""
+    return int(SHARE * free_memory()) if memory is None else parse_bytes(memory)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The large buffers of a computation, by name, in bytes, before they are allocated.
+
+    Examples
+    --------
+    >>> plan = Plan("KernelRidge on 1000 rows", {"Gram matrix": 8_000_000})
+    >>> plan.total
+    8000000
+    """
+
+    what: str
+    buffers: Mapping[str, int]
+    options: tuple[str, ...] = field(default=())
+
+    @property
+    def total(self) -> int:
+        """Sum of all buffers in bytes."""
+        return sum(self.buffers.values())
+
+    def __str__(self) -> str:
+        lines = [f"{self.what}: {format_bytes(self.total)}"]
+        return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.buffers.items()])
+
+    def require(self, memory: int | float | str | None) -> Plan:
+        """Return the plan if it fits the budget, otherwise raise MemoryBudgetError with the alternatives."""
+        allowed = budget(memory)
+        if self.total <= allowed:
+            return self
+        name, size = max(self.buffers.items(), key=lambda item: item[1])
+        options = "; ".join((*self.options, f"memory= of at least {format_bytes(self.total)}"))
+        raise MemoryBudgetError(
+            f"{self.what} needs {format_bytes(size)} for the {name}"
+            + (f" ({format_bytes(self.total)} in all)" if len(self.buffers) > 1 else "")
+            + f", budget {format_bytes(allowed)}. Options: {options}."
+        )
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time budget that starts when it is made; ``max_time=None`` never ends.
+
+    Examples
+    --------
+    >>> Clock.start(None).expired
+    False
+    """
+
+    began: float
+    max_time: float | None
+
+    @classmethod
+    def start(cls, max_time: float | None) -> Clock:
+        """Start the clock now."""
+        return cls(time.monotonic(), max_time)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.began
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time is over."""
+        return self.max_time is not None and self.seconds > self.max_time
+
+
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a computation may use, and whom it tells how far it is.
+
+    Attributes
+    ----------
+    memory : int, str or None
+        Budget in bytes; None is 70 % of what is free.
+    n_threads : int or None
+        None uses every core.
+    monitor : callable or None
+        Called with the fraction done of the current stage; a true answer stops it.
+    """
+
+    memory: int | float | str | None = None
+    n_threads: int | None = None
+    monitor: Callable[[float], bool] | None = None

@@ -1,0 +1,508 @@
+"""What a parameter may be, and the vector of those that an optimiser may move.
+
+A class declares once, in ``constraints``, what each of its parameters may be. From the declaration follow
+the error messages, and for real-valued parameters the free vector: its raw values, and the unconstrained
+coordinates theta in which an optimiser may take any step (the log of a positive number, the logit of one
+between two ends).
+
+The order of free parameters is the constructor's, depth first, children in place, one per entry of a vector.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mercer.errors import ParameterError
+from mercer.spec import Spec
+
+__all__ = [
+    "Constraint",
+    "Fixed",
+    "Positive",
+    "Interval",
+    "Integer",
+    "OneOf",
+    "Boolean",
+    "InstanceOf",
+    "AnyOf",
+    "Optional",
+    "free_names",
+    "free_values",
+    "with_free",
+    "unconstrain",
+    "constrained",
+    "chain",
+    "bounds",
+]
+
+S = TypeVar("S", bound=Spec)
+Doubles: TypeAlias = NDArray[np.float64]
+
+# exp(700) is finite and exp(-700) is a normal number: any step of an optimiser leads to an acceptable value.
+_LARGEST_LOG = 700.0
+
+
+class Constraint(ABC):
+    """What one parameter may be.
+
+    Attributes
+    ----------
+    free : bool
+        Whether an optimiser may move such a parameter.
+    """
+
+    free: bool = False
+
+    @property
+    @abstractmethod
+    def accepted(self) -> str:
+        """The acceptable values, in words."""
+
+    @abstractmethod
+    def accepts(self, value: Any) -> bool:
+        """Whether value is acceptable."""
+
+    @abstractmethod
+    def advice(self, name: str, value: Any) -> str:
+        """What to do about a value that is not acceptable, in a sentence."""
+
+    def mover(self, value: Any) -> Interval | None:
+        """The interval within which an optimiser may move this value; None if it may not."""
+        return None
+
+    def check(self, name: str, value: Any, owner: object) -> None:
+        """Raise ParameterError unless value is acceptable.
+
+        Parameters
+        ----------
+        name : str
+            The parameter.
+        value : object
+            What was given for it.
+        owner : object, class or str
+            Whose parameter it is.
+        """
+        if not self.accepts(value):
+            whose = owner if isinstance(owner, (str, type)) else type(owner)
+            raise ParameterError(
+                f"{whose if isinstance(whose, str) else whose.__name__} was given {name}={_short(value)}; "
+                f"{name} must be {self.accepted}. {self.advice(name, value)}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.accepted}>"
+
+
+class Interval(Constraint):
+    """A finite number between two ends.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends; an infinite end is never itself accepted, whatever ``closed`` says.
+    closed : {"both", "left", "right", "neither"}, default "both"
+        Which ends are accepted.
+    vector : bool, default False
+        Whether a tuple, list or one-dimensional array of such numbers will do as well.
+    words : tuple of str, default ()
+        Words that stand for a number found later, as "median"; a parameter given by a word is not free.
+
+    Notes
+    -----
+    Theta is log(x - low) with one finite end below, -log(high - x) with one above, their sum with two, and
+    x itself with none. A value on a closed end, where theta would be infinite, is held there: its theta is
+    large but finite and its derivative vanishes.
+
+    Examples
+    --------
+    >>> Interval(0.0, 1.0, closed="left").accepts(1.0)
+    False
+    """
+
+    free = True
+
+    def __init__(
+        self,
+        low: float,
+        high: float,
+        closed: Literal["both", "left", "right", "neither"] = "both",
+        vector: bool = False,
+        words: tuple[str, ...] = (),
+    ) -> None:
+        if not low < high or closed not in ("both", "left", "right", "neither"):
+            raise ValueError(
+                f"Interval needs low < high and a known word for closed: {low}, {high}, {closed!r}"
+            )
+        self.low, self.high, self.closed = float(low), float(high), closed
+        self.vector, self.words = vector, words
+        self._ends = (math.isfinite(low), math.isfinite(high))
+        self._least = (
+            self.low if self._ends[0] and closed in ("both", "left") else math.nextafter(low, math.inf)
+        )
+        self._most = (
+            self.high if self._ends[1] and closed in ("both", "right") else math.nextafter(high, -math.inf)
+        )
+
+    @property
+    def accepted(self) -> str:
+        low = f"{'>=' if self._least == self.low else '>'} {self.low:g}" if self._ends[0] else ""
+        high = f"{'<=' if self._most == self.high else '<'} {self.high:g}" if self._ends[1] else ""
+        ends = " and ".join(filter(None, (low, high)))
+        kinds = ("a finite number", "a tuple of finite numbers") if self.vector else ("a finite number",)
+        return _either([*(f"{kind} {ends}".rstrip() for kind in kinds), *map(repr, self.words)])
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value in self.words
+        x = _numbers(value, self.vector)
+        return x is not None and bool(np.all((x >= self._least) & (x <= self._most)))  # NaN fails both
+
+    def advice(self, name: str, value: Any) -> str:
+        general = _number_advice(name, value, self.words, self.vector)
+        return general or f"Try {name}={float(self.constrain(np.zeros(1))[0])!r}."
+
+    def mover(self, value: Any) -> Interval | None:
+        return None if _numbers(value, self.vector) is None else self
+
+    def unconstrain(self, x: Doubles) -> Doubles:
+        """Theta of raw values."""
+        with np.errstate(divide="ignore"):  # on a closed end
+            match self._ends:
+                case (True, True):
+                    theta = np.log(x - self.low) - np.log(self.high - x)
+                case (True, False):
+                    theta = np.log(x - self.low)
+                case (False, True):
+                    theta = -np.log(self.high - x)
+                case _:
+                    return x
+        return np.clip(theta, -_LARGEST_LOG, _LARGEST_LOG)
+
+    def constrain(self, theta: Doubles) -> Doubles:
+        """Raw values of theta; acceptable whatever theta is."""
+        t = np.clip(theta, -_LARGEST_LOG, _LARGEST_LOG)
+        match self._ends:
+            case (True, True):  # from the nearer end, so that no digits are lost close to either
+                part = (self.high - self.low) / (1.0 + np.exp(np.abs(t)))
+                x = np.where(t < 0.0, self.low + part, self.high - part)
+            case (True, False):
+                x = self.low + np.exp(t)
+            case (False, True):
+                x = self.high - np.exp(-t)
+            case _:
+                return np.clip(theta, self._least, self._most)
+        # The last theta stands for the end itself; before it, rounding may have reached an end that is open.
+        x = np.where(self._ends[0] & (t == -_LARGEST_LOG), self._least, x)
+        x = np.where(self._ends[1] & (t == _LARGEST_LOG), self._most, x)
+        return np.clip(x, self._least, self._most)
+
+    def slope(self, x: Doubles) -> Doubles:
+        """Derivative of raw values x in theta."""
+        match self._ends:
+            case (True, True):
+                return (x - self.low) * (self.high - x) / (self.high - self.low)
+            case (True, False):
+                return x - self.low
+            case (False, True):
+                return self.high - x
+            case _:
+                return np.ones_like(x)
+
+
+class Positive(Interval):
+    """A finite number greater than zero; theta is its logarithm.
+
+    Parameters
+    ----------
+    vector, words
+        As for Interval.
+
+    Examples
+    --------
+    >>> Positive(vector=True).accepts((1.0, 0.5))
+    True
+    >>> Positive().accepts(True)
+    False
+    """
+
+    def __init__(self, vector: bool = False, words: tuple[str, ...] = ()) -> None:
+        super().__init__(0.0, math.inf, closed="neither", vector=vector, words=words)
+
+
+class Fixed(Constraint):
+    """What another constraint accepts, but never moved by an optimiser.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        What the parameter may be.
+
+    Examples
+    --------
+    >>> Fixed(Positive()).accepts(2.5), Fixed(Positive()).free
+    (True, False)
+    """
+
+    def __init__(self, constraint: Constraint) -> None:
+        self.constraint = constraint
+
+    @property
+    def accepted(self) -> str:
+        return self.constraint.accepted
+
+    def accepts(self, value: Any) -> bool:
+        return self.constraint.accepts(value)
+
+    def advice(self, name: str, value: Any) -> str:
+        return self.constraint.advice(name, value)
+
+
+class Integer(Constraint):
+    """A whole number, from ``low`` to ``high`` where they are given. Not free."""
+
+    def __init__(self, low: int | None = None, high: int | None = None) -> None:
+        self.low, self.high = low, high
+
+    @property
+    def accepted(self) -> str:
+        low = "" if self.low is None else f">= {self.low}"
+        high = "" if self.high is None else f"<= {self.high}"
+        return f"an integer {' and '.join(filter(None, (low, high)))}".rstrip()
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, numbers.Integral) or _is_boolean(value):
+            return False
+        return (self.low is None or int(value) >= self.low) and (self.high is None or int(value) <= self.high)
+
+    def advice(self, name: str, value: Any) -> str:
+        if isinstance(value, (float, np.floating)) and float(value).is_integer():
+            return f"Write {name}={int(value)}, without a decimal point."
+        nearest = self.low if self.low is not None else self.high
+        return _number_advice(name, value) or f"Try {name}={1 if nearest is None else nearest}."
+
+
+class OneOf(Constraint):
+    """One of a few values, as a rule words. Not free."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    @property
+    def accepted(self) -> str:
+        return _either([repr(value) for value in self.values])
+
+    def accepts(self, value: Any) -> bool:
+        # Arrays answer a comparison entry by entry, and True == 1: neither is meant.
+        plain = isinstance(value, (str, numbers.Number, np.bool_))
+        return any(
+            value is known or (plain and _is_boolean(value) == _is_boolean(known) and bool(value == known))
+            for known in self.values
+        )
+
+    def advice(self, name: str, value: Any) -> str:
+        return _nearest(value, self.values) or f"Give {name} one of these values."
+
+
+class Boolean(OneOf):
+    """True or False. Not free."""
+
+    def __init__(self) -> None:
+        super().__init__(True, False)
+
+
+class InstanceOf(Constraint):
+    """An object of one of some classes. Not free (its own parameters may be)."""
+
+    def __init__(self, *types: type) -> None:
+        self.types = types
+
+    @property
+    def accepted(self) -> str:
+        return _either([f"a {cls.__name__}" for cls in self.types])
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.types)
+
+    def advice(self, name: str, value: Any) -> str:
+        if isinstance(value, type):
+            return f"Write {name}={value.__name__}(...): an object, not its class."
+        return f"Give {name} such an object, not a {type(value).__name__}."
+
+
+class AnyOf(Constraint):
+    """What any of several constraints accepts; free where the first that accepts the value is.
+
+    Examples
+    --------
+    >>> AnyOf(Positive(), OneOf(float("inf"))).accepts(float("inf"))
+    True
+    """
+
+    def __init__(self, *constraints: Constraint) -> None:
+        self.constraints = constraints
+        self.free = any(constraint.free for constraint in constraints)
+
+    @property
+    def accepted(self) -> str:
+        return _either([constraint.accepted for constraint in self.constraints])
+
+    def accepts(self, value: Any) -> bool:
+        return any(constraint.accepts(value) for constraint in self.constraints)
+
+    def advice(self, name: str, value: Any) -> str:
+        return self.constraints[0].advice(name, value)
+
+    def mover(self, value: Any) -> Interval | None:
+        return next((c.mover(value) for c in self.constraints if c.accepts(value)), None)
+
+
+class Optional(AnyOf):
+    """None, or what a constraint accepts."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        super().__init__(constraint, OneOf(None))
+
+
+class _Free(NamedTuple):
+    """A free parameter somewhere in a tree of Specs: its name from the root, its value, where it may move."""
+
+    name: str
+    value: Any
+    interval: Interval
+
+    @property
+    def entries(self) -> Doubles:
+        return np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+
+    def holding(self, entries: Doubles) -> Any:
+        """Entries in the same container as the present value."""
+        if isinstance(self.value, np.ndarray):
+            return entries.copy()
+        if isinstance(self.value, (tuple, list)):
+            return type(self.value)(entries.tolist())
+        return float(entries[0])
+
+
+def free_names(spec: Spec) -> tuple[str, ...]:
+    """Names of the p free parameters as in ``get_params``; entries of a vector are ``length_scale[2]``."""
+    names: list[str] = []
+    for name, value, _ in _walk(spec):
+        one = isinstance(value, numbers.Real)
+        names += [name] if one else [f"{name}[{i}]" for i in range(len(value))]
+    return tuple(names)
+
+
+def free_values(spec: Spec) -> Doubles:
+    """Raw values of the free parameters, (p,)."""
+    return _joined([free.entries for free in _walk(spec)])
+
+
+def with_free(spec: S, values: ArrayLike) -> S:
+    """A new Spec with these raw values, (p,), of the free parameters."""
+    return _rebuilt(spec, _pieces(spec, values))
+
+
+def unconstrain(spec: Spec) -> Doubles:
+    """Unconstrained coordinates theta of the free parameters, (p,)."""
+    return _joined([free.interval.unconstrain(free.entries) for free in _walk(spec)])
+
+
+def constrained(spec: S, theta: ArrayLike) -> S:
+    """A new Spec with these unconstrained coordinates, (p,); it is acceptable whatever theta is."""
+    return _rebuilt(spec, [(free, free.interval.constrain(part)) for free, part in _pieces(spec, theta)])
+
+
+def chain(spec: Spec, gradient: ArrayLike) -> Doubles:
+    """Derivative in theta, (p,), from the derivative in the raw values, (p,), at the values of this Spec."""
+    return _joined([part * free.interval.slope(free.entries) for free, part in _pieces(spec, gradient)])
+
+
+def bounds(spec: Spec) -> list[tuple[float, float]]:
+    """The p pairs of ends of the raw values as declared; an end that is open is not itself acceptable."""
+    return [(free.interval.low, free.interval.high) for free in _walk(spec) for _ in free.entries]
+
+
+def _walk(spec: Spec, prefix: str = "") -> Iterator[_Free]:
+    for key, value in spec._parts():
+        constraint = spec.constraints.get(key)
+        interval = constraint.mover(value) if constraint is not None else None
+        if interval is not None:
+            yield _Free(prefix + key, value, interval)
+        elif isinstance(value, Spec):
+            yield from _walk(value, f"{prefix}{key}__")
+
+
+def _pieces(spec: Spec, vector: ArrayLike) -> list[tuple[_Free, Doubles]]:
+    """The free parameters, each with its part of a vector."""
+    frees = list(_walk(spec))
+    ends = np.cumsum([free.entries.size for free in frees], dtype=np.intp)
+    whole = np.asarray(vector, dtype=np.float64)
+    if whole.shape != ((ends[-1],) if frees else (0,)):
+        raise ParameterError(
+            f"An array of shape {whole.shape} was given for the free parameters of {type(spec).__name__}; "
+            f"they are {len(free_names(spec))}. Give one number for each of free_names(spec)."
+        )
+    return list(zip(frees, np.split(whole, ends[:-1]), strict=True)) if frees else []
+
+
+def _rebuilt(spec: S, pieces: list[tuple[_Free, Doubles]]) -> S:
+    return spec.replace(**{free.name: free.holding(part) for free, part in pieces})
+
+
+def _joined(parts: list[Doubles]) -> Doubles:
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _numbers(value: Any, vector: bool) -> Doubles | None:
+    """A number as an array of one, a vector of numbers as an array of its entries; None if it is neither."""
+    if vector and isinstance(value, np.ndarray):
+        real = value.ndim == 1 and value.size > 0 and value.dtype.kind in "fiu"
+        return value.astype(np.float64) if real else None
+    entries = value if vector and type(value) in (tuple, list) else (value,)
+    if not entries or not all(isinstance(x, numbers.Real) and not _is_boolean(x) for x in entries):
+        return None
+    try:
+        return np.array([float(x) for x in entries])
+    except OverflowError:  # an integer beyond the largest float
+        return None
+
+
+def _number_advice(name: str, value: Any, words: tuple[str, ...] = (), vector: bool = False) -> str:
+    """Advice for the usual ways in which a number is not one; empty if it is none of them."""
+    if _is_boolean(value):
+        return f"A truth value is not a number; write {name}={int(value)} if that is meant."
+    if isinstance(value, str):
+        quoted = value.strip().lstrip("+-").replace(".", "", 1).isdigit()
+        return f"Write {name}={value.strip()}, without quotes." if quoted else _nearest(value, words)
+    if isinstance(value, (tuple, list, np.ndarray)) and not vector:
+        return "Give a single number."
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        return f"Look at how {name} was computed."
+    return ""
+
+
+def _nearest(value: Any, known: Sequence[Any]) -> str:
+    words = [word for word in known if isinstance(word, str)]
+    near = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def _is_boolean(value: object) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _short(value: Any, longest: int = 80) -> str:
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _either(kinds: list[str]) -> str:
+    return kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"

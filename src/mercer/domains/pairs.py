@@ -1,0 +1,220 @@
+"""Samples that are pairs of objects: a drug and a protein, two nodes, a user and an item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer.arrays import Indices
+from mercer.domains.samples import Samples
+from mercer.errors import DomainError
+
+__all__ = ["Pairs"]
+
+_ACCEPTED = "Pairs are a list of tuples (left, right), an array or a table with two columns."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Samples):
+    r"""Pairs of objects of two domains, each object packed once however many pairs it is in.
+
+    .. math:: x = (a, b) \in \mathcal{X}_1 \times \mathcal{X}_2
+
+    Seed: [HSS] Proposition 5 (iii), kernels on pairs.
+
+    Parameters
+    ----------
+    left, right : Samples
+        The objects.
+    index : (n, 2) intp array
+        Pair i is ``left[index[i, 0]]`` with ``right[index[i, 1]]``.
+
+    Examples
+    --------
+    >>> from mercer.domains.strings import Strings
+    >>> S = Pairs.pack([("GAT", "TAC"), ("GAT", "CAT"), ("TAG", "TAC")], Strings.pack)
+    >>> S
+    <Pairs: 3 samples, 2 Strings with 2 Strings>
+    >>> S.index
+    array([[0, 0],
+           [0, 1],
+           [1, 0]])
+    """
+
+    left: Samples
+    right: Samples
+    index: Indices
+
+    @classmethod
+    def pack(
+        cls,
+        X: Any,
+        pack_left: Callable[[Any], Samples] | None = None,
+        pack_right: Callable[[Any], Samples] | None = None,
+    ) -> Self:
+        """Turn a sequence of pairs into two packed collections and an index.
+
+        Parameters
+        ----------
+        X : sequence of (left, right), (n, 2, ...) array, table of two columns, or Pairs
+            The pairs.
+        pack_left, pack_right : callable
+            What packs a list of the objects on each side; ``pack_right`` is ``pack_left`` unless given.
+
+        Raises
+        ------
+        DomainError
+            Not pairs, no pair, or objects that their domain refuses.
+        """
+        if cls._is_packed(X):
+            return X
+        if pack_left is None:
+            raise DomainError(
+                f"Pairs were given without the domains of their sides. {_ACCEPTED} Use a kernel on pairs, or "
+                "Pairs.pack(X, Strings.pack, Vectors.pack)."
+            )
+        sides = _sides(X)
+        packed, index = [], []
+        for side, objects, pack in zip(
+            ("left", "right"), sides, (pack_left, pack_right or pack_left), strict=True
+        ):
+            distinct, positions = _distinct(objects)
+            try:
+                packed.append(pack(distinct))
+            except DomainError as error:
+                raise type(error)(f"The {side} objects of the pairs: {error}") from error
+            index.append(positions)
+        return cls(packed[0], packed[1], np.column_stack(index))
+
+    @classmethod
+    def zip(cls, left: Samples, right: Samples) -> Self:
+        """Pair the samples of two equally long packed collections, first with first."""
+        if not (isinstance(left, Samples) and isinstance(right, Samples)) or len(left) != len(right):
+            given = " and ".join(
+                f"{len(s)} {type(s).__name__}" if hasattr(s, "__len__") else type(s).__name__
+                for s in (left, right)
+            )
+            raise DomainError(
+                f"{given} were given; two packed collections of one length are paired. "
+                "Pack both sides first, as in Pairs.zip(Strings.pack(a), Vectors.pack(b))."
+            )
+        positions = np.arange(len(left), dtype=np.intp)
+        return cls(left, right, np.column_stack((positions, positions)))
+
+    def with_members(self, left: Samples, right: Samples) -> Self:
+        """The same pairs over members that carry derived data."""
+        if left is self.left and right is self.right:
+            return self
+        copy = type(self)(left, right, self.index)
+        vars(copy)["derived"] = self.derived if self.derived else {}
+        return copy
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def unzip(self) -> tuple[Samples, Samples]:
+        """The left and the right objects, one per pair, repeated as often as they occur."""
+        return self.left.take(self.index[:, 0]), self.right.take(self.index[:, 1])
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The index, then the arrays of the left and of the right objects."""
+        return (self.index, *self.left.arrays, *self.right.arrays)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index and of the objects; objects that are both sides count once."""
+        objects = sum(array.nbytes for array in (*self.left.arrays, *self.right.arrays))
+        sides = self.left.nbytes + (0 if self.right is self.left else self.right.nbytes)
+        return super().nbytes - objects + sides
+
+    def landmarks(self) -> Self:
+        """The same pairs with only the objects that occur in them."""
+        used, index = zip(*(np.unique(column, return_inverse=True) for column in self.index.T), strict=True)
+        left, right = self.left.take(used[0]).landmarks(), self.right.take(used[1]).landmarks()
+        return type(self)(left, right, np.column_stack(index))._deriving(self)
+
+    def _rows(self, index: slice | Indices) -> Self:
+        return type(self)(self.left, self.right, self.index[index])
+
+    def _joined(self, other: Any) -> Self:
+        left, shift_left = _merged(self.left, other.left)
+        right, shift_right = _merged(self.right, other.right)
+        shifted = other.index + np.array([shift_left, shift_right], dtype=np.intp)
+        return type(self)(left, right, np.concatenate((self.index, shifted)))
+
+    def _summary(self) -> str:
+        left, right = (f"{len(s)} {type(s).__name__}" for s in (self.left, self.right))
+        return f", {left} with {right}"
+
+
+def _merged(mine: Samples, other: Samples) -> tuple[Samples, int]:
+    """Both collections in one, and where the second begins in it; one collection needs no second copy."""
+    return (mine, 0) if other is mine else (mine.concat(other), len(mine))
+
+
+# ---------------------------------------------------------------------- the door
+
+
+def _sides(X: Any) -> tuple[Any, Any]:
+    """The left and the right objects, one per pair."""
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        if frame.shape[1] != 2:
+            raise DomainError(f"A table of {frame.shape[1]} columns was given. {_ACCEPTED} Select two.")
+        left, right = (column.to_list() for column in frame.iter_columns())
+        return _some(left), right
+    if isinstance(X, np.ndarray):
+        if X.ndim < 2 or X.shape[1] != 2:
+            raise DomainError(f"An array of shape {X.shape} was given. {_ACCEPTED} Give shape (n, 2).")
+        return _some(list(X[:, 0])), list(X[:, 1])
+    if isinstance(X, str | bytes | Mapping | Set) or not (isinstance(X, Iterable) and hasattr(X, "__len__")):
+        raise DomainError(f"{type(X).__name__} was given. {_ACCEPTED} Make a list of tuples of it.")
+    pairs = _some(list(X))
+    for i, pair in enumerate(pairs):
+        is_sequence = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes)
+        if not is_sequence or len(pair) != 2:
+            raise DomainError(
+                f"Sample {i} is of type {type(pair).__name__} ({str(pair)[:40]}), not a pair. {_ACCEPTED} "
+                "Give a tuple of two objects."
+            )
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _some(objects: list[Any]) -> list[Any]:
+    if not objects:
+        raise DomainError(
+            f"Found array with 0 sample(s) while a minimum of 1 is required. {_ACCEPTED} Give at least one."
+        )
+    return objects
+
+
+def _distinct(objects: list[Any]) -> tuple[list[Any], Indices]:
+    """Distinct objects in the order first seen and where each object is among them.
+
+    Equal objects are one; what cannot be hashed (arrays, lists) is one with itself only.
+    """
+    position: dict[Any, int] = {}
+    distinct: list[Any] = []
+    positions = np.empty(len(objects), dtype=np.intp)
+    for i, thing in enumerate(objects):
+        key = ("equal", thing) if _is_hashable(thing) else ("same", id(thing))
+        positions[i] = position.setdefault(key, len(distinct))
+        if positions[i] == len(distinct):
+            distinct.append(thing)
+    return distinct, positions
+
+
+def _is_hashable(thing: Any) -> bool:
+    if not isinstance(thing, Hashable):
+        return False
+    try:  # a tuple is hashable only if its members are
+        hash(thing)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,243 @@
+"""The base class of packed data: an ordered, sliceable, immutable collection of samples."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from types import EllipsisType, MappingProxyType
+from typing import Any, Self, TypeGuard, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer.arrays import Indices
+from mercer.errors import DomainError, ParameterError
+
+__all__ = ["Samples", "row_index"]
+
+
+class Samples(ABC):
+    """Packed, ordered, sliceable, immutable collection of samples; one subclass per domain.
+
+    Raw data become ``Samples`` once, by the class method ``pack`` of a domain: it is the only code that
+    looks at raw objects. Everything below receives the arrays of a valid collection.
+
+    A collection behaves like a one-dimensional array of samples: ``len(S)``, ``S[3]``, ``S[2:5]``,
+    ``S[mask]``, ``S[indices]`` and ``S[indices, ...]`` are collections again (the last is how
+    scikit-learn selects folds, so a packed collection goes through ``GridSearchCV`` and is packed once).
+    Copies, deep copies and clones are the collection itself.
+
+    Attributes
+    ----------
+    derived : mapping of str to row-aligned data
+        What a kernel has computed once per collection (norms, k-mers, self-similarities):
+        arrays whose first axis is the samples, SciPy CSR, ``Ragged`` or ``Samples``. Sliced with the rows.
+
+    Notes
+    -----
+    A subclass writes ``pack``, ``__len__``, ``arrays`` and the two hooks ``_rows`` (some rows, given a
+    slice of step one or an array of valid positions) and ``_joined`` (rows of two collections of its
+    class). A frozen dataclass with ``eq=False`` is the shortest way to be immutable.
+    """
+
+    derived: Mapping[str, Any] = MappingProxyType({})
+
+    @classmethod
+    @abstractmethod
+    def pack(cls, X: Any) -> Self:
+        """Turn raw data into a collection; a collection of this class is returned as it is."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The arrays that compiled code receives."""
+
+    @abstractmethod
+    def _rows(self, index: slice | Indices) -> Self:
+        """Samples at a slice of step one (a view where possible) or at valid positions."""
+
+    @abstractmethod
+    def _joined(self, other: Any) -> Self:
+        """Samples of self, then those of other."""
+
+    # ------------------------------------------------------------------ selection
+
+    def take(self, index: Any) -> Self:
+        """Samples at ``index``: positions, a slice or a boolean mask; derived data come along."""
+        rows = row_index(index, len(self))
+        if isinstance(rows, slice) and rows == slice(0, len(self), 1):
+            return self
+        part = self._rows(rows)
+        if self.derived:
+            vars(part)["derived"] = {key: _take_rows(value, rows) for key, value in self.derived.items()}
+        return part
+
+    def concat(self, other: Self) -> Self:
+        """Samples of self followed by those of ``other``, a collection of the same domain."""
+        if type(other) is not type(self):
+            raise DomainError(
+                f"{type(self).__name__} cannot be joined with {type(other).__name__}; "
+                f"both collections must come from one domain. Pack both with {type(self).__name__}.pack."
+            )
+        return self._joined(other)
+
+    def tiles(self, rows: int) -> Iterator[Self]:
+        """Consecutive pieces of at most ``rows`` samples."""
+        if rows < 1:
+            raise ParameterError(f"rows={rows} was given; a tile has at least one row. Use rows=1 or more.")
+        for start in range(0, len(self), rows):
+            yield self.take(slice(start, start + rows))
+
+    def __getitem__(self, key: Any) -> Self:
+        if isinstance(key, tuple):
+            key = _first_axis(key)
+        if _is_integer(key):
+            position = operator.index(key)
+            if not -len(self) <= position < len(self):
+                raise IndexError(f"index {position} is out of bounds for a collection of {len(self)} samples")
+            position %= len(self)
+            return self.take(slice(position, position + 1))
+        return self.take(key)
+
+    def __iter__(self) -> Iterator[Self]:
+        return self.tiles(1)
+
+    # ------------------------------------------------------------------ what kernels add, what models keep
+
+    def with_derived(self, key: str, rows: Any) -> Self:
+        """The same samples carrying one more row-aligned array under ``key``."""
+        count = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        if count != len(self):
+            raise DomainError(
+                f"derived data {key!r} have {count} rows for {len(self)} samples; "
+                "one row per sample is needed. Compute them from this collection."
+            )
+        copy = object.__new__(type(self))
+        vars(copy).update(vars(self), derived={**self.derived, key: rows})
+        return copy
+
+    def _deriving(self, other: Samples) -> Self:
+        """Self, just made of the same samples as other, with the derived data of other."""
+        if other.derived:
+            vars(self)["derived"] = other.derived
+        return self
+
+    def landmarks(self) -> Self:
+        """What a model keeps of these samples to compare new ones with them."""
+        return self
+
+    # ------------------------------------------------------------------ size and identity
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(n,)``: scikit-learn slices objects that have a shape by ``S[index, ...]``."""
+        return (len(self),)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, derived data included."""
+        return sum(a.nbytes for a in self.arrays) + sum(_bytes_of(rows) for rows in self.derived.values())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise TypeError(
+            f"{type(self).__name__} are packed samples, not numbers in a rectangle; NumPy cannot take them. "
+            f"Give them to a kernel or an estimator, or read their arrays from {type(self).__name__}.arrays."
+        )
+
+    def __repr__(self) -> str:
+        plural = "" if len(self) == 1 else "s"
+        return f"<{type(self).__name__}: {len(self)} sample{plural}{self._summary()}>"
+
+    def _summary(self) -> str:
+        """What ``repr`` says after the number of samples."""
+        return ""
+
+    # ------------------------------------------------------------------ the door
+
+    @classmethod
+    def _is_packed(cls, X: Any) -> TypeGuard[Self]:
+        """Whether X is a collection of this domain already; one of another domain is refused."""
+        if isinstance(X, Samples) and not isinstance(X, cls):
+            raise DomainError(
+                f"{type(X).__name__} were given where {cls.__name__} are needed; a packed collection keeps "
+                f"its domain. Give the raw data, or pack them with {cls.__name__}.pack."
+            )
+        return isinstance(X, cls)
+
+
+def row_index(index: Any, n: int) -> slice | Indices:
+    """Normalise what selects rows: a slice of step one, or an array of positions in [0, n).
+
+    Parameters
+    ----------
+    index : slice, sequence of int, boolean mask of length n
+        Negative positions count from the end.
+    n : int
+        Number of rows.
+
+    Raises
+    ------
+    IndexError
+        A position is out of bounds, a mask has another length, or the index is of another kind.
+    """
+    if isinstance(index, slice):
+        start, stop, step = index.indices(n)
+        if step == 1:
+            return slice(start, max(start, stop), 1)
+        return np.arange(start, stop, step, dtype=np.intp)
+    positions = np.asarray(index)
+    if positions.ndim != 1:
+        raise IndexError(f"an index of shape {positions.shape} was given; samples are selected by one axis")
+    if positions.dtype == np.bool_:
+        if len(positions) != n:
+            raise IndexError(f"a mask of length {len(positions)} was given for {n} samples")
+        return np.flatnonzero(positions)
+    if not len(positions):
+        return np.empty(0, dtype=np.intp)
+    if positions.dtype.kind not in "iu":
+        raise IndexError(f"an index of type {positions.dtype} was given; use integers, a slice or a mask")
+    if positions.min() < -n or positions.max() >= n:
+        raise IndexError(f"positions {positions.min()} to {positions.max()} reach beyond {n} samples")
+    positions = positions.astype(np.intp, copy=False)
+    return np.where(positions < 0, positions + n, positions) if positions.min() < 0 else positions
+
+
+def _first_axis(key: tuple[Any, ...]) -> Any:
+    """The index before the ellipsis: scikit-learn writes ``S[index, ...]``."""
+    match key:
+        case (EllipsisType(),):
+            return slice(None)
+        case (index,) | (index, EllipsisType()):
+            return index
+        case _:
+            raise IndexError("samples have one axis; use S[index] or S[index, ...]")
+
+
+def _is_integer(key: Any) -> bool:
+    return not isinstance(key, bool | np.bool_) and isinstance(key, int | np.integer)
+
+
+def _take_rows(rows: Any, index: slice | Indices) -> Any:
+    """Rows of derived data: arrays and CSR are indexed, Ragged and Samples know how to take."""
+    return rows[index] if isinstance(rows, np.ndarray) or sp.issparse(rows) else rows.take(index)
+
+
+def _bytes_of(rows: Any) -> int:
+    if sp.issparse(rows):
+        rows = cast("sp.csr_array", rows)
+        return rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    return rows.nbytes

@@ -1,0 +1,78 @@
+"""The errors and warnings of the whole package.
+
+Each message has three parts: what was given, what is accepted, what to do about it. Each error is also the
+built-in error that a caller expects (a bad parameter is a ``ValueError``), so ordinary ``except`` clauses
+work.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "CapabilityError",
+    "ConvergenceWarning",
+    "DegenerateWarning",
+    "DomainError",
+    "IndefiniteWarning",
+    "JitterWarning",
+    "MemoryBudgetError",
+    "MercerError",
+    "NotPositiveDefinite",
+    "ParameterError",
+    "TargetError",
+]
+
+
+class MercerError(Exception):
+    """Any error that mercer itself raises."""
+
+
+class ParameterError(MercerError, ValueError):
+    """A constructor argument, or a text describing one, is not acceptable."""
+
+
+class DomainError(MercerError, ValueError):
+    """The samples given are not of the kind a kernel compares."""
+
+
+class TargetError(MercerError, ValueError):
+    """The values to be predicted are not of the kind an estimator learns."""
+
+
+class CapabilityError(MercerError, TypeError):
+    """Two parts were introduced that do not fit: one needs what the other does not offer."""
+
+
+class NotPositiveDefinite(MercerError, np.linalg.LinAlgError):
+    """A matrix that must be positive definite is not, even after the jitter allowed."""
+
+
+class MemoryBudgetError(MercerError, MemoryError):
+    """What was asked for would not fit in the memory allowed; nothing was allocated."""
+
+
+class JitterWarning(UserWarning):
+    """A multiple of the identity was added to a matrix so that it could be factored."""
+
+
+class IndefiniteWarning(UserWarning):
+    """A similarity is not positive definite where the theory asks for it."""
+
+
+class DegenerateWarning(UserWarning):
+    """A limiting case, as a sample whose self-similarity is zero, was settled by a convention."""
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes over a second to import and only estimators need its warning:
+    # it is looked up when first asked for, so that kernels alone start quickly.
+    if name == "ConvergenceWarning":
+        return importlib.import_module("sklearn.exceptions").ConvergenceWarning
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,28 @@
+"""How the Gram matrix is held: dense, in tiles, through features; and Grams over Grams."""
+
+from mercer.gram.algebra import Centered, Repeated, Shifted, Weighted
+from mercer.gram.auto import Auto
+from mercer.gram.dense import Dense
+from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.features import Features
+from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
+from mercer.gram.tiles import Tiles
+
+__all__ = [
+    "Auto",
+    "Centered",
+    "Cross",
+    "Dense",
+    "Expansion",
+    "FeatureExpansion",
+    "Features",
+    "Gram",
+    "GramSpec",
+    "HasEigen",
+    "HasFactor",
+    "HasRows",
+    "Repeated",
+    "Shifted",
+    "Tiles",
+    "Weighted",
+]

@@ -1,0 +1,165 @@
+"""How K is held: what a user writes (`GramSpec`) and what solvers see (`Gram`).
+
+Symbols: n training samples, m new samples, q chosen rows, k outputs, r rank.
+Solvers ask for products, rows or factors; how the numbers come about is the Gram's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mercer.arrays import Floats, Index, Indices
+from mercer.budget import Plan, Resources, format_bytes
+from mercer.domains import Samples
+from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.products import product
+from mercer.kernels.comparison import Comparison
+from mercer.kernels.kernel import Kernel, fill
+from mercer.spec import Spec
+
+__all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
+
+_NOTHING = Resources()
+
+
+@runtime_checkable
+class HasRows(Protocol):
+    """A Gram that gives rows of K, and adds multiples of its columns."""
+
+    def rows(self, index: Indices, columns: Index = ..., out: Floats | None = ...) -> Floats:
+        """Return K[index][:, columns], shape (q, n) or (q, len columns)."""
+        ...
+
+    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+        """Add K[:, index] @ V to `out`, tile by tile."""
+        ...
+
+
+@runtime_checkable
+class HasFactor(Protocol):
+    """A Gram with K = F F^T, F of shape (n, r)."""
+
+    def factor(self, rows: slice = ...) -> Floats:
+        """Return rows of F."""
+        ...
+
+    def normal(self, weight: Floats, rhs: Floats) -> tuple[Floats, Floats]:
+        """Return F^T W F and F^T W rhs, streamed, in float64."""
+        ...
+
+
+@runtime_checkable
+class HasEigen(Protocol):
+    """A Gram that knows its eigenvalues and eigenvectors."""
+
+    def eigh(self) -> tuple[Floats, Floats]:
+        """Return eigenvalues (ascending) and eigenvectors."""
+        ...
+
+
+class GramSpec(Spec, ABC):
+    """How a Gram matrix is to be held, as the user writes it: ``gram=Tiles()``."""
+
+    @abstractmethod
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> Gram:
+        """Return the operator for a kernel on packed samples, within the memory budget."""
+
+    @abstractmethod
+    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+        """Return the large buffers of n samples, before anything is allocated."""
+
+
+class Gram(ABC):
+    """The matrix of k(x_i, x_j) over training samples, as an operator."""
+
+    kernel: Kernel
+    samples: Samples
+    resources: Resources
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return len(self.samples), len(self.samples)
+
+    @abstractmethod
+    def __matmul__(self, V: Floats) -> Floats:
+        """Return K @ V for V of shape (n,) or (n, k), in float64."""
+
+    @abstractmethod
+    def take(self, index: Index) -> Gram:
+        """Return the Gram of some of the samples."""
+
+    def diag(self) -> Floats:
+        """Return the diagonal of K, shape (n,)."""
+        return self.kernel.diag(self.samples)
+
+    def cross(self, T: Samples) -> Cross:
+        """Return the (m, n) operator between new samples and these, under the same approximation."""
+        return Cross(self.kernel, T, self.samples, self.resources)
+
+    def expand(self, solution: Any, intercept: Any = 0.0) -> Expansion | FeatureExpansion:
+        """Return the fitted function f(x) = sum_i coef_i k(x, x_i) + intercept; zero coefficients are dropped."""
+        coef = np.asarray(solution.coef, dtype=float)
+        used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef != 0, axis=1))
+        samples = self.samples
+        if len(used) < len(samples):
+            samples, coef = samples.take(used), coef[used]
+        return Expansion(self.kernel, samples.landmarks(), coef, np.asarray(intercept, dtype=float))
+
+    def to_dense(self) -> Floats:
+        """Return K as a new (n, n) float64 array, if the memory budget allows it."""
+        n = len(self.samples)
+        plan = Plan(f"{self.kernel!r} on {n} samples", {"Gram matrix": 8 * n * n}, ("gram=Tiles()",))
+        plan.require(self.resources.memory)
+        K = np.empty((n, n))
+        comparison = Comparison(self.kernel, self.samples, self.samples, np.float64)
+        fill(self.kernel, comparison, K, n_threads=self.resources.n_threads, monitor=self.resources.monitor)
+        return K
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} Gram of {self.kernel!r} on {len(self.samples)} samples>"
+
+
+class Cross:
+    """The (m, n) matrix between new samples and training samples, never stored unless asked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.domains import Vectors
+    >>> from mercer.gram import Tiles
+    >>> from mercer.kernels import Linear
+    >>> S, T = Vectors.pack([[1.0], [2.0]]), Vectors.pack([[3.0]])
+    >>> Tiles().build(Linear(), S).cross(T) @ np.array([1.0, 1.0])
+    array([9.])
+    """
+
+    def __init__(self, kernel: Kernel, T: Samples, S: Samples, resources: Resources = _NOTHING) -> None:
+        self.kernel, self.resources = kernel, resources
+        self.comparison = Comparison(kernel, kernel.prepare(T), S, np.float64)
+        self.shape = len(T), len(S)
+
+    def __matmul__(self, V: Floats) -> Floats:
+        """Return the product with V of shape (n,) or (n, k)."""
+        return product(self.kernel, self.comparison, V, self.resources)
+
+    def to_dense(self) -> Floats:
+        """Return the matrix as a new array, if the memory budget allows it."""
+        m, n = self.shape
+        Plan(f"{self.kernel!r} on {m} x {n} samples", {"matrix": 8 * m * n}).require(self.resources.memory)
+        out = np.empty(self.shape)
+        fill(self.kernel, self.comparison, out, n_threads=self.resources.n_threads, monitor=self.resources.monitor)
+        return out
+
+
+def gram_plan(what: str, n: int) -> Plan:
+    """Return the plan of a dense Gram matrix of n samples, with its alternatives and their cost."""
+    tiles = format_bytes(64 * n)
+    return Plan(
+        f"{what} on {n} samples",
+        {"Gram matrix": 8 * n * n},
+        (f"solver=ConjugateGradient() on gram=Tiles() (about {tiles} per right-hand side, slower)",),
+    )

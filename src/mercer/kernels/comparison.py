@@ -1,0 +1,224 @@
+"""Two collections side by side, and what the terms of a kernel share while they compare them.
+
+A `Comparison` holds two whole collections and whatever is worth computing once for them (operands of
+matrix products, self-similarities). A `View` is one tile of it: a range of rows and a range of
+columns. The distinct bases of a composed kernel (dot products, squared distances) are computed once
+per tile, and the last term that needs one may overwrite it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.arrays import Floats
+from mercer.domains import WHOLE, Frames, Samples, Vectors
+from mercer.errors import DomainError
+from mercer.numerics import distances
+from mercer.numerics.tiling import Scratch
+
+if TYPE_CHECKING:
+    from mercer.kernels.kernel import Kernel
+
+Path = tuple[Hashable, ...]  # which part of a table; of a table inside a table; ...
+
+
+@dataclass(frozen=True)
+class Base:
+    """What one pass over two sets of vectors gives, before a kernel's own formula is applied.
+
+    "dot" is the inner product, "distance" the half negative squared distance ``-|x - z|^2 / 2``, and
+    "manhattan" the distance ``|x - z|_1``. `scale` divides the columns first (ARD length scales); `period`
+    winds every column around a circle of that circumference before all else.
+    """
+
+    kind: Literal["dot", "distance", "manhattan"]
+    scale: tuple[float, ...] | None = None
+    period: float | None = None
+
+
+@dataclass
+class Use:
+    """How often a base is used in one tile, and the shortest length scale (squared) it is used at."""
+
+    count: int = 0
+    reach: float | None = None
+
+
+class Comparison:
+    """Two collections that a kernel compares tile by tile.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Asked once which bases its terms use.
+    A, B : Samples
+        Packed and prepared; ``B is A`` makes the comparison symmetric.
+    dtype : dtype, optional
+        Of the tiles; by default the wider of the two collections (float64 if they are not vectors).
+    """
+
+    def __init__(self, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> None:
+        self.A, self.B = A, B
+        self.symmetric = B is A
+        self.dtype = np.dtype(dtype) if dtype is not None else common_dtype(A, B)
+        self.scratch = Scratch()
+        self.uses: dict[tuple[Path, Base], Use] = {}
+        for path, base, reach in kernel.bases():
+            use = self.uses.setdefault((path, base), Use())
+            use.count += 1
+            if reach is not None:
+                use.reach = reach if use.reach is None else min(reach, use.reach)
+        self._kept: dict[Hashable, Any] = {}
+        self._lock = threading.RLock()
+
+    def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was made for this key before, or make it now; safe from several threads."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return self._kept[key]
+
+    def sides(self, path: Path) -> tuple[Samples, Samples]:
+        """Return the two sides narrowed to one part of a table (of a table in a table ...)."""
+        A, B = self.A, self.B
+        for key in path:
+            A, B = A.part(key), B.part(key)  # pyright: ignore[reportAttributeAccessIssue]
+        return A, B
+
+    def at(self, rows: slice, columns: slice) -> View:
+        """Return the tile of these rows and columns; it invalidates this thread's former tile."""
+        self.scratch.reset()
+        return View(self, (), rows, columns, {})
+
+    def operands(self, path: Path, base: Base) -> tuple[Any, Any]:
+        """Return what the two sides contribute to a base, computed once."""
+        return self.keep((path, base), lambda: self._make_operands(path, base))
+
+    def use(self, path: Path, base: Base) -> Use:
+        """Return how a base is used; a kernel does not know whether it stands beside others in a table."""
+        return self.uses.get((tuple(key for key in path if key != WHOLE), base), Use(1))
+
+    def _make_operands(self, path: Path, base: Base) -> tuple[Any, Any]:
+        A, B = self.sides(path)
+        assert isinstance(A, Vectors) and isinstance(B, Vectors)
+        X, Z = A.with_dtype(self.dtype).X, B.with_dtype(self.dtype).X
+        same = B is A
+        if base.period is not None:
+            X = wound(X, base.period)
+            Z = X if same else wound(Z, base.period)
+        Z = X if same else Z
+        scale = None if base.scale is None else np.asarray(base.scale)
+        if scale is not None and len(scale) != X.shape[1]:
+            raise DomainError(
+                f"{len(scale)} length scales were given for data with {X.shape[1]} columns; one length scale, or one "
+                "per column, is accepted. Give a single number or as many as there are columns."
+            )
+        if base.kind == "distance":
+            return distances.distance_operands(X, Z, distances.center_of(Z), scale)
+        return distances.dot_operands(X, Z, scale)
+
+
+class View:
+    """One tile of a comparison, for one part of the data. Kernels read it; they never keep it."""
+
+    def __init__(
+        self, comparison: Comparison, path: Path, rows: slice, columns: slice, shared: dict[Hashable, Any]
+    ) -> None:
+        self.comparison, self.path, self.rows, self.columns = comparison, path, rows, columns
+        self._shared = shared  # bases of this tile: (path, base) -> [pristine array, uses left]
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the tile."""
+        rows = range(*self.rows.indices(len(self.comparison.A)))
+        return len(rows), len(range(*self.columns.indices(len(self.comparison.B))))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the tile's numbers."""
+        return self.comparison.dtype
+
+    @property
+    def collections(self) -> tuple[Samples, Samples]:
+        """The two whole collections, narrowed to this view's part of a table."""
+        return self.comparison.sides(self.path)
+
+    @cached_property
+    def sides(self) -> tuple[Samples, Samples]:
+        """The two slices as collections; the same object twice on the diagonal of a symmetric comparison."""
+        A, B = self.collections
+        left = A[self.rows]
+        return left, left if B is A and self.rows == self.columns else B[self.columns]
+
+    def value(self, kernel: Kernel) -> Floats:
+        """Return a kernel's numbers on this tile, in an array that the caller may overwrite."""
+        if not kernel.composite and isinstance(self.collections[0], Frames):
+            part = View(self.comparison, (*self.path, kernel.part), self.rows, self.columns, self._shared)
+            return kernel.tile(part)
+        return kernel.tile(self)
+
+    def empty(self) -> Floats:
+        """Return an uninitialised array of the tile's shape, valid until the thread's next tile."""
+        return self.comparison.scratch.empty(self.shape, self.dtype)
+
+    def full(self, value: float) -> Floats:
+        """Return a constant array of the tile's shape."""
+        out = self.empty()
+        out.fill(value)
+        return out
+
+    def base(self, base: Base) -> tuple[Floats, float]:
+        """Return a base's numbers, to be overwritten, and the unit they are in.
+
+        The unit is 1 unless the data are so large or small that squares would overflow or vanish:
+        then lengths are ``unit`` times those of the tile (its square for products and squared distances).
+        """
+        key = (self.path, base)
+        left, right = self.comparison.operands(self.path, base)
+        if key not in self._shared:
+            use = self.comparison.use(self.path, base)
+            self._shared[key] = [self._compute(base, left, right, use.reach), use.count]
+        entry = self._shared[key]
+        entry[1] -= 1
+        if entry[1] <= 0:
+            del self._shared[key]
+            return entry[0], left.unit
+        own = self.empty()
+        np.copyto(own, entry[0])
+        return own, left.unit
+
+    def _compute(self, base: Base, left: Any, right: Any, reach: float | None) -> Floats:
+        out = self.empty()
+        if base.kind == "distance":
+            distances.half_distance_tile(left, right, self.rows, self.columns, out, reach)
+        elif base.kind == "dot":
+            distances.dot_tile(left, right, self.rows, self.columns, out)
+        else:
+            distances.manhattan_tile(left.points, right.points, self.rows, self.columns, out)
+        return out
+
+
+def common_dtype(*collections: Samples) -> np.dtype:
+    """Return the wider float type of some collections; float64 for everything but vectors."""
+    return np.result_type(*(_dtype_of(S) for S in collections))
+
+
+def _dtype_of(samples: Samples) -> np.dtype:
+    if isinstance(samples, Vectors):
+        return samples.X.dtype
+    if isinstance(samples, Frames):
+        return common_dtype(*samples.parts.values()) if samples.parts else np.dtype(float)
+    return np.dtype(float)
+
+
+def wound(X: Any, period: float) -> Floats:
+    """Return the columns wound around a circle: cos and sin of 2 pi x / period, so 2 d columns."""
+    angle = (2.0 * np.pi / period) * (X.toarray() if sp.issparse(X) else X)
+    return np.ascontiguousarray(np.hstack([np.cos(angle), np.sin(angle)]), dtype=X.dtype)

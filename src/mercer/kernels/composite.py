@@ -1,0 +1,181 @@
+"""What all nodes of the kernel algebra share: they hand data and questions on to their terms."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.arrays import Floats
+from mercer.domains import WHOLE, Frames, Samples, Vectors
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels.comparison import Base, Path
+from mercer.kernels.kernel import Kernel, Tiled, narrowed
+
+SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
+
+
+class Composite(Tiled):
+    """A kernel made of others; it hands data and questions on to its terms."""
+
+    composite = True
+
+    @property
+    @abstractmethod
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels this one is made of."""
+
+    def check(self) -> Any:
+        """Raise ParameterError unless every term is a kernel with acceptable parameters."""
+        for kernel in self.kernels:
+            if not isinstance(kernel, Kernel):
+                raise ParameterError(
+                    f"{type(self).__name__} was given {kernel!r}; its terms must be kernels. "
+                    "Use an object of mercer.kernels, for example Gaussian(1.0)."
+                )
+        return super().check()
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return what the terms read of a table, together."""
+        return {key: pack for kernel in self.kernels for key, pack in kernel.parts().items()}
+
+    def pack(self, X: Any) -> Samples:
+        """Pack once for all terms; terms on different columns give `Frames`."""
+        self._check_domains()
+        parts = self.parts()
+        if list(parts) == [WHOLE]:
+            return parts[WHOLE](X)
+        if not parts:
+            return Vectors.pack(X)
+        return Frames.pack(X, parts)
+
+    def _check_domains(self) -> None:
+        domains = {kernel.domain for kernel in _whole_terms(self)}
+        if len(domains) > 1:
+            names = " and ".join(sorted(domain.__name__ for domain in domains))
+            raise DomainError(
+                f"{self!r} compares {names} at once; the terms of a kernel must read the same data or name their "
+                "columns. Use .on(columns) to say which columns each term reads."
+            )
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The domain of all terms, or Frames if they read different columns."""
+        keys = list(self.parts())
+        if keys == [WHOLE]:
+            return next(iter(_whole_terms(self))).domain
+        return Frames if keys else Vectors
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same kernel with learned terms."""
+        learned = tuple(k.learn(narrowed(k, S), y, weight) for k in self.kernels)
+        return self if all(a is b for a, b in zip(learned, self.kernels, strict=True)) else self.rebuild(learned)
+
+    @abstractmethod
+    def rebuild(self, kernels: tuple[Kernel, ...]) -> Kernel:
+        """Return the same node over other kernels."""
+
+    def prepare(self, A: Samples) -> Samples:
+        """Let every term add what it computes once per collection."""
+        for kernel in self.kernels:
+            if isinstance(A, Frames) and not kernel.composite:
+                A = A.with_part(kernel.part, kernel.prepare(A.part(kernel.part)))
+            else:
+                A = kernel.prepare(A)
+        return A
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield the bases of all terms."""
+        for kernel in self.kernels:
+            yield from kernel.bases()
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What this node offers, given that all its terms offer it."""
+        own = super().capabilities
+        return own.intersection(*(kernel.capabilities for kernel in self.kernels))
+
+    def _blocks(self, A: Samples, B: Samples) -> list[Floats]:
+        return [kernel.block(narrowed(kernel, A), narrowed(kernel, B)) for kernel in self.kernels]
+
+    def _diags(self, A: Samples) -> list[Floats]:
+        return [kernel.diag(narrowed(kernel, A)) for kernel in self.kernels]
+
+    def _pullback(self, kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
+        return kernel.pullback(narrowed(kernel, A), narrowed(kernel, B), W)
+
+
+class Terms(Composite):
+    """A node with a flat tuple of terms."""
+
+    def __init__(self, terms: tuple[Kernel, ...]) -> None:
+        self.terms = terms
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The terms."""
+        return tuple(self.terms)
+
+    def rebuild(self, kernels: tuple[Kernel, ...]) -> Kernel:
+        """Return the same node over other terms."""
+        return type(self)(kernels)
+
+    def check(self) -> Any:
+        """Raise ParameterError unless there is at least one term and all are kernels."""
+        if not isinstance(self.terms, (tuple, list)) or not self.terms:
+            raise ParameterError(
+                f"{type(self).__name__} was given {self.terms!r}; a tuple of at least one kernel is accepted. "
+                "Write the kernels with + or *."
+            )
+        return super().check()
+
+
+class Wrapped(Composite):
+    """A node over one kernel."""
+
+    kernel: Kernel
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The one kernel inside."""
+        return (self.kernel,)
+
+    def rebuild(self, kernels: tuple[Kernel, ...]) -> Kernel:
+        """Return the same node over another kernel."""
+        return self.replace(kernel=kernels[0])
+
+    @property
+    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the kernel inside is."""
+        return self.kernel.stationary
+
+    @property
+    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the kernel inside is."""
+        return self.kernel.bounded
+
+
+def enclosed(kernel: Any, tightness: int) -> str:
+    """Return a term's text, in parentheses if it binds less tightly than its surroundings need."""
+    return f"({kernel!r})" if getattr(kernel, "tightness", ATOM) < tightness else repr(kernel)
+
+
+def row_products(left: Any, right: Any) -> Any:
+    """Return, row by row, all products of an entry of `left` and one of `right`."""
+    if sp.issparse(left) or sp.issparse(right):
+        left, right = sp.csr_array(left), sp.csr_array(right)
+        rows = [sp.kron(left[[i]], right[[i]], format="csr") for i in range(left.shape[0])]
+        return sp.vstack(rows, format="csr") if rows else sp.csr_array((0, left.shape[1] * right.shape[1]))
+    return np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
+
+
+def _whole_terms(kernel: Kernel) -> Iterable[Kernel]:
+    """Yield the terms that read the whole of the data rather than named columns."""
+    if isinstance(kernel, Composite):
+        for term in kernel.kernels:
+            yield from _whole_terms(term)
+    elif kernel.part == WHOLE and kernel.parts():
+        yield kernel

@@ -1,0 +1,302 @@
+"""What a kernel is: a pure function that compares two packed collections.
+
+Write ``block(A, B)`` and a kernel works everywhere. Kernels of this package that share work with
+others write ``tile(view)`` instead (see `mercer.kernels.comparison`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from mercer import budget
+from mercer.arrays import Floats
+from mercer.domains import WHOLE, Frames, Samples
+from mercer.errors import CapabilityError, DomainError
+from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.numerics.algebraic import all_finite, transpose_into
+from mercer.numerics.tiling import Monitor, run_tasks, tile_grid
+from mercer.spec import Spec
+
+if TYPE_CHECKING:
+    from mercer.kernels import algebra, functions, maps
+
+CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
+
+
+class Kernel(Spec, ABC):
+    """A similarity between two objects: an inner product of their images in a feature space.
+
+    .. math:: k(x, x') = \\langle \\Phi(x), \\Phi(x') \\rangle
+
+    Seed: [HSS] Eq. (2), Definition 2; [STS] Definition 1.
+
+    Notes
+    -----
+    A subclass sets `domain` and writes `block`; everything else follows. `order` is 0 for a positive
+    definite kernel, 1, 2, ... for one that is conditionally positive definite of that order, and None
+    for an indefinite one. Kernels are combined with ``+``, ``*``, ``**`` and the methods below.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> k = 0.5 * Gaussian(1.0) + Linear()
+    >>> k
+    0.5 * Gaussian(1.0) + Linear()
+    >>> k([[0.0], [1.0]]).round(3)
+    array([[0.5  , 0.303],
+           [0.303, 1.5  ]])
+    """
+
+    domain: ClassVar[type[Samples]]
+    composite: ClassVar[bool] = False  # hands the parts of a table on to its terms
+    formula: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
+    part: Hashable = WHOLE
+
+    # what is known of the mathematics -------------------------------------------------------------
+
+    order: int | None = 0
+    strict: bool = False
+    universal: bool = False
+    stationary: bool = False
+    normalised: bool = False  # k(x, x) = 1
+    bounded: bool = False
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Which of features, frequencies, pullback, pullback_inputs this kernel offers."""
+        return frozenset(name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
+
+    # data -------------------------------------------------------------------------------------------
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return what this kernel reads of a table: columns, and how they are packed."""
+        return {WHOLE: self.pack}
+
+    def pack(self, X: Any) -> Samples:
+        """Turn raw data into packed samples; packed samples are returned as they are."""
+        return self.domain.pack(X)
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the kernel with everything filled in that is learned from training samples."""
+        return self
+
+    def prepare(self, A: Samples) -> Samples:
+        """Return the samples together with what is worth computing once per collection."""
+        return A
+
+    # numbers ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def block(self, A: Samples, B: Samples) -> Floats:
+        """Return k(a, b) for all pairs, shape (len A, len B)."""
+
+    def tile(self, view: View) -> Floats:
+        """Return the kernel's numbers on one tile, in an array that the caller may overwrite."""
+        block = np.asarray(self.block(*view.sides))
+        if block.shape != view.shape:
+            raise DomainError(
+                f"{type(self).__name__}.block returned shape {block.shape} for {view.shape[0]} and "
+                f"{view.shape[1]} samples; it must return {view.shape}. Correct the kernel's block."
+            )
+        out = view.empty()
+        np.copyto(out, block)
+        return out
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
+        return ()
+
+    def diag(self, A: Samples) -> Floats:
+        """Return k(a, a) for all samples, shape (len A,)."""
+        single = range(len(A))
+        return np.array([self.block(one, one)[0, 0] for one in (A[i : i + 1] for i in single)], dtype=float)
+
+    def __call__(self, X: Any, Y: Any = None, *, n_threads: int | None = None) -> Floats:
+        """Return the matrix of k(x, y), or of k(x, x') if Y is left out.
+
+        Parameters
+        ----------
+        X, Y : raw data or packed samples
+        n_threads : int, optional
+            None uses every core.
+
+        Returns
+        -------
+        (len X, len Y) array
+        """
+        self.check()
+        A = self.prepare(self.pack(X))
+        B = A if Y is None else self.prepare(self.pack(Y))
+        comparison = Comparison(self, A, B)
+        size = len(A) * len(B) * comparison.dtype.itemsize
+        budget.Plan(f"{self!r} on {len(A)} x {len(B)} samples", {"matrix": size}).require(None)
+        out = np.empty((len(A), len(B)), comparison.dtype)
+        fill(self, comparison, out, n_threads=n_threads)
+        return out
+
+    def distance(self, X: Any, Y: Any = None) -> Floats:
+        r"""Return the distances between images in feature space.
+
+        .. math:: \|\Phi(x) - \Phi(x')\| = \sqrt{k(x, x) + k(x', x') - 2 k(x, x')}
+
+        Seed: [ST] "Simple classification"; [HSS] Section 2.2.2 (it is defined for conditionally
+        positive definite kernels of order 1 as well). Rounding below zero gives 0.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Linear
+        >>> Linear().distance([[0.0, 0.0], [3.0, 4.0]])
+        array([[0., 5.],
+               [5., 0.]])
+        """
+        A = self.prepare(self.pack(X))
+        B = A if Y is None else self.prepare(self.pack(Y))
+        K = self(A, None if Y is None else B)
+        squared = self.diag(A)[:, None] + (self.diag(A) if Y is None else self.diag(B)) - 2.0 * K
+        if Y is None:
+            np.fill_diagonal(squared, 0.0)
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    # what only some kernels can do ------------------------------------------------------------------
+
+    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return (matrix, keys): a finite feature map, shape (len A, D), dense or sparse."""
+        raise self._lacks("a finite feature map")
+
+    def feature_count(self, A: Samples) -> int | None:
+        """Return D, the number of features on these samples, or None if there is no finite map."""
+        return None
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw from the spectral measure, shape (count, width): k(x, z) = E cos(w . (x - z))."""
+        raise self._lacks("a sampler of its spectral measure")
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameters theta, shape (p,)."""
+        raise self._lacks("a derivative in its parameters")
+
+    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_j W_ij dk(a_i, b_j)/da_i (first argument only), shape (len A, d)."""
+        raise self._lacks("a derivative in its inputs")
+
+    def _lacks(self, what: str) -> CapabilityError:
+        return CapabilityError(
+            f"{self!r} has no {what}; kernels that have one list it in `capabilities`. "
+            f"Choose another kernel, or write the method in {type(self).__name__}."
+        )
+
+    # the algebra: one node class per operation ------------------------------------------------------
+
+    operators: ClassVar[Any] = None  # the module mercer.kernels.operators, which needs this class first
+
+    def __add__(self, other: Any) -> algebra.Sum:
+        return self.operators.add(self, other)
+
+    def __radd__(self, other: Any) -> algebra.Sum:
+        return self.operators.add(other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        return self.operators.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return self.operators.multiply(other, self)
+
+    def __pow__(self, exponent: int) -> functions.Power:
+        return self.operators.Power(self, exponent).check()
+
+    def exp(self) -> functions.Exp:
+        """Return the kernel exp(k)."""
+        return self.operators.Exp(self).check()
+
+    def polynomial(self, coefficients: tuple[float, ...]) -> functions.PolynomialOf:
+        """Return c_0 + c_1 k + c_2 k^2 + ... with coefficients that are not negative."""
+        return self.operators.PolynomialOf(self, tuple(coefficients)).check()
+
+    def normalized(self) -> functions.Normalized:
+        """Return k(x, z) / sqrt(k(x, x) k(z, z))."""
+        return self.operators.Normalized(self).check()
+
+    def on(self, columns: Any) -> maps.Selected:
+        """Return the kernel applied to some columns of a table."""
+        return self.operators.Selected(self, columns).check()
+
+    def of(self, transform: Any) -> maps.Composed:
+        """Return k(t(x), t(z)) for a function or a fitted transformer t."""
+        return self.operators.Composed(self, transform).check()
+
+    def tensor(self, other: Kernel) -> maps.Tensor:
+        """Return k(x, z) k'(x', z') on pairs (x, x'), (z, z')."""
+        return self.operators.Tensor(self, other).check()
+
+    def direct_sum(self, other: Kernel) -> maps.DirectSum:
+        """Return k(x, z) + k'(x', z') on pairs (x, x'), (z, z')."""
+        return self.operators.DirectSum(self, other).check()
+
+    def __copy__(self) -> Self:
+        return self.replace()
+
+
+class Tiled(Kernel):
+    """A kernel that writes `tile` and gets `block` from it."""
+
+    @abstractmethod
+    def tile(self, view: View) -> Floats:
+        """Return the kernel's numbers on one tile, in an array that the caller may overwrite."""
+
+    def block(self, A: Samples, B: Samples) -> Floats:
+        """Return k(a, b) for all pairs, shape (len A, len B)."""
+        view = Comparison(self, A, B).at(slice(0, len(A)), slice(0, len(B)))
+        block = view.value(self)
+        return mirror(block) if B is A else block
+
+
+def fill(
+    kernel: Kernel,
+    comparison: Comparison,
+    out: Floats,
+    *,
+    n_threads: int | None = None,
+    monitor: Monitor | None = None,
+) -> None:
+    """Fill a matrix with a kernel's values, tile by tile; of a symmetric one, half is computed."""
+    guard = not kernel.bounded
+    symmetric = comparison.symmetric
+
+    def work(task: tuple[slice, slice]) -> None:
+        rows, columns = task
+        tile = comparison.at(rows, columns).value(kernel)
+        if guard and not all_finite(tile):
+            raise overflow_error(kernel)
+        if symmetric and rows == columns:
+            mirror(tile)
+        out[rows, columns] = tile
+        if symmetric and rows != columns:
+            transpose_into(tile, out[columns, rows])
+
+    grid = tile_grid(*out.shape, comparison.dtype.itemsize, symmetric=symmetric)
+    run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
+
+
+def mirror(tile: Floats) -> Floats:
+    """Copy the upper triangle of a square tile below its diagonal: rounding must not break symmetry."""
+    lower = np.tri(len(tile), k=-1, dtype=bool)
+    tile[lower] = tile.T[lower]
+    return tile
+
+
+def overflow_error(kernel: Kernel) -> DomainError:
+    """Return the error for a kernel whose values leave the range of floating-point numbers."""
+    return DomainError(
+        f"Input X gives values of {kernel!r} that are too large for floating-point numbers; all values must be "
+        "finite. Scale the data (for example with StandardScaler), normalise the kernel, or lower its degree."
+    )
+
+
+def narrowed(kernel: Kernel, A: Samples) -> Samples:
+    """Return the part of a table that one term of a composite kernel reads."""
+    return A.part(kernel.part) if isinstance(A, Frames) and not kernel.composite else A

@@ -1,0 +1,479 @@
+"""Kernels on columns, on images under a map, and on pairs.
+
+Symbols: k, k_1, k_2 kernels; t a map between domains; x = (x_1, x_2) a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.domains import Frames, Pairs, Samples, Vectors, Whole
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels.comparison import Base, Path, View
+from mercer.kernels.composite import ATOM, enclosed
+from mercer.kernels.kernel import Kernel, Tiled, narrowed
+
+__all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
+
+
+class _Part(Tiled):
+    """A kernel that reads one part of the data and leaves the rest to others."""
+
+    kernel: Kernel
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A table of parts."""
+        return Frames
+
+    def check(self) -> Any:
+        """Raise ParameterError unless there is a kernel inside."""
+        if not isinstance(self.kernel, Kernel):
+            raise ParameterError(
+                f"{type(self).__name__} was given {self.kernel!r}; a kernel is needed. "
+                "Use an object of mercer.kernels, for example Gaussian(1.0)."
+            )
+        return super().check()
+
+    def pack(self, X: Any) -> Samples:
+        """Pack the one part this kernel reads."""
+        return Frames.pack(X, self.parts())
+
+    def _inner(self, A: Samples) -> Samples:
+        """Return what the kernel inside reads, given a table or the part itself."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        return narrowed(self.kernel, part)
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same node over the learned kernel."""
+        learned = self.kernel.learn(self._inner(S), y, weight)
+        return self if learned is self.kernel else self.replace(kernel=learned)
+
+    def prepare(self, A: Samples) -> Samples:
+        """Let the kernel inside add what it computes once per collection."""
+        if isinstance(A, Frames) and self.part in A.parts:
+            return A.with_part(self.part, self.kernel.prepare(A.part(self.part)))
+        return self.kernel.prepare(A)
+
+    def tile(self, view: View) -> Floats:
+        """Return the tile of the kernel inside."""
+        return view.value(self.kernel)
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield the bases of the kernel inside, on this part."""
+        for path, base, reach in self.kernel.bases():
+            yield (self.part, *path), base, reach
+
+    def diag(self, A: Samples) -> Floats:
+        """Return the diagonal of the kernel inside."""
+        return self.kernel.diag(self._inner(A))
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.order
+
+    @property
+    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.normalised
+
+    @property
+    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.bounded
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Those of the kernel inside that do not concern the inputs themselves."""
+        return self.kernel.capabilities & {"features", "pullback"}
+
+    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the features of the kernel inside."""
+        return self.kernel.features(self._inner(A), keys)
+
+    def feature_count(self, A: Samples) -> int | None:
+        """Return the number of features of the kernel inside."""
+        return self.kernel.feature_count(self._inner(A))
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivatives of the kernel inside."""
+        return self.kernel.pullback(self._inner(A), self._inner(B), W)
+
+
+class Selected(_Part):
+    r"""A kernel on some columns of a table.
+
+    .. math:: k(x, x') = k_1(x_S, x'_S)
+
+    Seed: [STS] Theorem 7 with the projection on the columns S. Ledger: K-ALG-PULL.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    columns : str, int or list of them
+        One name or number gives the column itself (strings, sets, ...; a column of numbers for kernels
+        on vectors), a list gives a table of these columns.
+
+    Notes
+    -----
+    Written ``kernel.on(columns)``. Domain Frames: data frames (pandas, polars, pyarrow), dictionaries of
+    columns and arrays. Terms on the same columns share them.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> k = Gaussian(1.0).on([0]) + Linear().on([1])
+    >>> k([[0.0, 2.0], [1.0, 3.0]]).round(3)
+    array([[5.   , 6.607],
+           [6.607, 10.   ]])
+    """
+
+    formula = r"k_1(x_S, x'_S)"
+    cost = "that of the kernel"
+
+    def __init__(self, kernel: Kernel, columns: Any) -> None:
+        self.kernel = kernel
+        self.columns = columns
+
+    def check(self) -> Any:
+        """Raise ParameterError unless columns are names or numbers."""
+        names = self.columns if isinstance(self.columns, (list, tuple)) else [self.columns]
+        good = all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names)
+        if not names or not good or len(set(names)) != len(names):
+            raise ParameterError(
+                f"{self.kernel!r}.on({self.columns!r}) was given; a column name or number, or a list of different "
+                "ones, is accepted. Write for example .on('age') or .on(['age', 'income'])."
+            )
+        return super().check()
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The columns as a key."""
+        return tuple(self.columns) if isinstance(self.columns, (list, tuple)) else self.columns
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the columns, packed by the kernel inside."""
+        return {self.part: self._pack_columns}
+
+    def _pack_columns(self, data: Any) -> Samples:
+        if isinstance(self.part, tuple) or self.kernel.domain is not Vectors:
+            return self.kernel.pack(data)
+        return self.kernel.pack(np.asarray(data).reshape(-1, 1))  # one column of numbers is a narrow table
+
+    def __repr__(self) -> str:
+        columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
+        return f"{enclosed(self.kernel, ATOM)}.on({columns!r})"
+
+
+class Composed(_Part):
+    r"""A kernel on the images of the data under a map.
+
+    .. math:: k(x, x') = k_1(t(x), t(x'))
+
+    Seed: [STS] Theorem 7, k_3(phi(x), phi(z)). Ledger: K-ALG-PULL.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On the domain of the images.
+    transform : callable or fitted transformer
+        Takes all raw data at once and returns as many images, of any domain.
+
+    Notes
+    -----
+    Written ``kernel.of(transform)``. The map is applied once, when the data are packed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> Linear().of(np.sqrt)([[4.0], [9.0]])
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    formula = r"k_1(t(x), t(x'))"
+    cost = "that of the kernel, and the map once per sample"
+
+    def __init__(self, kernel: Kernel, transform: Any) -> None:
+        self.kernel = kernel
+        self.transform = transform
+
+    def check(self) -> Any:
+        """Raise ParameterError unless the transform can be applied."""
+        if not (callable(self.transform) or hasattr(self.transform, "transform")):
+            raise ParameterError(
+                f"{self.kernel!r}.of({self.transform!r}) was given; a function of all the data or a fitted "
+                "transformer is accepted. Write for example .of(np.log1p)."
+            )
+        return super().check()
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A key that is the same for the same map."""
+        return Whole(id(self.transform))
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the images, packed by the kernel inside."""
+        return {self.part: self._pack_images}
+
+    def _pack_images(self, data: Any) -> Samples:
+        images = self.transform.transform(data) if hasattr(self.transform, "transform") else self.transform(data)
+        packed = self.kernel.pack(images)
+        if hasattr(data, "__len__") and len(packed) != len(data):
+            raise DomainError(
+                f"the map of {self!r} made {len(packed)} images of {len(data)} samples; it must keep their number. "
+                "Give a function that takes all the data and returns one image per sample."
+            )
+        return packed
+
+
+class RankOne(Tiled):
+    r"""The product of a function's values: a feature space of one dimension.
+
+    .. math:: k(x, x') = f(x) \, f(x')
+
+    Seed: [STS] Theorem 7; [ST] "Kernel constructions". Ledger: K-ALG-FF.
+
+    Parameters
+    ----------
+    function : callable
+        Takes all raw data at once and returns one real number per sample.
+
+    Notes
+    -----
+    Any domain. ``RankOne(f) * k`` is f(x) k(x, x') f(x'), a conformal change of k.
+
+    Examples
+    --------
+    >>> RankOne(lambda words: [len(word) for word in words])(["ab", "abc"])
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    formula = r"f(x) \, f(x')"
+    cost = "O(1) per pair, and the function once per sample"
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def check(self) -> Any:
+        """Raise ParameterError unless there is a function."""
+        if not callable(self.function):
+            raise ParameterError(
+                f"RankOne was given {self.function!r}; a function of all the data is accepted. "
+                "Write for example RankOne(lambda X: X[:, 0])."
+            )
+        return super().check()
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A table with the function's values."""
+        return Frames
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A key that is the same for the same function."""
+        return Whole(id(self.function))
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the function's values as a column."""
+        return {self.part: lambda data: Vectors.pack(np.asarray(self.function(data), dtype=float).reshape(-1, 1))}
+
+    def pack(self, X: Any) -> Samples:
+        """Evaluate the function once per sample."""
+        return Frames.pack(X, self.parts())
+
+    def _values(self, A: Samples) -> Floats:
+        part = A.part(self.part) if isinstance(A, Frames) else A
+        assert isinstance(part, Vectors)
+        return np.asarray(part.X)[:, 0]
+
+    def tile(self, view: View) -> Floats:
+        """Multiply the values of both sides."""
+        A, B = view.collections
+        return np.multiply(self._values(A)[view.rows, None], self._values(B)[view.columns], out=view.empty())
+
+    def diag(self, A: Samples) -> Floats:
+        """Square the values."""
+        return self._values(A) ** 2
+
+    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the values as the one feature."""
+        return self._values(A)[:, None], None
+
+    def feature_count(self, A: Samples) -> int | None:
+        """Return 1."""
+        return 1
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return nothing: there is no free parameter."""
+        return np.empty(0)
+
+
+class _OnPairs(Kernel):
+    """A kernel on pairs, made of a kernel on each side."""
+
+    domain = Pairs
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
+
+    def check(self) -> Any:
+        """Raise ParameterError unless both sides are kernels."""
+        for side in (self.left, self.right):
+            if not isinstance(side, Kernel):
+                raise ParameterError(
+                    f"{type(self).__name__} was given {side!r}; it is made of two kernels. "
+                    "Write k1.tensor(k2) or k1.direct_sum(k2)."
+                )
+        return super().check()
+
+    def pack(self, X: Any) -> Samples:
+        """Pack the left and the right members of the pairs."""
+        return Pairs.pack(X, self.left.pack, self.right.pack)
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same node over learned kernels."""
+        left, right = self._sides(S)
+        learned = self.left.learn(left, y, weight), self.right.learn(right, y, weight)
+        return self if learned == (self.left, self.right) else type(self)(*learned)
+
+    def prepare(self, A: Samples) -> Samples:
+        """Prepare the members once, however many pairs they are in."""
+        assert isinstance(A, Pairs)
+        return A.with_members(self.left.prepare(A.left), self.right.prepare(A.right))
+
+    @staticmethod
+    def _sides(A: Samples) -> tuple[Samples, Samples]:
+        assert isinstance(A, Pairs)
+        return A.left.take(A.index[:, 0]), A.right.take(A.index[:, 1])
+
+    def _blocks(self, A: Samples, B: Samples) -> tuple[Floats, Floats]:
+        a, b = self._sides(A), self._sides(A) if B is A else self._sides(B)
+        if B is A:
+            b = a
+        return self.left.block(a[0], b[0]), self.right.block(a[1], b[1])
+
+    def _diags(self, A: Samples) -> tuple[Floats, Floats]:
+        left, right = self._sides(A)
+        return self.left.diag(left), self.right.diag(right)
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Positive definite if both kernels are."""
+        return 0 if self.left.order == 0 and self.right.order == 0 else None
+
+    @property
+    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether both kernels are."""
+        return self.left.bounded and self.right.bounded
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Derivatives in the parameters if both kernels have them."""
+        return self.left.capabilities & self.right.capabilities & {"pullback"}
+
+
+class Tensor(_OnPairs):
+    r"""Tensor product: pairs are similar if both members are.
+
+    .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) \, k_2(x_2, x'_2)
+
+    Seed: [HSS] Proposition 5 (iii). Ledger: K-ALG-TENSOR.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        On the first and the second members. Written ``left.tensor(right)``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, Spectrum
+    >>> k = Linear().tensor(Spectrum(1))
+    >>> k([([2.0], "a"), ([3.0], "aa")])
+    array([[ 4., 12.],
+           [12., 36.]])
+    """
+
+    formula = r"k_1(x_1, x'_1) \, k_2(x_2, x'_2)"
+    cost = "sum of both"
+
+    @property
+    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether both kernels are."""
+        return self.left.normalised and self.right.normalised
+
+    @property
+    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether both kernels are: tensor products of strict kernels are strict on different pairs."""
+        return self.left.strict and self.right.strict
+
+    def block(self, A: Samples, B: Samples) -> Floats:
+        """Multiply the blocks of both sides."""
+        left, right = self._blocks(A, B)
+        return left * right
+
+    def diag(self, A: Samples) -> Floats:
+        """Multiply the diagonals of both sides."""
+        left, right = self._diags(A)
+        return left * right
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Apply the product rule."""
+        left, right = self._blocks(A, B)
+        a, b = self._sides(A), self._sides(B)
+        return np.concatenate(
+            [self.left.pullback(a[0], b[0], W * right), self.right.pullback(a[1], b[1], W * left)]
+        )
+
+    def __repr__(self) -> str:
+        return f"{enclosed(self.left, ATOM)}.tensor({self.right!r})"
+
+
+class DirectSum(_OnPairs):
+    r"""Direct sum: pairs are similar as far as their members are.
+
+    .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) + k_2(x_2, x'_2)
+
+    Seed: [HSS] Proposition 5 (iii). Ledger: K-ALG-DSUM.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        On the first and the second members. Written ``left.direct_sum(right)``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().direct_sum(Linear())([([2.0], [1.0]), ([3.0], [1.0])])
+    array([[ 5.,  7.],
+           [ 7., 10.]])
+    """
+
+    formula = r"k_1(x_1, x'_1) + k_2(x_2, x'_2)"
+    cost = "sum of both"
+
+    def block(self, A: Samples, B: Samples) -> Floats:
+        """Add the blocks of both sides."""
+        left, right = self._blocks(A, B)
+        return left + right
+
+    def diag(self, A: Samples) -> Floats:
+        """Add the diagonals of both sides."""
+        left, right = self._diags(A)
+        return left + right
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivatives of both sides one after another."""
+        a, b = self._sides(A), self._sides(B)
+        return np.concatenate([self.left.pullback(a[0], b[0], W), self.right.pullback(a[1], b[1], W)])
+
+    def __repr__(self) -> str:
+        return f"{enclosed(self.left, ATOM)}.direct_sum({self.right!r})"

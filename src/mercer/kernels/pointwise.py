@@ -1,0 +1,218 @@
+"""Kernels on vectors that are a function of one number per pair: a distance or a dot product.
+
+Symbols: h = -|x - z|^2 / 2 the half negative squared distance, l the length scale, t = <x, z>.
+One matrix product gives h or t for a tile; a subclass only writes its profile, in place.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.arrays import Floats
+from mercer.constraints import Positive, free_values
+from mercer.domains import Samples, Vectors
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.kernel import Kernel, Tiled
+
+LENGTH_SCALE = Positive(vector=True, words=("median",))
+MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
+
+
+class OneBase(Tiled):
+    """A kernel on vectors that applies a profile to one base."""
+
+    domain = Vectors
+
+    @abstractmethod
+    def base(self) -> tuple[Base, float]:
+        """Return the base and the length that divides it."""
+
+    @abstractmethod
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace a tile of the base by the kernel's values."""
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return dk/dbase for a tile of the base, in a new array."""
+        raise self._lacks("slope")
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield the one base."""
+        base, length = self.base()
+        yield (), base, length * length if base.kind == "distance" else None
+
+    def tile(self, view: View) -> Floats:
+        """Apply the profile to the base."""
+        base, length = self.base()
+        tile, unit = view.base(base)
+        self.profile(tile, unit / length)
+        return tile
+
+    def _base_block(self, A: Samples, B: Samples) -> tuple[Floats, float]:
+        """Return the base between two collections, and the length it is to be divided by, in true units."""
+        base, length = self.base()
+        view = Comparison(self, A, B, np.float64).at(slice(0, len(A)), slice(0, len(B)))
+        tile, unit = view.base(base)
+        return tile * (unit * unit if base.kind != "manhattan" else unit), length
+
+
+class Radial(OneBase):
+    """A kernel that depends on the distance alone, k(x, z) = g(|x - z| / l).
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array or "median"
+        The unit of distance, one for all columns or one per column (automatic relevance
+        determination). "median" takes the median distance between training samples.
+    """
+
+    stationary = True
+    normalised = True
+    bounded = True
+    constraints = {"length_scale": LENGTH_SCALE}
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    def base(self) -> tuple[Base, float]:
+        """Return the squared distance; length scales per column are part of it."""
+        if isinstance(self.length_scale, str):
+            raise ParameterError(
+                f"{self!r} is not fitted: its length scale is learned from training samples. "
+                "Use it in an estimator, call learn(samples), or give a number."
+            )
+        if np.ndim(self.length_scale) == 0:
+            return Base("distance"), float(self.length_scale)
+        return Base("distance", scale=tuple(map(float, self.length_scale))), 1.0
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Replace "median" by the median distance of the samples."""
+        if not isinstance(self.length_scale, str):
+            return self
+        assert isinstance(S, Vectors)
+        return self.replace(length_scale=median_distance(S, weight))
+
+    def diag(self, A: Samples) -> Floats:
+        """Return ones."""
+        return np.ones(len(A))
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivative in the length scale or scales: dk/dl = (dk/dh) (-2 h / l)."""
+        h, length = self._base_block(A, B)
+        G = W * self.slope(h, 1.0 / length)
+        return self._length_gradient(A, B, G, h)
+
+    def _length_gradient(self, A: Samples, B: Samples, G: Floats, h: Floats) -> Floats:
+        if np.ndim(self.length_scale) == 0:
+            return np.array([np.vdot(G, h) * (-2.0 / float(self.length_scale))])
+        scales = np.asarray(self.length_scale, dtype=float)
+        X, Z, _ = _centred(A, B)
+        squares = G.sum(axis=1) @ X**2 + G.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, G @ Z)
+        return squares / scales**3
+
+    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_j W_ij dk/dh (b_j - a_i) / l^2."""
+        h, length = self._base_block(A, B)
+        G = W * self.slope(h, 1.0 / length)
+        X, Z, _ = _centred(A, B)
+        gradient = G @ Z - G.sum(axis=1)[:, None] * X
+        return gradient if np.ndim(self.length_scale) == 0 else gradient / np.asarray(self.length_scale) ** 2
+
+
+class DotProduct(OneBase):
+    """A kernel that depends on the dot product alone, k(x, z) = psi(<x, z>)."""
+
+    def base(self) -> tuple[Base, float]:
+        """Return the dot product."""
+        return Base("dot"), 1.0
+
+    @abstractmethod
+    def apply(self, tile: Floats) -> None:
+        """Replace dot products by the kernel's values."""
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Apply the function to dot products, which are in units of ``inv_l`` squared."""
+        if inv_l != 1.0:
+            with np.errstate(over="ignore"):
+                tile *= inv_l * inv_l
+        self.apply(tile)
+
+    def diag(self, A: Samples) -> Floats:
+        """Apply the function to squared norms."""
+        assert isinstance(A, Vectors)
+        values = np.array(A.squared_norms, dtype=float)[None, :]
+        self.apply(values)
+        return values[0]
+
+    def parameter_slopes(self, t: Floats) -> list[Floats]:
+        """Return dk/dtheta on a block of dot products, one array per free parameter."""
+        if len(free_values(self)):
+            raise self._lacks("derivative in its parameters")
+        return []
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Contract the derivative in each free parameter with the weights."""
+        t, _ = self._base_block(A, B)
+        return np.array([float(np.vdot(W, slope)) for slope in self.parameter_slopes(t)])
+
+    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_j W_ij psi'(t_ij) b_j."""
+        t, _ = self._base_block(A, B)
+        return (W * self.slope(t, 1.0)) @ dense(B)
+
+
+def dense(A: Samples) -> Floats:
+    """Return vectors as a dense float64 array."""
+    assert isinstance(A, Vectors)
+    return A.X.toarray().astype(float) if sp.issparse(A.X) else np.asarray(A.X, dtype=float)
+
+
+def _centred(A: Samples, B: Samples) -> tuple[Floats, Floats, Floats]:
+    X, Z = dense(A), dense(B)
+    center = Z.mean(axis=0)
+    return X - center, Z - center, center
+
+
+def median_distance(S: Vectors, weight: Floats | None = None) -> float:
+    """Return the median distance between samples that are not equal, pair (i, j) weighted w_i w_j.
+
+    Up to 1000 rows the median is over all pairs. Beyond, 1000 rows are chosen by their place along a fixed
+    direction, evenly in weight, so that neither the order of the rows nor repeating a row instead of
+    weighting it changes the choice. All rows equal gives 1.
+    """
+    w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
+    if len(S) > MEDIAN_ROWS:
+        direction = np.random.default_rng(0).normal(size=S.width)
+        place = np.argsort(np.asarray(S.X @ direction), kind="stable")
+        level = np.cumsum(w[place]) / w.sum()
+        chosen = place[np.searchsorted(level, (np.arange(MEDIAN_ROWS) + 0.5) / MEDIAN_ROWS)]
+        S, w = S.take(chosen), np.ones(MEDIAN_ROWS)
+    probe = _Distance()
+    h, _ = probe._base_block(S, S)
+    distance = np.sqrt(-2.0 * h[np.triu_indices(len(S), 1)])
+    pairs = np.outer(w, w)[np.triu_indices(len(S), 1)]
+    apart = distance > 0
+    if not apart.any():
+        return 1.0
+    distance, pairs = distance[apart], pairs[apart]
+    order = np.argsort(distance)
+    reached = np.cumsum(pairs[order])
+    median = float(distance[order][np.searchsorted(reached, 0.5 * reached[-1])])
+    if not np.isfinite(median):
+        raise DomainError(
+            "Input X has a median distance that is too large for floating-point numbers; it must be finite. "
+            "Scale the data, for example with StandardScaler."
+        )
+    return median
+
+
+class _Distance(Radial):
+    """The base alone, to ask for distances."""
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Keep the base."""

@@ -1,0 +1,357 @@
+"""Stationary kernels of the distance: similarity fades as points move apart.
+
+Symbols: d = |x - z| (Euclidean unless said otherwise), l the length scale, nu the smoothness.
+All may have one length scale per column. `h` in the code is -d^2 / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from mercer.arrays import Floats
+from mercer.constraints import Fixed, Positive
+from mercer.domains import Samples
+from mercer.errors import ParameterError
+from mercer.kernels.comparison import Base
+from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
+from mercer.numerics import algebraic, profiles
+
+__all__ = ["Cauchy", "Exponential", "Gaussian", "Laplacian", "Matern", "RationalQuadratic"]
+
+
+class Gaussian(Radial):
+    r"""Gaussian kernel: similarity fades with the squared distance.
+
+    .. math:: k(x, x') = \exp\!\left(-\|x - x'\|^2 / (2 l^2)\right)
+
+    Seed: [HSS] Eq. (30), [STS] Eq. (18), with ``length_scale`` = sigma. [KIKS] Section 2 and [SS] Section 3.3
+    write exp(-d^2 / s^2): there s = sqrt(2) l. Ledger: K-VEC-RBF.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array or "median", default 1.0
+        Distance over which similarity falls to exp(-1/2). Positive.
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies normal; differentiable in parameters and inputs.
+    Cost O(mnd) by one matrix product; memory O(mn). Values below 2.2e-308 are returned as zero.
+
+    Examples
+    --------
+    >>> Gaussian(1.0)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    formula = r"\exp(-\|x - x'\|^2 / (2 l^2))"
+    cost = "O(mnd), one matrix product"
+    strict = True
+    universal = True
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return exp(-gamma d^2), as scikit-learn writes it: l = 1 / sqrt(2 gamma).
+
+        Examples
+        --------
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(1.0)
+        """
+        if isinstance(gamma, bool) or not isinstance(gamma, (int, float, np.number)) or not 0 < gamma < np.inf:
+            raise ParameterError(
+                f"Gaussian.from_gamma was given gamma={gamma!r}; gamma must be a finite number greater than zero. "
+                "Use 1 / (2 length_scale ** 2)."
+            )
+        return cls(1.0 / math.sqrt(2.0 * float(gamma)))
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by exp(h / l^2)."""
+        profiles.exp_scaled(tile, inv_l * inv_l)
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2."""
+        return profiles.exp_scaled_slope(tile, inv_l * inv_l)
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw normal frequencies with standard deviation 1 / l."""
+        return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
+
+
+class Matern(Radial):
+    r"""Matern kernel: a family between the exponential and the Gaussian, by smoothness.
+
+    .. math:: k(x, x') = \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s), \qquad s = \sqrt{2\nu}\, \|x - x'\| / l
+
+    Seed: [HSS] Section 2.2.4 (radial basis functions, by Bochner's theorem). Ledger: K-VEC-RADIAL.
+
+    Parameters
+    ----------
+    nu : float
+        Smoothness: sample functions have ceil(nu) - 1 derivatives. 0.5, 1.5, 2.5, ... are fastest; any
+        positive number is accepted. Not a free parameter.
+    length_scale : float, (d,) array or "median", default 1.0
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies Student t with 2 nu degrees of freedom; differentiable
+    (in the inputs at equal points only for nu > 1/2). Cost O(mnd) by one matrix product.
+
+    Examples
+    --------
+    >>> Matern(1.5)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.483],
+           [0.483, 1.   ]])
+    """
+
+    formula = r"2^{1-\nu} s^\nu K_\nu(s) / \Gamma(\nu),\ s = \sqrt{2\nu}\,\|x - x'\| / l"
+    cost = "O(mnd), one matrix product; a Bessel function per pair unless nu + 1/2 is whole"
+    strict = True
+    universal = True
+    constraints = {"nu": Fixed(Positive()), "length_scale": LENGTH_SCALE}
+
+    def __init__(self, nu: float, length_scale: Any = 1.0) -> None:
+        self.nu = nu
+        self.length_scale = length_scale
+
+    @property
+    def _half_order(self) -> int | None:
+        """Return p with nu = p + 1/2, if there is one small enough for the polynomial form."""
+        p = float(self.nu) - 0.5
+        return int(p) if p.is_integer() and 0 <= p <= 20 else None
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by the kernel."""
+        if self._half_order is not None:
+            profiles.half_integer(tile, inv_l, self._half_order)
+        else:
+            tile[...] = _bessel_profile(self.nu, tile, inv_l)
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s."""
+        if self._half_order is not None:
+            return profiles.half_integer_slope(tile, inv_l, self._half_order)
+        return _bessel_slope(self.nu, tile, inv_l)
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw from a multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
+        mixing = np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, size=(count, 1)))
+        return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+
+class Exponential(Matern):
+    r"""Exponential kernel: the roughest Matern kernel.
+
+    .. math:: k(x, x') = \exp(-\|x - x'\|_2 / l)
+
+    Seed: [HSS] Section 2.2.4; the Matern kernel of nu = 1/2. Ledger: K-VEC-RADIAL.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array or "median", default 1.0
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies Cauchy; differentiable in the length scale, and in the
+    inputs except at equal points (where 0 is returned). Cost O(mnd) by one matrix product.
+
+    Examples
+    --------
+    >>> Exponential(2.0)([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    formula = r"\exp(-\|x - x'\|_2 / l)"
+    cost = "O(mnd), one matrix product"
+    constraints = {"length_scale": LENGTH_SCALE}
+    nu = 0.5  # pyright: ignore[reportAssignmentType]
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+
+class RationalQuadratic(Radial):
+    r"""Rational quadratic kernel: a mixture of Gaussian kernels of many widths.
+
+    .. math:: k(x, x') = \left(1 + \frac{\|x - x'\|^2}{2 \alpha l^2}\right)^{-\alpha}
+
+    Seed: [HSS] Section 2.2.4 (radial basis functions). Ledger: K-VEC-RADIAL.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Heaviness of the mixture: large alpha approaches the Gaussian. Positive.
+    length_scale : float, (d,) array or "median", default 1.0
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies a gamma mixture of normals; differentiable.
+    Cost O(mnd) by one matrix product.
+
+    Examples
+    --------
+    >>> RationalQuadratic(1.0)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.667],
+           [0.667, 1.   ]])
+    """
+
+    formula = r"(1 + \|x - x'\|^2 / (2 \alpha l^2))^{-\alpha}"
+    cost = "O(mnd), one matrix product"
+    strict = True
+    universal = True
+    constraints = {"alpha": Positive(), "length_scale": LENGTH_SCALE}
+
+    def __init__(self, alpha: float = 1.0, length_scale: Any = 1.0) -> None:
+        self.alpha = alpha
+        self.length_scale = length_scale
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by the kernel."""
+        profiles.rational_quadratic(tile, inv_l, float(self.alpha))
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return dk/dh."""
+        return profiles.rational_quadratic_slope(tile, inv_l, float(self.alpha))
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivative in alpha, then in the length scale."""
+        h, length = self._base_block(A, B)
+        own = np.vdot(W, profiles.rational_quadratic_alpha(h, 1.0 / length, float(self.alpha)))
+        return np.concatenate([[own], super().pullback(A, B, W)])
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw normals whose precision is gamma distributed with shape alpha."""
+        mixing = np.sqrt(rng.gamma(self.alpha, 1.0 / self.alpha, size=(count, 1)))
+        return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+
+class Cauchy(Radial):
+    r"""Cauchy kernel: long tails, so that distant points still matter.
+
+    .. math:: k(x, x') = \frac{1}{1 + \|x - x'\|^2 / l^2}
+
+    Seed: [HSS] Section 2.2.4; the rational quadratic kernel with alpha = 1 and length scale l / sqrt(2).
+    Ledger: K-VEC-RADIAL.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array or "median", default 1.0
+        Distance at which similarity is one half.
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies an exponential mixture of normals; differentiable.
+
+    Examples
+    --------
+    >>> Cauchy(1.0)([[0.0], [1.0]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    formula = r"1 / (1 + \|x - x'\|^2 / l^2)"
+    cost = "O(mnd), one matrix product"
+    strict = True
+    universal = True
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by the kernel."""
+        algebraic.cauchy(tile, inv_l)
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return dk/dh."""
+        return algebraic.cauchy_slope(tile, inv_l)
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw normals whose precision is exponentially distributed."""
+        mixing = np.sqrt(2.0 * rng.exponential(size=(count, 1)))
+        return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+
+class Laplacian(Radial):
+    r"""Laplacian kernel: exponential in the sum of absolute differences.
+
+    .. math:: k(x, x') = \exp(-\|x - x'\|_1 / l)
+
+    Seed: [HSS] Section 2.2.4; a product of one-dimensional exponential kernels. Ledger: K-VEC-RADIAL.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array or "median", default 1.0
+        "median" takes the median Euclidean distance between training samples.
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies independent Cauchy; differentiable in the length scale, and
+    in the inputs where no coordinate is equal. Cost O(mnd), a compiled loop.
+
+    Examples
+    --------
+    >>> Laplacian(2.0)([[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    formula = r"\exp(-\|x - x'\|_1 / l)"
+    cost = "O(mnd), a compiled loop"
+    strict = True
+    universal = True
+
+    def base(self) -> tuple[Base, float]:
+        """Return the 1-norm of the difference; length scales per column are part of it."""
+        base, length = super().base()
+        return Base("manhattan", scale=base.scale), length
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace the distance by exp(-d / l)."""
+        profiles.exp_scaled(tile, -inv_l)
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivative in the length scale or scales: dk/dl = k |x - z|_1 / l^2."""
+        d, length = self._base_block(A, B)
+        V = W * np.exp(-d / length)
+        if np.ndim(self.length_scale) == 0:
+            return np.array([np.vdot(V, d) / length**2])
+        X, Z, _ = _centred(A, B)
+        scales = np.asarray(self.length_scale, dtype=float)
+        return np.array([np.vdot(V, np.abs(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]) / scales**2
+
+    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return -sum_j W_ij k_ij sign(a_i - b_j) / l."""
+        d, length = self._base_block(A, B)
+        V = W * np.exp(-d / length)
+        X, Z, _ = _centred(A, B)
+        signs = [np.einsum("ij,ij->i", V, np.sign(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]
+        return -np.stack(signs, axis=1) / np.asarray(self.length_scale, dtype=float)
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw independent Cauchy frequencies of scale 1 / l."""
+        return rng.standard_cauchy(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
+
+
+def _bessel_profile(nu: float, h: Floats, inv_l: float) -> Floats:
+    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s), with the scaled Bessel function so that s^nu cannot overflow."""
+    s = np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log = (1.0 - nu) * math.log(2.0) - special.gammaln(nu) + nu * np.log(s) + np.log(special.kve(nu, s)) - s
+        value = np.exp(log)
+    # kve overflows for tiny s, where the limit is 1
+    return np.where(np.isfinite(log), value, np.where(s < 1.0, 1.0, 0.0))
+
+
+def _bessel_slope(nu: float, h: Floats, inv_l: float) -> Floats:
+    """Return dk/dh = (2 nu / l^2) 2^(1-nu) / Gamma(nu) s^(nu-1) K_(nu-1)(s); 0 where it is unbounded."""
+    s = np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
+    limit = nu / (nu - 1.0) if nu > 1.0 else 0.0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log = (1.0 - nu) * math.log(2.0) - special.gammaln(nu) + (nu - 1.0) * np.log(s)
+        value = 2.0 * nu * np.exp(log + np.log(special.kve(nu - 1.0, s)) - s)
+    return np.where(np.isfinite(value), value, np.where(s < 1.0, limit, 0.0)) * inv_l**2

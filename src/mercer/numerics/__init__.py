@@ -1,0 +1,1 @@
+"""Arithmetic on arrays: distances, profiles, factorisations, products. It knows nothing of learning."""

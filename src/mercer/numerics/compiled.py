@@ -1,0 +1,148 @@
+"""The one decorator around Numba's ``njit``, with the guards of cache and fork.
+
+Compiled functions of mercer are single-threaded and hold no interpreter lock: parallel work is done by
+Python threads that call them on separate tiles. ``prange`` is not used at all, so Numba starts no thread
+pool of its own: its ``workqueue`` layer aborts a process in which two threads enter it, its OpenMP layer
+does not survive a fork, and either would compete with our threads for the same cores.
+
+A compiled function and the compiled functions it calls live in one file, because the cache on disk does
+not notice a change in another file.
+
+This module imports Numba; ``import mercer`` must not import this module.
+"""
+
+import functools
+import os
+import stat
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, overload
+
+import numba
+from numba.core import config
+
+__all__ = ["compiled", "generation"]
+
+generation = 0
+"""How many forks lie between this process and the one that first imported mercer.
+
+Threads do not survive a fork. Whoever keeps a pool remembers the generation it was made in and makes a new
+one when the number differs. Read it as an attribute of this module, so that the present value is seen.
+"""
+
+
+def _enter_child() -> None:
+    global generation
+    generation += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_enter_child)
+
+
+def _is_private(folder: Path) -> bool:
+    """Tell whether nobody but this user (or root) can plant a file in an existing folder."""
+    if os.name != "posix":
+        return True
+    status = folder.stat()
+    shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not shared and status.st_uid in (os.getuid(), 0)
+
+
+def _is_safe_cache(folder: Path) -> bool:
+    """Tell whether the cache beside the source is writable for us and for nobody else."""
+    inner = folder / "__pycache__"
+    try:
+        places = [folder, inner] if inner.exists() else [folder]
+        return all(os.access(place, os.W_OK) and _is_private(place) for place in places)
+    except OSError:
+        return False
+
+
+def _user_cache() -> Path | None:
+    """Return the user's own cache folder (mode 0700), or None where no safe one can be made."""
+    if os.name == "posix":
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    else:
+        base = os.environ.get("LOCALAPPDATA") or "~"
+    folder = Path(base).expanduser() / "mercer" / "numba"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.name == "posix":
+            folder.chmod(0o700)
+        safe = os.access(folder, os.W_OK) and _is_private(folder)
+    except (OSError, RuntimeError):  # RuntimeError: no home folder is known
+        return None
+    return folder if safe else None
+
+
+@functools.cache
+def _cache_folder(source: str) -> str | None:
+    """Choose where code compiled from a source folder is cached.
+
+    The cache holds pickles, so whoever can write into it can run code as us. Returns "" for Numba's own
+    choice (beside the source, or where the user's NUMBA_CACHE_DIR says), a path for the per-user folder, None
+    for no cache.
+    """
+    if config.CACHE_DIR or _is_safe_cache(Path(source)):
+        return ""
+    folder = _user_cache()
+    return None if folder is None else str(folder)
+
+
+def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
+    folder = _cache_folder(os.path.dirname(os.path.abspath(function.__code__.co_filename)))
+    decorate = numba.njit(
+        cache=folder is not None,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+    )
+    # Numba settles the place of the cache while it decorates, so the setting is ours for this moment only and
+    # the caches of other packages in the process stay where they are.
+    before = config.CACHE_DIR
+    config.CACHE_DIR = folder or before
+    try:
+        return decorate(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+@overload
+def compiled(function: Callable[..., Any], /) -> Any: ...
+@overload
+def compiled(*, fastmath: Collection[str] = ()) -> Callable[[Callable[..., Any]], Any]: ...
+def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collection[str] = ()) -> Any:
+    """Compile a function of arrays and numbers: cached on disk, without the interpreter lock, IEEE division.
+
+    Parameters
+    ----------
+    function : callable
+        The function, when used as a plain ``@compiled``.
+    fastmath : collection of str, default ()
+        LLVM flags that the function may use; of all flags only "contract" (form fused multiply-adds) and
+        "reassoc" (reorder sums) are allowed, each with a comment that tells why it is harmless there.
+
+    Notes
+    -----
+    Compilation happens at the first call with given types, never at import. ``function.py_func`` is the
+    Python original.
+
+    Examples
+    --------
+    >>> @compiled
+    ... def _halve(x):
+    ...     return x / 2.0
+    >>> _halve(3.0)
+    1.5
+    """
+    flags = set(fastmath)
+    if not flags <= {"contract", "reassoc"}:
+        raise ValueError(
+            f"fastmath={sorted(flags)} was given; only 'contract' and 'reassoc' are accepted, since the others "
+            "assume away NaN, infinities or signs. Leave the other flags out."
+        )
+    if function is not None:
+        return _compile(function, flags or False)
+    return lambda target: _compile(target, flags or False)

@@ -1,0 +1,150 @@
+"""Linear systems by one Cholesky factorisation in the memory of the Gram matrix."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.numerics.cholesky import CholeskyFactor, require_finite, safe_cholesky
+from mercer.problems import LinearSystem, Solution, Status, Trace
+from mercer.solvers.border import Border
+from mercer.solvers.solver import Columns, Monitor, Solver
+
+__all__ = ["Cholesky", "Factored"]
+
+
+@runtime_checkable
+class HasDense(Protocol):
+    """A Gram that can be written out as a matrix."""
+
+    def to_dense(self) -> Floats:
+        """All of K, (n, n), in memory that is the caller's."""
+        ...
+
+
+class Cholesky(Solver):
+    r"""Exact solution by a Cholesky factor, computed in the memory of the matrix.
+
+    .. math:: K + \mathrm{diag}(s) = L L^\top, \qquad a = L^{-\top} L^{-1} y
+
+    Seed: [KIKS] Eq. (9), Section 3.2; departs from the printed recurrence, whose indices are mixed:
+    :math:`L_{ji} = (K_{ji} - \sum_{k<i} L_{ik} L_{jk}) / L_{ii}`. With a border, [SS] the system of the LS-SVM.
+
+    Notes
+    -----
+    Solves LinearSystem, with or without a border; K need be positive definite only for coefficients orthogonal
+    to the border. Needs a Gram that can be written out as a matrix; one that holds its matrix is asked for it
+    by ``release()`` and cannot be used for products afterwards.
+    Cost n^3 / 3 operations once, 2 n^2 per output. Memory: the one n x n array, and O(n). If rounding makes the
+    matrix indefinite, jitter is added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds
+    the n x n array.
+
+    References
+    ----------
+    Ledger: A-CHOL.
+
+    Examples
+    --------
+    >>> class Matrix:
+    ...     def to_dense(self):
+    ...         return np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> Cholesky().solve(LinearSystem(Matrix(), shift=1.0, rhs=np.array([4.0, 4.0]))).coef
+    array([1., 1.])
+    """
+
+    solves = LinearSystem
+    needs = (HasDense,)
+    remedy = "Use gram=Dense(), or solver=ConjugateGradient(), which needs products only."
+
+    def solve(
+        self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None
+    ) -> Solution:
+        self.check_capabilities(problem)
+        began = time.perf_counter()
+        rhs = Columns.of(problem.rhs)
+        state = Factored.of(_matrix(problem.gram), problem.shift, problem.border)
+        coef, multipliers, left = state.columns(rhs.values)
+        residual = rhs.residual(left)
+        return Solution(
+            coef=rhs.restore(coef),
+            multipliers=rhs.restore(multipliers),
+            status=Status.CONVERGED,
+            residual=residual,
+            jitter=state.factor.jitter,
+            trace=Trace.of([(rhs.objective(coef, left), residual, time.perf_counter() - began)]),
+            state=state,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """A bordered system G = K + diag(shift), B, factored: what can be used again for other right-hand sides.
+
+    Attributes
+    ----------
+    factor : CholeskyFactor
+        Of G, or with a border of the block of Q^T G Q that belongs to coefficients orthogonal to it.
+    border : Border or None
+        The coordinates Q.
+    above : (s, n - s) array
+        The block of Q^T G Q that gives the multipliers.
+    """
+
+    factor: CholeskyFactor
+    border: Border | None
+    above: Floats
+
+    @classmethod
+    def of(cls, K: Floats, shift: float | Floats, border: Floats | None) -> Factored:
+        """Factor a system in the memory of K, (n, n)."""
+        if border is None or border.shape[1] == 0:
+            return cls(safe_cholesky(K, shift), None, np.zeros((0, len(K))))
+        require_finite(K, shift)  # before the entries are mixed
+        coordinates = Border.of(border)
+        np.einsum("ii->i", K)[:] += shift
+        coordinates.turn(K)
+        s = coordinates.count
+        return cls(safe_cholesky(K[s:, s:]), coordinates, K[:s, s:])
+
+    def solve(self, rhs: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (n,) or (n, k), and multipliers (s,) or (s, k), for a right-hand side (n,) or (n, k)."""
+        columns = Columns.of(rhs)
+        coef, multipliers, _ = self.columns(columns.values)
+        return columns.restore(coef), columns.restore(multipliers)
+
+    def columns(self, rhs: Floats) -> tuple[Floats, Floats, Floats]:
+        """Coefficients, multipliers and what is left, in the coordinates Q, for right-hand sides (n, k)."""
+        if self.border is None:
+            coef, left = self.factor.refined(rhs)
+            return coef, np.zeros((0, rhs.shape[1])), left
+        s, turned = self.border.count, self.border.into(rhs)
+        free, left = self.factor.refined(turned[s:])
+        coef = self.border.back(np.concatenate([np.zeros((s, rhs.shape[1])), free]))
+        return coef, self.border.multipliers(turned[:s] - self.above @ free), left
+
+    def logdet(self) -> float:
+        """Logarithm of the determinant of G, jitter included; with a border of its block orthogonal to it."""
+        return self.factor.logdet()
+
+    def inverse_diagonal(self) -> Floats:
+        """Diagonal, (n,), of the block of the inverse of the bordered matrix that maps y to a."""
+        inner = self.factor.inverse_diagonal()
+        if self.border is None:
+            return inner
+        # With Q2 = (0; I) - V C and M the inverse of the factored block, the block asked for is Q2 M Q2^T.
+        V, s = self.border.V, self.border.count
+        C = self.border.T @ V[s:].T
+        MC = self.factor.solve(np.ascontiguousarray(C.T))
+        out = np.einsum("ij,jk,ik->i", V, C @ MC, V)
+        out[s:] += inner - 2.0 * np.einsum("ij,ij->i", V[s:], MC)
+        return np.maximum(out, 0.0)
+
+
+def _matrix(gram: Any) -> Floats:
+    """K in memory that may be overwritten."""
+    K = gram.release() if hasattr(gram, "release") else gram.to_dense()
+    return np.require(K, dtype=np.float64, requirements=["C", "W"])

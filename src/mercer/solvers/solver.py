@@ -1,0 +1,151 @@
+"""How an optimum is reached: base class of solvers, and what those of linear systems share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.errors import CapabilityError
+from mercer.problems import Solution, Status
+from mercer.spec import Spec
+
+__all__ = ["Columns", "Monitor", "Solver"]
+
+_CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
+
+
+class Monitor(Protocol):
+    """Called between iterations: the place for progress, time limits and Ctrl-C."""
+
+    def __call__(self, iteration: int, residual: float) -> bool | Status:
+        """Whether to stop; a Status, as Status.TIME, stops too and becomes that of the solution."""
+        ...
+
+
+class Solver(Spec, ABC):
+    """Options in the constructor, one method, no state.
+
+    A subclass declares which problem it solves, which capabilities of a Gram it calls (as protocols that can
+    be tested by ``isinstance``), and what to use instead where they are missing.
+
+    Attributes
+    ----------
+    solves : type
+        Class of problems, as LinearSystem.
+    needs : tuple of protocols
+        Capabilities of ``problem.gram``.
+    remedy : str
+        A sentence: what to use where a capability is missing.
+    """
+
+    solves: ClassVar[type]
+    needs: ClassVar[tuple[type, ...]] = ()
+    remedy: ClassVar[str] = ""
+
+    @abstractmethod
+    def solve(self, problem: Any, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
+        """Solution of a problem.
+
+        Parameters
+        ----------
+        problem : object
+            Of the class ``solves``.
+        start : (n,) or (n, k) array, optional
+            Coefficients near the solution; a direct solver does not look at them.
+        monitor : callable, optional
+            Called as ``monitor(iteration, residual)`` after each iteration; a true answer ends the run with
+            the best solution so far. A direct solver has no iterations and never calls it.
+
+        Returns
+        -------
+        solution : Solution
+            With a status: that a tolerance was not reached is told there, not raised.
+        """
+
+    def check_capabilities(self, problem: Any) -> None:
+        """Raise unless the options are acceptable and the problem and its Gram are what this solver works on."""
+        self.check()
+        name = type(self).__name__
+        if not isinstance(problem, self.solves):
+            raise CapabilityError(
+                f"{name} was given a {type(problem).__name__}; it solves problems of the class "
+                f"{self.solves.__name__}. Use a solver made for a {type(problem).__name__}."
+            )
+        gram = problem.gram
+        for need in self.needs:
+            if not isinstance(gram, need):
+                called = [call for call in vars(need) if not call.startswith("_")]
+                offered = [call for call in _CAPABILITIES if hasattr(gram, call)]
+                raise CapabilityError(
+                    f"{name} needs {' and '.join(f'Gram.{call}' for call in called) or need.__name__}; "
+                    f"{type(gram).__name__} offers {', '.join(['products', *offered]) if offered else 'only products'}"
+                    f". {self.remedy}"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Right-hand sides as columns of moderate size.
+
+    Lengths of vectors are sums of squares, which overflow or vanish long before the numbers do. Each column
+    is divided by the power of two at its largest entry, which changes no digit, and solutions are multiplied
+    by it again.
+
+    Attributes
+    ----------
+    values : (n, k) array, float64
+        The largest entry of each column is between 1 and 2, or the column is zero.
+    scale : (k,) array
+        Powers of two.
+    flat : bool
+        Whether one right-hand side was given as a vector.
+
+    Examples
+    --------
+    >>> columns = Columns.of(np.array([6e200, 1e200]))
+    >>> columns.values.max() < 2.0
+    np.True_
+    >>> columns.restore(columns.values)
+    array([6.e+200, 1.e+200])
+    """
+
+    values: Floats
+    scale: Floats
+    flat: bool
+
+    @classmethod
+    def of(cls, rhs: Floats) -> Columns:
+        """Columns of an array (n,) or (n, k)."""
+        rhs = np.asarray(rhs, dtype=np.float64)
+        table = rhs[:, None] if rhs.ndim == 1 else rhs
+        largest = np.max(np.abs(table), axis=0, initial=0.0)
+        scale = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
+        return cls(table / scale, scale, rhs.ndim == 1)
+
+    def like(self, X: Floats) -> Floats:
+        """Columns (n, k) of X, given in the shape and size of the right-hand sides."""
+        return np.asarray(X, dtype=np.float64).reshape(len(X), -1) / self.scale
+
+    def restore(self, X: Floats) -> Floats:
+        """X (any, k) in the shape and size of the right-hand sides."""
+        X = X * self.scale
+        return X[:, 0] if self.flat else X
+
+    def lengths(self) -> Floats:
+        """Euclidean lengths of the columns, (k,); 1 for a column of zeros, so that one may divide by them."""
+        lengths = np.linalg.norm(self.values, axis=0)
+        return np.where(lengths > 0.0, lengths, 1.0)
+
+    def residual(self, left: Floats) -> float:
+        """Largest ratio over the columns of the length of what is left, (n, k), to that of the right-hand side."""
+        return float(np.max(np.linalg.norm(left, axis=0) / self.lengths(), initial=0.0))
+
+    def objective(self, coef: Floats, left: Floats) -> float:
+        """Value 1/2 a^T G a - y^T a at columns a of which y - G a is left, summed over the columns."""
+        each = -0.5 * np.einsum("ij,ij->j", coef, self.values + left)
+        with np.errstate(over="ignore"):  # of numbers near the largest there are, the squares are infinite
+            return float(np.sum(each * self.scale**2))

@@ -1,0 +1,276 @@
+"""Spec: an object whose constructor arguments are its whole state.
+
+Kernels, Gram specifications, losses and solvers are Specs. Because nothing is hidden, such an object can be
+printed, compared, cloned, changed by name and rebuilt from its text, and all of it is written once, here.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from mercer.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mercer.constraints import Constraint
+
+__all__ = ["Spec"]
+
+_LONGEST_PRINTED_ARRAY = 100
+
+
+class Spec:
+    """Something described completely by its constructor arguments.
+
+    A subclass writes a constructor that stores each argument under its own name, unchanged, and declares in
+    ``constraints`` what each may be. Values are not looked at before ``check``, which is called at the doors
+    (operators, ``fit``, ``parse``), so that any value may travel through a search over parameters.
+
+    Attributes
+    ----------
+    constraints : mapping from parameter names to Constraint
+        What each parameter may be; a class attribute.
+
+    Notes
+    -----
+    ``mercer.parse(repr(s)) == s`` for parameters that are numbers, strings, tuples, lists, None, booleans
+    and Specs. scikit-learn's ``clone`` copies nested Specs, those in tuples included. Specs are compared by
+    value and so have no hash.
+
+    Examples
+    --------
+    >>> class Tent(Spec):
+    ...     def __init__(self, width, height=1.0):
+    ...         self.width = width
+    ...         self.height = height
+    >>> Tent(2.0)
+    Tent(2.0)
+    >>> Tent(2.0).replace(height=3.0)
+    Tent(2.0, height=3.0)
+    >>> Tent(2.0) == Tent(2.0, height=1.0)
+    True
+    """
+
+    constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    def __init__(self) -> None:
+        # Present so that a subclass without parameters does not inherit the constructor of a Protocol.
+        pass
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Also the parameters of nested objects, as ``name__parameter``. The members of a tuple that holds
+            Specs are called by their position alone: ``"0"``, ``"0__length_scale"``, ``"1"``, ...
+
+        Returns
+        -------
+        params : dict
+            The constructor's arguments in their order, then what is nested in them.
+        """
+        shallow = {name: getattr(self, name) for name in _parameters(type(self))}
+        if not deep:
+            return shallow
+        out = dict(shallow)
+        for key, value in self._parts():
+            if _has_params(value):
+                out[key] = value
+                out.update((f"{key}__{inner}", held) for inner, held in value.get_params(deep=True).items())
+        return out
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by the names that ``get_params`` uses; returns self.
+
+        Nested objects are replaced by changed copies, never changed themselves: a kernel that is part of two
+        others stays as it is in the second.
+        """
+        values = self.get_params(deep=False)
+        values.update((key, value) for key, value in params.items() if key in values)
+        members = _members(values)  # after the update: a whole tuple may just have been given
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, delimiter, rest = key.partition("__")
+            if key in members:
+                parent, place = members[key]
+                values[parent] = _with_member(values[parent], place, value)
+            elif delimiter and key not in values:
+                nested.setdefault(name, {})[rest] = value
+            elif key not in values:
+                raise self._unknown(key, values, members)
+        for name, inner in nested.items():
+            if name in members:
+                parent, place = members[name]
+                values[parent] = _with_member(values[parent], place, _changed(values[parent][place], inner))
+            elif name in values and _has_params(values[name]):
+                values[name] = _changed(values[name], inner)
+            else:
+                raise self._unknown(f"{name}__{next(iter(inner))}", values, members)
+        for name, value in values.items():
+            setattr(self, name, value)
+        return self
+
+    def replace(self, **params: Any) -> Self:
+        """A copy with some parameters changed; the others are shared, not copied.
+
+        Parameters
+        ----------
+        **params
+            By the names that ``get_params`` uses, nested ones included.
+        """
+        return type(self)(**self.get_params(deep=False)).set_params(**params)
+
+    def check(self) -> Self:
+        """Raise ParameterError unless all parameters, nested ones included, are acceptable; return self."""
+        for name, constraint in self.constraints.items():
+            constraint.check(name, getattr(self, name), self)
+        for value in self.get_params(deep=False).values():
+            for spec in _specs_in(value):
+                spec.check()
+        return self
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        for place, (name, parameter) in enumerate(_parameters(type(self)).items()):
+            value = getattr(self, name)
+            if place == 0 and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                parts.append(_text(value))  # the parameter everybody knows by its place
+            elif parameter.default is not parameter.empty:
+                if not _same(value, parameter.default):
+                    parts.append(f"{name}={_text(value)}")
+            elif parameter.kind is parameter.KEYWORD_ONLY:
+                parts.append(f"{name}={_text(value)}")
+            else:
+                parts.append(_text(value))
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_same(getattr(self, name), getattr(other, name)) for name in _parameters(type(self)))
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  (compared by value, and mutable through set_params)
+
+    def _parts(self) -> list[tuple[str, Any]]:
+        """Parameters with their names in the constructor's order, a tuple that holds Specs as its members."""
+        shallow = self.get_params(deep=False)
+        members = _members(shallow)
+        parents = {parent for parent, _ in members.values()}
+        parts: list[tuple[str, Any]] = []
+        for name, value in shallow.items():
+            if name in parents:
+                parts += [(key, value[place]) for key, (parent, place) in members.items() if parent == name]
+            else:
+                parts.append((name, value))
+        return parts
+
+    def _children(self) -> list[tuple[str, Spec]]:
+        """Nested Specs with their names, in the constructor's order, tuples flattened."""
+        return [(key, value) for key, value in self._parts() if isinstance(value, Spec)]
+
+    def _unknown(self, key: str, values: Mapping[str, Any], members: Mapping[str, Any]) -> ParameterError:
+        known = [*values, *members]
+        near = difflib.get_close_matches(key, known, n=1)
+        advice = f"Did you mean {near[0]!r}?" if near else "See get_params() for the nested names."
+        accepted = ", ".join(known) if known else "none"
+        return ParameterError(
+            f"{type(self).__name__} was given a parameter {key!r}; its parameters are: {accepted}. {advice}"
+        )
+
+
+@functools.cache
+def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """Constructor parameters of a Spec class by name, in order."""
+    parameters = dict(inspect.signature(cls.__init__).parameters)
+    parameters.pop("self", None)
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            # Not the user's doing but the author's of the class, hence no ParameterError.
+            raise TypeError(
+                f"{cls.__name__}.__init__ has the variable argument {name!r}; a Spec has named arguments "
+                "only. Take a tuple instead."
+            )
+    return parameters
+
+
+def _members(values: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Name of each Spec inside a tuple -> (parameter, place); the count runs on from tuple to tuple."""
+    found: dict[str, tuple[str, int]] = {}
+    before = 0
+    for name, value in values.items():
+        if type(value) in (tuple, list) and any(isinstance(member, Spec) for member in value):
+            for place, member in enumerate(value):
+                if isinstance(member, Spec):
+                    found[str(before + place)] = (name, place)
+            before += len(value)
+    return found
+
+
+def _has_params(value: object) -> bool:
+    """Whether value is an object with parameters of its own: a Spec, or a scikit-learn transformer."""
+    return hasattr(value, "get_params") and not isinstance(value, type)
+
+
+def _with_member(
+    sequence: tuple[Any, ...] | list[Any], place: int, value: Any
+) -> tuple[Any, ...] | list[Any]:
+    return type(sequence)([*sequence[:place], value, *sequence[place + 1 :]])
+
+
+def _changed(value: Any, params: dict[str, Any]) -> Any:
+    return value.replace(**params) if isinstance(value, Spec) else copy.copy(value).set_params(**params)
+
+
+def _specs_in(value: Any) -> Iterator[Spec]:
+    """Specs that are value or lie in it, however deep the tuples."""
+    if isinstance(value, Spec):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for member in value:
+            yield from _specs_in(member)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality of parameters: by value; a tuple may stand for an array; True is not 1."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        if not all(isinstance(value, (np.ndarray, tuple, list)) for value in (a, b)):
+            return False
+        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, (bool, np.bool_)) != isinstance(b, (bool, np.bool_)):
+        return False
+    if hasattr(a, "nnz") or hasattr(b, "nnz"):  # sparse matrices
+        return type(a) is type(b) and a.shape == b.shape and (a != b).nnz == 0
+    equal = a == b
+    if isinstance(equal, (bool, np.bool_)):
+        return bool(equal)
+    # Tables compare entry by entry and answer with a table.
+    return type(a) is type(b) and a.shape == b.shape and bool(np.all(np.asarray(equal)))
+
+
+def _text(value: Any) -> str:
+    """A parameter as mercer.parse reads it, wherever it can be read at all."""
+    if isinstance(value, np.generic):
+        return repr(float(value) if isinstance(value, np.floating) else value.item())
+    if isinstance(value, np.ndarray):
+        if value.ndim == 1 and value.size <= _LONGEST_PRINTED_ARRAY:
+            return _text(tuple(value))
+        return f"<array of shape {value.shape}, {value.dtype}>"
+    if type(value) is tuple:
+        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
+    if type(value) is list:
+        return f"[{', '.join(map(_text, value))}]"
+    if inspect.isroutine(value) or isinstance(value, type):
+        return f"<{value.__qualname__}>"
+    return repr(value)

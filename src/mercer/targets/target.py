@@ -1,0 +1,80 @@
+"""What is predicted: base class of targets, and the door through which y comes in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer.arrays import Array, Floats
+from mercer.errors import TargetError
+
+__all__ = ["Target", "labels", "numbers"]
+
+_NUMBERS = "Targets of a regression are finite real numbers, one per sample or one row per sample."
+_LABELS = "Targets of a classifier are class labels, one per sample: integers, texts or booleans."
+
+
+class Target(ABC):
+    """The way from y as users give it to the numbers that solvers see, and back.
+
+    A target is a record that does not change: ``learn`` returns one that knows the classes or the number of
+    outputs, ``encode`` and ``decode`` are its two directions.
+    """
+
+    @abstractmethod
+    def learn(self, y: Any) -> Self:
+        """Target that knows what this y looks like; TargetError if y is not of its kind."""
+
+    @abstractmethod
+    def encode(self, y: Any) -> Floats:
+        """Numbers, (n,) or (n, k), float64, that a solver takes as its right-hand side."""
+
+    @abstractmethod
+    def decode(self, f: Floats) -> Array:
+        """Predictions in the form of y from the values of fitted functions, (m,) or (m, k)."""
+
+
+def numbers(y: Any, several: bool, warn: bool = True) -> Floats:
+    """Finite float64 numbers from y, (n,) or, if several outputs are allowed, (n, k)."""
+    _require_given(y, _NUMBERS)
+    try:
+        values = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
+        if not several:
+            values = column_or_1d(values, warn=warn)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise TargetError(f"{error} {_NUMBERS} Convert y, or drop the samples whose target is unknown.") from error
+    if values.dtype.kind not in "biuf":
+        raise TargetError(f"y is an array of {values.dtype}. {_NUMBERS} Convert y to float.")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if not np.all(np.isfinite(values)):  # wider numbers than float64 that do not fit
+        raise TargetError(f"y has values too large for float64. {_NUMBERS} Give y in a larger unit.")
+    return values
+
+
+def labels(y: Any, warn: bool = True) -> Array:
+    """Class labels from y, (n,), as they were given."""
+    _require_given(y, _LABELS)
+    try:
+        values = column_or_1d(y, warn=warn)
+        assert_all_finite(values, input_name="y")
+        check_classification_targets(values)
+    except (ValueError, TypeError) as error:
+        raise TargetError(f"{error} {_LABELS} Convert y, or use a regressor if y measures something.") from error
+    if not len(values):
+        raise TargetError(f"y is empty. {_LABELS} Give at least one sample of two classes each.")
+    return values
+
+
+def _require_given(y: Any, accepted: str) -> None:
+    if y is None:
+        raise TargetError(f"This estimator requires y to be passed, but the target y is None. {accepted} Call fit(X, y).")
+    if np.ma.is_masked(y):
+        count = int(np.ma.count_masked(y))
+        raise TargetError(
+            f"y is a masked array in which {count} values are masked. {accepted} Drop the samples whose target "
+            "is unknown."
+        )

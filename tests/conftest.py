@@ -1,0 +1,39 @@
+"""What every test run shares: Hypothesis profiles, threads, the cache of compiled code, strict warnings.
+
+``HYPOTHESIS_PROFILE=deep`` tries many more examples, at random; the default is fast and always the same.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+# Before NumPy and Numba are imported, since both read these once. The processes of pytest-xdist share the
+# cores already, so each keeps to one BLAS thread; Numba may use two, because the tests compare one with two.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ.setdefault(_variable, "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+_CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
+_CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# Hypothesis counts the first compilation of a loop as a slow example, hence no deadline and no "too slow".
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("default", max_examples=25, derandomize=True, database=None, **_COMMON)
+settings.register_profile("deep", max_examples=1000, derandomize=False, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+OUR_WARNINGS = ("JitterWarning", "IndefiniteWarning", "DegenerateWarning")
+
+
+def pytest_configure(config):
+    """Turn our own warnings into errors: a test that means one says so by ``pytest.warns``."""
+    for name in OUR_WARNINGS:
+        config.addinivalue_line("filterwarnings", f"error::mercer.errors.{name}")
+    if "numpy" in sys.modules:  # imported before this file by a plugin: the variables above came too late
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(limits=1)

@@ -1,0 +1,57 @@
+"""Errors are mercer's and the built-in ones a caller expects; light to import."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import errors
+
+BUILT_IN = {
+    "ParameterError": ValueError,
+    "DomainError": ValueError,
+    "TargetError": ValueError,
+    "CapabilityError": TypeError,
+    "NotPositiveDefinite": np.linalg.LinAlgError,
+    "MemoryBudgetError": MemoryError,
+}
+
+
+@pytest.mark.parametrize(("name", "built_in"), BUILT_IN.items())
+def test_an_error_is_also_the_built_in_one(name, built_in):
+    error = getattr(errors, name)
+    assert issubclass(error, errors.MercerError)
+    assert issubclass(error, built_in)
+    with pytest.raises(built_in, match="why"):
+        raise error("why")
+
+
+@pytest.mark.parametrize("name", ["JitterWarning", "IndefiniteWarning", "DegenerateWarning"])
+def test_a_warning_can_be_silenced_as_a_user_warning(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            warnings.warn("why", getattr(errors, name), stacklevel=1)
+
+
+def test_convergence_warning_is_that_of_scikit_learn():
+    from mercer.errors import ConvergenceWarning as ours
+
+    assert ours is ConvergenceWarning
+
+
+def test_all_names_exist_and_others_do_not():
+    assert all(hasattr(errors, name) for name in errors.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Convergence'"):
+        _ = errors.Convergence
+
+
+def test_importing_errors_does_not_import_scikit_learn():
+    code = "import sys, mercer.errors; print('sklearn' in sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout.strip() == "False"
