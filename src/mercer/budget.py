@@ -6,6 +6,7 @@ refusal tells what was asked, what is there, and which other ways exist at what 
 
 from __future__ import annotations
 
+import numbers
 import os
 import re
 import time
@@ -35,7 +36,7 @@ def parse_bytes(size: int | float | str) -> int:
                 f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
             )
         amount = float(match[1]) * _UNITS[match[2].lower()]
-    elif isinstance(size, bool) or not isinstance(size, (int, float)):
+    elif isinstance(size, bool) or not isinstance(size, numbers.Real):
         raise ParameterError(
             f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
         )
@@ -56,7 +57,7 @@ def format_bytes(size: float) -> str:
     """
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(size) < 1024 or unit == "TiB":
-            return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.2g} {unit}"
+            return f"{size:.0f} {unit}" if size >= 9.95 or unit == "B" else f"{size:.2g} {unit}"
         size /= 1024
     raise AssertionError("unreachable")
 

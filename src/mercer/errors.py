@@ -23,6 +23,7 @@ __all__ = [
     "IndefiniteWarning",
     "JitterWarning",
     "MemoryBudgetError",
+    "TimeBudgetError",
     "MercerError",
     "NotPositiveDefinite",
     "ParameterError",
@@ -56,6 +57,10 @@ class NotPositiveDefinite(MercerError, np.linalg.LinAlgError):
 
 class MemoryBudgetError(MercerError, MemoryError):
     """What was asked for would not fit in the memory allowed; nothing was allocated."""
+
+
+class TimeBudgetError(MercerError, TimeoutError):
+    """The time budget ran out before there was a result to return."""
 
 
 class JitterWarning(UserWarning):

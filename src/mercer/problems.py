@@ -1,7 +1,7 @@
 """Problems as mathematics, and what a solver answers.
 
-A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram`` is
-whatever multiplies vectors as the Gram matrix K does.
+A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram``
+is whatever multiplies vectors as the Gram matrix K does.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ class Status(Enum):
         "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an "
         "approximate Gram."
     )
-    STOPPED = "The run was stopped from outside before the tolerance was reached: start again from this solution."
+    STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
     STALLED = (
-        "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
+        "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the "
+        "samples."
     )
 
     @property

@@ -39,7 +39,8 @@ class Spec:
 
     Notes
     -----
-    ``mercer.parse(repr(s)) == s`` for parameters that are numbers, strings, tuples, lists, None, booleans
+    ``repr`` gives the first argument by its place, the others by name where they differ from their defaults,
+    and ``mercer.parse(repr(s)) == s`` for arguments that are numbers, strings, tuples, lists, None, booleans
     and Specs. scikit-learn's ``clone`` copies nested Specs, those in tuples included. Specs are compared by
     value and so have no hash.
 

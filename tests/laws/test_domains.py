@@ -169,6 +169,9 @@ def test_nbytes_counts_arrays_and_derived(domain, data):
         assert S.nbytes == sum(array.nbytes for array in S.arrays)
         assert S.take([0]).nbytes <= S.nbytes
     assert S.with_derived("row", np.zeros(len(S))).nbytes == S.nbytes + 8 * len(S)
+    rows = sp.csr_array(np.ones((len(S), 1)))
+    held = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    assert S.with_derived("csr", rows).nbytes == S.nbytes + held
 
 
 @every_domain

@@ -19,7 +19,7 @@ from mercer.kernels import Gaussian, Linear, Matern, Polynomial
 from mercer.language import METHODS, PACKAGES, _registry, parse
 
 MORE = settings(max_examples=8 * settings.default.max_examples)
-FUZZ = settings(max_examples=20 * settings.default.max_examples)
+FUZZ = settings(max_examples=10 * settings.default.max_examples)
 
 # kernels as a user writes them: by operators and methods -----------------------------------------------
 

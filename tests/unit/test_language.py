@@ -181,6 +181,13 @@ def test_an_estimator_is_an_object_too():
     assert model.C == 10
 
 
+def test_an_estimator_comes_back_from_the_repr_that_scikit_learn_breaks_into_lines():
+    model = Model(Any([1.5] * 30, label="a label of some length") + Unit(Any(tuple("abcdef"))), C=10)
+    text = repr(model)
+    assert "\n" in text
+    assert read(text).get_params() == model.get_params()
+
+
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.lists(inner, max_size=4).map(tuple), max_leaves=20

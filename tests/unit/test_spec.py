@@ -52,6 +52,12 @@ class Two(Spec):
         self.second = second
 
 
+class Named(Spec):
+    def __init__(self, *, flag, label=None):
+        self.flag = flag
+        self.label = label
+
+
 class Model(BaseEstimator):
     """The smallest estimator with a Spec for a parameter: the score is a width."""
 
@@ -223,27 +229,30 @@ def test_check_returns_self_and_looks_into_nested_tuples():
     ("spec", "text"),
     [
         (Bare(), "Bare()"),
-        (Leaf(), "Leaf()"),
-        (Leaf(2), "Leaf(width=2)"),
-        (Leaf("median"), "Leaf(width='median')"),
-        (Leaf(np.float64(2.5)), "Leaf(width=2.5)"),
-        (Leaf(np.int64(3)), "Leaf(width=3)"),
-        (Leaf(np.float32(0.5)), "Leaf(width=0.5)"),
-        (Leaf(np.longdouble(0.5)), "Leaf(width=0.5)"),
-        (Leaf(np.bool_(True)), "Leaf(width=True)"),
-        (Leaf(np.str_("a")), "Leaf(width='a')"),
-        (Leaf(np.array([1.0, 0.1])), "Leaf(width=(1.0, 0.1))"),
-        (Leaf(np.array([1.0])), "Leaf(width=(1.0,))"),
-        (Leaf(np.zeros((2, 3))), "Leaf(width=<array of shape (2, 3), float64>)"),
-        (Leaf(np.zeros(101)), "Leaf(width=<array of shape (101,), float64>)"),
-        (Leaf((np.float64(1.0), 2)), "Leaf(width=(1.0, 2))"),
-        (Leaf([1.0, None]), "Leaf(width=[1.0, None])"),
-        (Leaf(True), "Leaf(width=True)"),
-        (Leaf(float), "Leaf(width=<float>)"),
-        (Leaf(len), "Leaf(width=<len>)"),
-        (Several((Leaf(), Leaf(2.0))), "Several((Leaf(), Leaf(width=2.0)))"),
-        (Wrapped(Leaf(), 3, flag=False, label="x"), "Wrapped(Leaf(), 3, flag=False, label='x')"),
-        (Wrapped(Leaf(), -3, flag=None, on=False), "Wrapped(Leaf(), -3, flag=None, on=False)"),
+        (Leaf(), "Leaf(1.0)"),
+        (Leaf(2), "Leaf(2)"),
+        (Leaf("median"), "Leaf('median')"),
+        (Leaf(np.float64(2.5)), "Leaf(2.5)"),
+        (Leaf(np.int64(3)), "Leaf(3)"),
+        (Leaf(np.float32(0.5)), "Leaf(0.5)"),
+        (Leaf(np.longdouble(0.5)), "Leaf(0.5)"),
+        (Leaf(np.bool_(True)), "Leaf(True)"),
+        (Leaf(np.str_("a")), "Leaf('a')"),
+        (Leaf(np.array([1.0, 0.1])), "Leaf((1.0, 0.1))"),
+        (Leaf(np.array([1.0])), "Leaf((1.0,))"),
+        (Leaf(np.zeros((2, 3))), "Leaf(<array of shape (2, 3), float64>)"),
+        (Leaf(np.zeros(101)), "Leaf(<array of shape (101,), float64>)"),
+        (Leaf((np.float64(1.0), 2)), "Leaf((1.0, 2))"),
+        (Leaf([1.0, None]), "Leaf([1.0, None])"),
+        (Leaf(True), "Leaf(True)"),
+        (Leaf(float), "Leaf(<float>)"),
+        (Leaf(len), "Leaf(<len>)"),
+        (Two(1.0), "Two(1.0)"),
+        (Two(1.0, second=2), "Two(1.0, second=2)"),
+        (Named(flag=1), "Named(flag=1)"),
+        (Several((Leaf(), Leaf(2.0))), "Several((Leaf(1.0), Leaf(2.0)))"),
+        (Wrapped(Leaf(), 3, flag=False, label="x"), "Wrapped(Leaf(1.0), 3, flag=False, label='x')"),
+        (Wrapped(Leaf(), -3, flag=None, on=False), "Wrapped(Leaf(1.0), -3, flag=None, on=False)"),
     ],
 )
 def test_repr(spec, text):

@@ -21,7 +21,7 @@ __all__ = ["WHOLE", "Frames", "Whole"]
 
 @dataclass(frozen=True)
 class Whole:
-    """All of the data rather than some columns; a label tells apart several readings of it (images under maps)."""
+    """All of the data rather than some columns; a label tells apart several readings of them (images)."""
 
     label: Hashable = None
 
@@ -31,7 +31,7 @@ WHOLE = Whole()
 Name: TypeAlias = str | int
 Columns: TypeAlias = Name | tuple[Name, ...] | Whole
 
-_ACCEPTED = "Frames are a data frame, a dict of columns, an array with numbered columns or a list of rows."
+_ACCEPTED = "Frames are a data frame, a dict of columns, a matrix with numbered columns or a list of rows."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +67,12 @@ class Frames(Samples):
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow), dict of columns, (n, d) array, list of rows, or Frames
+        X : data frame (pandas, polars, pyarrow), dict of columns, dense or sparse matrix, rows, or Frames
             Rows are samples.
         parts : mapping of columns to the function that packs them
             A single column is given to its function as a one-dimensional sequence, a tuple of columns as a
-            two-dimensional table. Columns are names, or positions where there is no such name.
+            two-dimensional table, ``WHOLE`` as the data themselves. Columns are names, or positions where
+            there is no such name.
 
         Raises
         ------
@@ -110,9 +111,7 @@ class Frames(Samples):
         """The same table with one part exchanged, for example for one that carries derived data."""
         if self.parts.get(columns) is samples:
             return self
-        copy = type(self)({**self.parts, columns: samples})
-        vars(copy)["derived"] = self.derived if self.derived else {}
-        return copy
+        return type(self)({**self.parts, columns: samples})._deriving(self)
 
     def __len__(self) -> int:
         return len(next(iter(self.parts.values())))

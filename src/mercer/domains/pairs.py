@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Indices
-from mercer.domains.samples import Samples
+from mercer.domains.samples import Samples, is_hashable
 from mercer.errors import DomainError
 
 __all__ = ["Pairs"]
@@ -110,9 +110,7 @@ class Pairs(Samples):
         """The same pairs over members that carry derived data."""
         if left is self.left and right is self.right:
             return self
-        copy = type(self)(left, right, self.index)
-        vars(copy)["derived"] = self.derived if self.derived else {}
-        return copy
+        return type(self)(left, right, self.index)._deriving(self)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -203,18 +201,8 @@ def _distinct(objects: list[Any]) -> tuple[list[Any], Indices]:
     distinct: list[Any] = []
     positions = np.empty(len(objects), dtype=np.intp)
     for i, thing in enumerate(objects):
-        key = ("equal", thing) if _is_hashable(thing) else ("same", id(thing))
+        key = ("equal", thing) if is_hashable(thing) else ("same", id(thing))
         positions[i] = position.setdefault(key, len(distinct))
         if positions[i] == len(distinct):
             distinct.append(thing)
     return distinct, positions
-
-
-def _is_hashable(thing: Any) -> bool:
-    if not isinstance(thing, Hashable):
-        return False
-    try:  # a tuple is hashable only if its members are
-        hash(thing)
-    except TypeError:
-        return False
-    return True

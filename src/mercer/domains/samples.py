@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mercer.arrays import Indices
 from mercer.errors import DomainError, ParameterError
 
-__all__ = ["Samples", "row_index"]
+__all__ = ["Samples", "is_hashable", "row_index"]
 
 
 class Samples(ABC):
@@ -214,6 +214,15 @@ def row_index(index: Any, n: int) -> slice | Indices:
         raise IndexError(f"positions {positions.min()} to {positions.max()} reach beyond {n} samples")
     positions = positions.astype(np.intp, copy=False)
     return np.where(positions < 0, positions + n, positions) if positions.min() < 0 else positions
+
+
+def is_hashable(thing: Any) -> bool:
+    """Whether a thing can be a key; a tuple can only if its members can, so it has to be tried."""
+    try:
+        hash(thing)
+    except TypeError:
+        return False
+    return True
 
 
 def _first_axis(key: tuple[Any, ...]) -> Any:

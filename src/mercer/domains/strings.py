@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
-from mercer.domains.samples import Samples
+from mercer.domains.samples import Samples, is_hashable
 from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
@@ -234,7 +234,7 @@ def _coded_symbols(samples: list[Any]) -> tuple[NDArray[np.int32], tuple[Hashabl
     try:
         codes = [position.setdefault(symbol, len(position)) for symbol in chain.from_iterable(rows)]
     except TypeError:
-        _refuse_symbol(rows, lambda symbol: not isinstance(symbol, Hashable), "cannot be hashed")
+        _refuse_symbol(rows, lambda symbol: not is_hashable(symbol), "cannot be hashed")
         raise
     if any(_is_missing(symbol) or _is_real(symbol) for symbol in position):
         _refuse_symbol(rows, _is_missing, "is missing")

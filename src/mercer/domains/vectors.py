@@ -95,11 +95,11 @@ class Vectors(Samples):
             return X
         if sp.issparse(X):
             return cls(_sparse(X))
-        if nw.dependencies.is_polars_lazyframe(X):
-            raise DomainError(f"A lazy frame was given. {_ACCEPTED} Call .collect() first.")
         if nw.dependencies.is_into_dataframe(X):
             table, names = _table(X)
             return cls(_sparse(table) if sp.issparse(table) else _dense(table, names), names)
+        if nw.dependencies.is_polars_lazyframe(X):
+            raise DomainError(f"A lazy frame was given. {_ACCEPTED} Call .collect() first.")
         return cls(_dense(X))
 
     def __len__(self) -> int:
@@ -298,9 +298,8 @@ def _sparse(X: Any) -> sp.csr_array:
             type(X)(X, copy=False).check_format(full_check=True)
         except ValueError as error:
             raise DomainError(f"The sparse matrix is damaged: {error}. {_ACCEPTED} Build it anew.") from error
-    if X.dtype.kind in "iub" or X.dtype == np.float16 or X.dtype.newbyteorder("=") != X.dtype:
-        # before duplicates are summed: small integers would wrap around
-        X = X.astype(np.float32 if X.dtype.newbyteorder("=") == np.float32 else np.float64)
+    if X.dtype.kind in "iub":
+        X = X.astype(np.float64)  # before duplicates are summed: small integers would wrap around
     return _canonical(sp.csr_array(_checked(X)))
 
 

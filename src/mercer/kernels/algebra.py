@@ -81,9 +81,10 @@ class Sum(Terms):
         """Add the tiles of the terms."""
         first, *rest = self.terms
         total = view.value(first)
-        for term in rest:
-            total += view.value(term)
-        return total
+        with np.errstate(over="ignore"):
+            for term in rest:
+                total += view.value(term)
+        return self.guarded(total)
 
     def diag(self, A: Samples) -> Floats:
         """Add the diagonals of the terms."""
@@ -127,7 +128,7 @@ class Sum(Terms):
         return np.sum([kernel.pullback_inputs(A, B, W) for kernel in self.kernels], axis=0)
 
     def __repr__(self) -> str:
-        return " + ".join(enclosed(term, PRODUCT) for term in self.terms)
+        return self.joined(" + ", PRODUCT)
 
 
 class Product(Terms):
@@ -196,9 +197,10 @@ class Product(Terms):
         """Multiply the tiles of the terms."""
         first, *rest = self.terms
         total = view.value(first)
-        for term in rest:
-            total *= view.value(term)
-        return total
+        with np.errstate(over="ignore", invalid="ignore"):
+            for term in rest:
+                total *= view.value(term)
+        return self.guarded(total)
 
     def diag(self, A: Samples) -> Floats:
         """Multiply the diagonals of the terms."""
@@ -241,7 +243,7 @@ class Product(Terms):
             yield kernel, V
 
     def __repr__(self) -> str:
-        return " * ".join(enclosed(term, POWER) for term in self.terms)
+        return self.joined(" * ", POWER)
 
 
 class Scaled(Wrapped):
@@ -295,8 +297,9 @@ class Scaled(Wrapped):
     def tile(self, view: View) -> Floats:
         """Multiply the kernel's tile."""
         tile = view.value(self.kernel)
-        tile *= tile.dtype.type(self.scale)
-        return tile
+        with np.errstate(over="ignore"):
+            tile *= tile.dtype.type(self.scale)
+        return self.guarded(tile)
 
     def diag(self, A: Samples) -> Floats:
         """Multiply the kernel's diagonal."""

@@ -110,6 +110,11 @@ class Comparison:
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X, Z = A.with_dtype(self.dtype).X, B.with_dtype(self.dtype).X
         same = B is A
+        if X.shape[1] != Z.shape[1]:
+            raise DomainError(
+                f"Vectors with {X.shape[1]} and with {Z.shape[1]} columns were compared; both sides must have the "
+                "same columns. Give new samples the columns of the training samples, in their order."
+            )
         if base.period is not None:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)

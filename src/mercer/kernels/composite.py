@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.domains import WHOLE, Frames, Samples, Vectors
+from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Base, Path
-from mercer.kernels.kernel import Kernel, Tiled, narrowed
+from mercer.kernels.kernel import Kernel, Tiled, narrowed, overflow_error
+from mercer.numerics.algebraic import all_finite
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
 
@@ -53,20 +54,25 @@ class Composite(Tiled):
         return Frames.pack(X, parts)
 
     def _check_domains(self) -> None:
-        domains = {kernel.domain for kernel in _whole_terms(self)}
-        if len(domains) > 1:
-            names = " and ".join(sorted(domain.__name__ for domain in domains))
-            raise DomainError(
-                f"{self!r} compares {names} at once; the terms of a kernel must read the same data or name their "
-                "columns. Use .on(columns) to say which columns each term reads."
-            )
+        read: dict[Hashable, set[str]] = {}
+        for term in _terms(self):
+            inner = term if term.part == WHOLE else getattr(term, "kernel", None)
+            if isinstance(inner, Kernel):
+                read.setdefault(term.part, set()).add(_reads(inner))
+        for part, domains in read.items():
+            if len(domains) > 1:
+                where = "" if part == WHOLE else f" in columns {part!r}"
+                raise DomainError(
+                    f"{self!r} compares {' and '.join(sorted(domains))} at once{where}; the terms of a kernel must "
+                    "read the same data or name their columns. Use .on(columns) to say which columns each term reads."
+                )
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The domain of all terms, or Frames if they read different columns."""
         keys = list(self.parts())
         if keys == [WHOLE]:
-            return next(iter(_whole_terms(self))).domain
+            return next(term for term in _terms(self) if term.part == WHOLE).domain
         return Frames if keys else Vectors
 
     def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
@@ -98,6 +104,15 @@ class Composite(Tiled):
         own = super().capabilities
         return own.intersection(*(kernel.capabilities for kernel in self.kernels))
 
+    def guarded(self, tile: Floats) -> Floats:
+        """Return a tile whose numbers are finite; bounded terms may leave the range of floats together.
+
+        The driver looks at the numbers of kernels that are not bounded, so these are not looked at twice.
+        """
+        if self.bounded and not self.normalised and not all_finite(tile):
+            raise overflow_error(self)
+        return tile
+
     def _blocks(self, A: Samples, B: Samples) -> list[Floats]:
         return [kernel.block(narrowed(kernel, A), narrowed(kernel, B)) for kernel in self.kernels]
 
@@ -122,6 +137,12 @@ class Terms(Composite):
     def rebuild(self, kernels: tuple[Kernel, ...]) -> Kernel:
         """Return the same node over other terms."""
         return type(self)(kernels)
+
+    def joined(self, sign: str, tightness: int) -> str:
+        """Return the terms' texts with a sign between them, or as a constructor where the sign would say less."""
+        if len(self.kernels) < 2 or any(type(term) is type(self) for term in self.kernels):
+            return f"{type(self).__name__}(({', '.join(map(repr, self.kernels))},))"
+        return sign.join(enclosed(term, tightness) for term in self.kernels)
 
     def check(self) -> Any:
         """Raise ParameterError unless there is at least one term and all are kernels."""
@@ -172,10 +193,18 @@ def row_products(left: Any, right: Any) -> Any:
     return np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
 
 
-def _whole_terms(kernel: Kernel) -> Iterable[Kernel]:
-    """Yield the terms that read the whole of the data rather than named columns."""
+def _terms(kernel: Kernel) -> Iterable[Kernel]:
+    """Yield the terms that read data, however deep in sums and products."""
     if isinstance(kernel, Composite):
         for term in kernel.kernels:
-            yield from _whole_terms(term)
-    elif kernel.part == WHOLE and kernel.parts():
+            yield from _terms(term)
+    elif kernel.parts():
         yield kernel
+
+
+def _reads(kernel: Kernel) -> str:
+    """Return what a kernel reads, in words: a domain, and those of both sides of a pair."""
+    name = kernel.domain.__name__
+    if kernel.domain is not Pairs:
+        return name
+    return f"{name} of {' and '.join(_reads(side) for _, side in kernel._children() if isinstance(side, Kernel))}"

@@ -17,7 +17,8 @@ from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import narrowed
+from mercer.kernels.kernel import Kernel, narrowed, overflow_error
+from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
 
@@ -70,7 +71,9 @@ class Power(Wrapped):
     def tile(self, view: View) -> Floats:
         """Raise the kernel's tile to the power."""
         tile = view.value(self.kernel)
-        return np.power(tile, self.exponent, out=tile)
+        with np.errstate(over="ignore"):
+            np.power(tile, self.exponent, out=tile)
+        return self.guarded(tile)
 
     def diag(self, A: Samples) -> Floats:
         """Raise the kernel's diagonal to the power."""
@@ -105,7 +108,7 @@ class Power(Wrapped):
         return self.exponent * self._blocks(A, B)[0] ** (self.exponent - 1)
 
     def __repr__(self) -> str:
-        return f"{enclosed(self.kernel, ATOM)} ** {self.exponent!r}"
+        return f"{enclosed(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
 class Exp(Wrapped):
@@ -153,7 +156,8 @@ class Exp(Wrapped):
         """Take the exponential of the kernel's tile."""
         tile = view.value(self.kernel)
         with np.errstate(over="ignore"):  # the driver reports overflow with its remedy
-            return np.exp(tile, out=tile)
+            np.exp(tile, out=tile)
+        return self.guarded(tile)
 
     def diag(self, A: Samples) -> Floats:
         """Take the exponential of the kernel's diagonal."""
@@ -225,10 +229,11 @@ class PolynomialOf(Wrapped):
         tile = view.value(self.kernel)
         *lower, top = self.coefficients
         total = view.full(top)
-        for coefficient in reversed(lower):
-            total *= tile
-            total += tile.dtype.type(coefficient)
-        return total
+        with np.errstate(over="ignore", invalid="ignore"):
+            for coefficient in reversed(lower):
+                total *= tile
+                total += tile.dtype.type(coefficient)
+        return self.guarded(total)
 
     def diag(self, A: Samples) -> Floats:
         """Evaluate the polynomial on the kernel's diagonal."""
@@ -305,7 +310,9 @@ class Normalized(Wrapped):
     def tile(self, view: View) -> Floats:
         """Divide the kernel's tile by the lengths of both sides."""
         tile = view.value(self.kernel)
-        left, right = view.comparison.keep(("lengths", id(self)), lambda: self._both_lengths(view))
+        if not self.kernel.bounded and not all_finite(tile):  # quotients of infinities would be NaN
+            raise overflow_error(self.kernel)
+        left, right = view.comparison.keep(("lengths", id(self), view.path), lambda: self._both_lengths(view))
         a, b = left[view.rows], right[view.columns]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             tile /= a[:, None].astype(tile.dtype)
@@ -317,12 +324,14 @@ class Normalized(Wrapped):
         return tile
 
     def _both_lengths(self, view: View) -> tuple[Floats, Floats]:
-        A, B = view.comparison.A, view.comparison.B
+        A, B = view.collections
         left = self._lengths(A)
         return left, left if B is A else self._lengths(B)
 
     def _lengths(self, A: Samples) -> Floats:
         squares = self._diags(A)[0]
+        if not np.all(np.isfinite(squares)):
+            raise overflow_error(self.kernel)
         if not np.all(squares >= 0):
             raise DomainError(
                 f"{self.kernel!r} gives a negative k(x, x) = {squares.min():.3g} for a sample; only kernels with "

@@ -176,6 +176,10 @@ class Kernel(Spec, ABC):
         """Draw from the spectral measure, shape (count, width): k(x, z) = E cos(w . (x - z))."""
         raise self._lacks("a sampler of its spectral measure")
 
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the integral of k(., z) over `width` dimensions, or None if it is not known."""
+        return None
+
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameters theta, shape (p,)."""
         raise self._lacks("a derivative in its parameters")
@@ -192,6 +196,7 @@ class Kernel(Spec, ABC):
 
     # the algebra: one node class per operation ------------------------------------------------------
 
+    __array_ufunc__ = None  # arrays do not multiply kernels entry by entry
     operators: ClassVar[Any] = None  # the module mercer.kernels.operators, which needs this class first
 
     def __add__(self, other: Any) -> algebra.Sum:

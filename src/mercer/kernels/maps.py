@@ -5,19 +5,36 @@ Symbols: k, k_1, k_2 kernels; t a map between domains; x = (x_1, x_2) a pair.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.domains import Frames, Pairs, Samples, Vectors, Whole
+from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Tiled, narrowed
 
 __all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
+
+
+class _Same:
+    """A thing that equals itself only. A number from `id` would do, but not after unpickling."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.thing, '__name__', type(self.thing).__name__)}>"
 
 
 class _Part(Tiled):
@@ -152,21 +169,30 @@ class Selected(_Part):
         return super().check()
 
     @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The columns as a key."""
+    def _key(self) -> Any:
         return tuple(self.columns) if isinstance(self.columns, (list, tuple)) else self.columns
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The columns as a key, and how the kernel inside reads them unless it takes them as they are."""
+        inner = tuple(self.kernel.parts())
+        return self._key if inner in ((), (WHOLE,)) else Whole((self._key, inner))
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the columns, packed by the kernel inside."""
-        return {self.part: self._pack_columns}
+        return {self.part: self._pack_selected if isinstance(self.part, Whole) else self._pack_columns}
+
+    def _pack_selected(self, X: Any) -> Samples:
+        return Frames.pack(X, {self._key: self._pack_columns}).part(self._key)
 
     def _pack_columns(self, data: Any) -> Samples:
-        if isinstance(self.part, tuple) or self.kernel.domain is not Vectors:
+        if isinstance(self._key, tuple) or self.kernel.domain is not Vectors:
             return self.kernel.pack(data)
         return self.kernel.pack(np.asarray(data).reshape(-1, 1))  # one column of numbers is a narrow table
 
     def __repr__(self) -> str:
-        columns = list(self.columns) if isinstance(self.columns, tuple) else self.columns
+        plain = [name if isinstance(name, str) else int(name) for name in np.atleast_1d(np.asarray(self._key, object))]
+        columns = plain[0] if not isinstance(self.columns, (list, tuple)) else type(self.columns)(plain)
         return f"{enclosed(self.kernel, ATOM)}.on({columns!r})"
 
 
@@ -216,11 +242,15 @@ class Composed(_Part):
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A key that is the same for the same map."""
-        return Whole(id(self.transform))
+        return Whole(_Same(self.transform))
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the images, packed by the kernel inside."""
         return {self.part: self._pack_images}
+
+    def __sklearn_clone__(self) -> Composed:
+        # scikit-learn clones transformers to unfitted ones; the map is as fixed as a function
+        return type(self)(copy.deepcopy(self.kernel), self.transform)
 
     def _pack_images(self, data: Any) -> Samples:
         images = self.transform.transform(data) if hasattr(self.transform, "transform") else self.transform(data)
@@ -279,7 +309,7 @@ class RankOne(Tiled):
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A key that is the same for the same function."""
-        return Whole(id(self.function))
+        return Whole(_Same(self.function))
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the function's values as a column."""

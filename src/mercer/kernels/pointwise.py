@@ -55,10 +55,15 @@ class OneBase(Tiled):
 
     def _base_block(self, A: Samples, B: Samples) -> tuple[Floats, float]:
         """Return the base between two collections, and the length it is to be divided by, in true units."""
+        tile, unit = self._unit_block(A, B)
         base, length = self.base()
+        with np.errstate(over="ignore"):
+            return tile * (unit * unit if base.kind != "manhattan" else unit), length
+
+    def _unit_block(self, A: Samples, B: Samples) -> tuple[Floats, float]:
+        """Return the base between two collections and the unit of length it is in: nothing overflows in it."""
         view = Comparison(self, A, B, np.float64).at(slice(0, len(A)), slice(0, len(B)))
-        tile, unit = view.base(base)
-        return tile * (unit * unit if base.kind != "manhattan" else unit), length
+        return view.base(self.base()[0])
 
 
 class Radial(OneBase):
@@ -103,17 +108,15 @@ class Radial(OneBase):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the length scale or scales: dk/dl = (dk/dh) (-2 h / l)."""
-        h, length = self._base_block(A, B)
-        G = W * self.slope(h, 1.0 / length)
-        return self._length_gradient(A, B, G, h)
-
-    def _length_gradient(self, A: Samples, B: Samples, G: Floats, h: Floats) -> Floats:
+        h, unit = self._unit_block(A, B)
+        G = W * self.slope(h, unit / self.base()[1])
         if np.ndim(self.length_scale) == 0:
             return np.array([np.vdot(G, h) * (-2.0 / float(self.length_scale))])
         scales = np.asarray(self.length_scale, dtype=float)
         X, Z, _ = _centred(A, B)
+        X, Z = X / scales / unit, Z / scales / unit  # in the unit of h, whose squares do not overflow
         squares = G.sum(axis=1) @ X**2 + G.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, G @ Z)
-        return squares / scales**3
+        return squares / scales
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk/dh (b_j - a_i) / l^2."""

@@ -85,6 +85,11 @@ class Gaussian(Radial):
         return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
 
 
+    def log_integral(self, width: int) -> float | None:
+        """Return log of (2 pi)^(d/2) times the product of the length scales."""
+        return 0.5 * width * math.log(2.0 * math.pi) + _log_volume(self.length_scale, width)
+
+
 class Matern(Radial):
     r"""Matern kernel: a family between the exponential and the Gaussian, by smoothness.
 
@@ -144,6 +149,14 @@ class Matern(Radial):
         """Draw from a multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
         mixing = np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+
+    def log_integral(self, width: int) -> float | None:
+        """Return the logarithm of the spectral density at zero, times (2 pi)^d."""
+        gammas = special.gammaln(self.nu + 0.5 * width) - special.gammaln(self.nu)
+        return float(
+            0.5 * width * math.log(2.0 * math.pi / self.nu) + gammas + _log_volume(self.length_scale, width)
+        )
 
 
 class Exponential(Matern):
@@ -223,8 +236,8 @@ class RationalQuadratic(Radial):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in alpha, then in the length scale."""
-        h, length = self._base_block(A, B)
-        own = np.vdot(W, profiles.rational_quadratic_alpha(h, 1.0 / length, float(self.alpha)))
+        h, unit = self._unit_block(A, B)
+        own = np.vdot(W, profiles.rational_quadratic_alpha(h, unit / self.base()[1], float(self.alpha)))
         return np.concatenate([[own], super().pullback(A, B, W)])
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
@@ -317,9 +330,10 @@ class Laplacian(Radial):
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the length scale or scales: dk/dl = k |x - z|_1 / l^2."""
         d, length = self._base_block(A, B)
+        d = np.minimum(d, 1e300)  # infinity times a kernel value of zero would be NaN
         V = W * np.exp(-d / length)
         if np.ndim(self.length_scale) == 0:
-            return np.array([np.vdot(V, d) / length**2])
+            return np.array([np.vdot(V, d / length) / length])
         X, Z, _ = _centred(A, B)
         scales = np.asarray(self.length_scale, dtype=float)
         return np.array([np.vdot(V, np.abs(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]) / scales**2
@@ -336,22 +350,80 @@ class Laplacian(Radial):
         """Draw independent Cauchy frequencies of scale 1 / l."""
         return rng.standard_cauchy(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
 
+    def log_integral(self, width: int) -> float | None:
+        """Return log of 2^d times the product of the length scales."""
+        return width * math.log(2.0) + _log_volume(self.length_scale, width)
+
+
+def _log_volume(length_scale: Any, width: int) -> float:
+    """Return log of the product of the length scales over all columns."""
+    logs = np.log(np.asarray(length_scale, dtype=float))
+    return float(logs.sum()) if logs.ndim else width * float(logs)
+
+
+_LARGE_NU = 100.0  # from here on Bessel functions overflow, and their expansion in 1 / nu has 12 digits
+
+# Debye's polynomials u_1 .. u_5, lowest power of p first: u_k(p) = p^k (c_0 + c_1 p^2 + ... + c_k p^(2k)) / divisor
+_DEBYE = (
+    (24.0, (3.0, -5.0)),
+    (1152.0, (81.0, -462.0, 385.0)),
+    (414720.0, (30375.0, -369603.0, 765765.0, -425425.0)),
+    (39813120.0, (4465125.0, -94121676.0, 349922430.0, -446185740.0, 185910725.0)),
+    (
+        6688604160.0,
+        (1519035525.0, -49286948607.0, 284499769554.0, -614135872350.0, 566098157625.0, -188699385875.0),
+    ),
+)
+
+
+def _bessel_argument(nu: float, h: Floats, inv_l: float) -> Floats:
+    """Return s = sqrt(2 nu) d / l."""
+    return np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
+
 
 def _bessel_profile(nu: float, h: Floats, inv_l: float) -> Floats:
-    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s), with the scaled Bessel function so that s^nu cannot overflow."""
-    s = np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = (1.0 - nu) * math.log(2.0) - special.gammaln(nu) + nu * np.log(s) + np.log(special.kve(nu, s)) - s
-        value = np.exp(log)
-    # kve overflows for tiny s, where the limit is 1
-    return np.where(np.isfinite(log), value, np.where(s < 1.0, 1.0, 0.0))
+    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s)."""
+    return _matern(nu, _bessel_argument(nu, h, inv_l))
 
 
 def _bessel_slope(nu: float, h: Floats, inv_l: float) -> Floats:
-    """Return dk/dh = (2 nu / l^2) 2^(1-nu) / Gamma(nu) s^(nu-1) K_(nu-1)(s); 0 where it is unbounded."""
-    s = np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
-    limit = nu / (nu - 1.0) if nu > 1.0 else 0.0
+    """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s; 0 where it is unbounded."""
+    s = _bessel_argument(nu, h, inv_l)
+    if nu > 1.0:
+        return _matern(nu - 1.0, s) * (nu / (nu - 1.0) * inv_l**2)
+    factor = 2.0 * nu * 2.0 ** (1.0 - nu) / math.gamma(nu)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = (1.0 - nu) * math.log(2.0) - special.gammaln(nu) + (nu - 1.0) * np.log(s)
-        value = 2.0 * nu * np.exp(log + np.log(special.kve(nu - 1.0, s)) - s)
-    return np.where(np.isfinite(value), value, np.where(s < 1.0, limit, 0.0)) * inv_l**2
+        value = factor * s ** (nu - 1.0) * special.kve(nu - 1.0, s) * np.exp(-s)
+    return np.where(np.isfinite(value), value, 0.0) * inv_l**2
+
+
+def _matern(nu: float, s: Floats) -> Floats:
+    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s) for any nu, without overflow."""
+    if nu > _LARGE_NU:
+        return _matern_of_large_order(nu, s)
+    s = np.minimum(s, 2e3)  # beyond, the value is 0
+    decay = np.exp(-0.5 * s)  # twice, since exp(-s) alone may vanish before the product does
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        value = (2.0 / math.gamma(nu)) * ((0.5 * s) ** nu * special.kve(nu, s)) * decay * decay
+    value = np.minimum(value, 1.0)
+    if nu <= 1.0:
+        return np.where(s == 0.0, 1.0, value)
+    # where K_nu overflows, s is so small that a few terms of the series are exact
+    q = (0.5 * s) ** 2 / (nu - 1.0)
+    near = (s < 0.1) & ~(np.isfinite(value) & (value > 0.0))
+    return np.where(near, 1.0 - q + 0.5 * q * q * (nu - 1.0) / (nu - 2.0 if nu != 2.0 else 1.0), value)
+
+
+def _matern_of_large_order(nu: float, s: Floats) -> Floats:
+    """Return the same by Debye's expansion of K_nu(nu z), with Stirling's of the gamma function taken out."""
+    z = s / nu
+    w = np.hypot(1.0, z)
+    q = 0.5 * z * (z / (w + 1.0))  # (w - 1) / 2
+    p = 1.0 / w
+    total, start = np.ones_like(s), 1.0
+    for k, (divisor, coefficients) in enumerate(_DEBYE, 1):
+        term = np.polynomial.polynomial.polyval(p * p, coefficients) / divisor
+        total += (-1.0 / nu) ** k * p**k * term
+        start += (-1.0 / nu) ** k * sum(coefficients) / divisor
+    with np.errstate(under="ignore"):
+        return np.exp(nu * (np.log1p(q) - 2.0 * q)) / np.sqrt(w) * (total / start)

@@ -1,7 +1,7 @@
 r"""Losses of regression, all functions of the residual.
 
-Symbols: ``xi`` = y - f the residual, ``eps`` the half-width of the tube, ``tau`` the quantile, ``sigma`` Huber's
-threshold. Gradients are in f, hence minus the derivatives in xi.
+Symbols: ``xi`` = y - f the residual, ``eps`` the half-width of the tube, ``tau`` the quantile, ``sigma``
+Huber's threshold. Gradients are in f, hence minus the derivatives in xi.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Huber(Loss):
     .. math:: \psi(\xi) = \begin{cases} \xi^2 / (2 \sigma) & |\xi| \le \sigma \\
               |\xi| - \sigma / 2 & |\xi| > \sigma \end{cases}, \qquad \xi = y - f
 
-    Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual is
-    sigma / C, where the seed prints 1 / sigma.
+    Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual
+    is sigma / C, where the seed prints 1 / sigma.
 
     Parameters
     ----------

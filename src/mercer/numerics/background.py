@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import ctypes
 import functools
+import importlib
 import math
 import threading
 import time
@@ -18,11 +19,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.linalg import cython_blas, cython_lapack
 
 __all__ = ["in_background", "lapack"]
 
 Result = TypeVar("Result")
+
+_MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("lapack", "blas")]
 
 WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed by whoever presses Ctrl-C
 _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
@@ -114,8 +116,9 @@ def lapack(name: str) -> Callable[..., None]:
     array([[2., 1.],
            [0., 2.]])
     """
-    module = cython_lapack if name in cython_lapack.__pyx_capi__ else cython_blas
-    capsule = module.__pyx_capi__[name]
+    capsule = next((found for module in _MODULES if (found := module.__pyx_capi__.get(name))), None)
+    if capsule is None:
+        raise KeyError(f"neither LAPACK nor BLAS has a routine {name!r}")
     signature = _capsule_name(capsule)
     kinds = [_kind_of(argument) for argument in signature.decode().split("(", 1)[1].rstrip(")").split(",")]
     address = _capsule_pointer(capsule, signature)

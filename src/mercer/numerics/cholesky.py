@@ -2,9 +2,10 @@
 
 Symbols: ``G`` the symmetric matrix to factor, (n, n), shift included; ``L`` its lower factor, G = L L^T.
 
-LAPACK reads and writes one triangle. The factor lies there, in the memory of the matrix, and the other triangle
-keeps the entries of G: from it and a copy of the diagonal G is rebuilt when more jitter is needed, and
-multiplied by when a residual is asked for. So one n x n array serves the matrix, its factor and the check.
+LAPACK reads and writes one triangle. The factor lies there, in the memory of the matrix, and the other
+triangle keeps the entries of G: from it and a copy of the diagonal G is rebuilt when more jitter is needed,
+and multiplied by when a residual is asked for. So one n x n array serves the matrix, its factor and the
+check.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mercer.numerics.tiling import spans
 __all__ = ["CholeskyFactor", "require_finite", "safe_cholesky"]
 
 _JITTERS = (0.0, *(10.0**power for power in range(-12, -5)))  # relative to the mean diagonal
-_BLOCK = 128  # rows at a time where a copy of a block is needed
+_BLOCK = 64  # rows at a time where a copy of a block is needed
 _COLUMNS = 256  # of the inverse at a time
 _ENOUGH = 1e-12  # relative residual with which no refinement is tried
 
@@ -55,16 +56,16 @@ class CholeskyFactor:
         """Solution X of (G + jitter I) X = rhs, (n,) or (n, k)."""
         n, X = len(self.array), _columns(rhs)
         if X.size:
-            call = ("L", n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
-            in_background(lapack("dpotrs"), *call, work=_solve_work(n, X.size))
+            call = (n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
+            in_background(lapack("dpotrs"), "L", *call, work=_solve_work(n, X.size))
         return np.ascontiguousarray(X.T)
 
     def half_solve(self, rhs: Floats) -> Floats:
         """Solution X of L X = rhs, (n,) or (n, k): X^T X is rhs^T (G + jitter I)^-1 rhs."""
         n, X = len(self.array), _columns(rhs)
         if X.size:
-            call = ("L", "N", "N", n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
-            in_background(lapack("dtrtrs"), *call, work=_solve_work(n, X.size) / 2)
+            call = (n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
+            in_background(lapack("dtrtrs"), "L", "N", "N", *call, work=_solve_work(n, X.size) / 2)
         return np.ascontiguousarray(X.T)
 
     def refined(self, rhs: Floats) -> tuple[Floats, Floats]:
@@ -176,9 +177,9 @@ def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = T
     inside[:] = given
     raise NotPositiveDefinite(
         f"A matrix of order {len(A)} is not positive definite: its leading minor of order {minor} is not "
-        f"positive, even with {_JITTERS[-1] * scale:.2g} added to the diagonal. A positive definite kernel, or a "
-        "shift that outweighs its negative eigenvalues, is needed. Raise the shift (alpha, noise), or make the "
-        "kernel positive definite."
+        f"positive, even with {_JITTERS[-1] * scale:.2g} added to the diagonal. A positive definite kernel, "
+        "or a shift that outweighs its negative eigenvalues, is needed. Raise the shift (alpha, noise), or "
+        "make the kernel positive definite."
     )
 
 
@@ -186,16 +187,16 @@ def require_finite(A: Floats, shift: float | Floats = 0.0) -> None:
     """Raise NotPositiveDefinite unless all entries of a matrix and of its shift are finite."""
     if not np.all(np.isfinite(shift)):
         raise NotPositiveDefinite(
-            "A shift that is not finite was to be added to the diagonal; finite numbers are needed. Look at the "
-            "ridge (alpha, noise) and at the sample weights it is divided by."
+            "A shift that is not finite was to be added to the diagonal; finite numbers are needed. Look at "
+            "the ridge (alpha, noise) and at the sample weights it is divided by."
         )
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may overflow where every term is finite
         for rows in spans(len(A), _BLOCK):
             if not np.isfinite(A[rows].sum()) and not np.all(good := np.isfinite(A[rows])):
                 i, j = np.argwhere(~good)[0]
                 raise NotPositiveDefinite(
-                    f"A matrix of order {len(A)} has the entry {A[rows][i, j]} in row {rows.start + i}, column "
-                    f"{j}; finite entries are needed. Rescale the samples so that the kernel does not "
+                    f"A matrix of order {len(A)} has the entry {A[rows][i, j]} in row {rows.start + i}, "
+                    f"column {j}; finite entries are needed. Rescale the samples so that the kernel does not "
                     "overflow, or correct the matrix if it was computed elsewhere."
                 )
 
@@ -224,16 +225,17 @@ def _writeable_rows(K: Floats) -> Floats:
             if len(A) < 2 or (A.strides[1] == A.itemsize and A.strides[0] >= len(A) * A.itemsize):
                 return A
     raise ParameterError(
-        f"safe_cholesky was given {getattr(K, 'dtype', type(K).__name__)} of shape {np.shape(K)} to overwrite; it "
-        "overwrites square, writeable float64 arrays with contiguous rows. Convert the matrix, or let it be "
-        "copied by overwrite=False."
+        f"safe_cholesky was given {getattr(K, 'dtype', type(K).__name__)} of shape {np.shape(K)} to "
+        "overwrite; it overwrites square, writeable float64 arrays with contiguous rows. Convert the "
+        "matrix, or let it be copied by overwrite=False."
     )
 
 
 def _warn_of_jitter(n: int, relative: float, jitter: float) -> None:
     warnings.warn(
-        f"A matrix of order {n} is not positive definite to working precision; {jitter:.2g} ({relative:.0e} of "
-        "its mean diagonal) was added to its diagonal. Raise the shift (alpha, noise), or drop repeated samples.",
+        f"A matrix of order {n} is not positive definite to working precision; {jitter:.2g} ({relative:.0e} "
+        "of its mean diagonal) was added to its diagonal. Raise the shift (alpha, noise), or drop repeated "
+        "samples.",
         JitterWarning,
         stacklevel=3,
     )

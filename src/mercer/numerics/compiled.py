@@ -14,15 +14,16 @@ This module imports Numba; ``import mercer`` must not import this module.
 import functools
 import os
 import stat
-import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, overload
 
 import numba
-from numba.core import config
+import numba.core.config
 
 __all__ = ["compiled", "generation"]
+
+config: Any = numba.core.config  # its settings are attributes made at run time
 
 generation = 0
 """How many forks lie between this process and the one that first imported mercer.
@@ -63,11 +64,12 @@ def _is_safe_cache(folder: Path) -> bool:
 def _user_cache() -> Path | None:
     """Return the user's own cache folder (mode 0700), or None where no safe one can be made."""
     if os.name == "posix":
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        base = base if os.path.isabs(base) else "~/.cache"
     else:
         base = os.environ.get("LOCALAPPDATA") or "~"
-    folder = Path(base).expanduser() / "mercer" / "numba"
     try:
+        folder = Path(base).expanduser() / "mercer" / "numba"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.name == "posix":
             folder.chmod(0o700)
@@ -92,7 +94,9 @@ def _cache_folder(source: str) -> str | None:
 
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
-    folder = _cache_folder(os.path.dirname(os.path.abspath(function.__code__.co_filename)))
+    file = os.path.abspath(function.__code__.co_filename)
+    # What was typed at a prompt has no file and is compiled anew in every process.
+    folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
     decorate = numba.njit(
         cache=folder is not None,
         nogil=True,
@@ -140,8 +144,8 @@ def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collect
     flags = set(fastmath)
     if not flags <= {"contract", "reassoc"}:
         raise ValueError(
-            f"fastmath={sorted(flags)} was given; only 'contract' and 'reassoc' are accepted, since the others "
-            "assume away NaN, infinities or signs. Leave the other flags out."
+            f"fastmath={sorted(flags)} was given; only 'contract' and 'reassoc' are accepted, since the "
+            "others assume away NaN, infinities or signs. Leave the other flags out."
         )
     if function is not None:
         return _compile(function, flags or False)

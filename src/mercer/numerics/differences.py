@@ -2,15 +2,23 @@
 
 Legend: X (q, d) and Z (m, d) rows of the tile, out (q, m) the tile, w weights of the coordinates.
 
-Differences of near points are exact, so nothing cancels here. The cost is that of d subtractions an entry, which beats a
-matrix product only for few coordinates; absolute values have no product to be summed by and always come from here.
+Differences of near points are exact, so nothing cancels here. The cost is d subtractions an entry, which
+beats a matrix product for few coordinates only; absolute values come from no product and always from here.
 
-Four coordinates of Z are copied side by side (a panel), so that the loop over the columns of the tile runs in lanes.
+Four coordinates of Z are copied side by side (a panel), so that the loop over the columns runs in lanes.
 """
+
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from mercer.arrays import Floats, Indices
 from mercer.numerics.compiled import compiled
+
+__all__ = ["Matrix", "Rows", "half_square_tile", "manhattan_tile"]
+
+Matrix: TypeAlias = Any  # Floats or scipy.sparse.csr_array, of whose methods type checkers know too little
+Rows: TypeAlias = "slice | Indices"
 
 _PANEL = 4
 
@@ -78,7 +86,7 @@ def _add_sizes(row, x, panel):
 
 @compiled
 def _sizes(X, Z, out):
-    """Write sum_k abs(x_k - z_k) into out, four coordinates after four, so that a panel stays in cache for all rows."""
+    """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
     d = X.shape[1]
     x = np.zeros(_PANEL, X.dtype)
     out[:] = 0
@@ -89,3 +97,19 @@ def _sizes(X, Z, out):
         for i in range(X.shape[0]):
             x[: stop - start] = X[i, start:stop]
             _add_sizes(out[i], x, panel)
+
+
+def half_square_tile(X: Floats, Z: Floats, weights: Floats, out: Floats) -> None:
+    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 of dense rows into out (C-contiguous); empty weights for none."""
+    _half_squares(np.ascontiguousarray(X), np.ascontiguousarray(Z), weights, out)
+
+
+def manhattan_tile(X: Matrix, Z: Matrix, rows: Rows, cols: Rows, out: Floats) -> None:
+    """Write sum_k abs(x_k - z_k) of some rows of X and Z into out (C-contiguous).
+
+    Sparse rows are made dense for the tile. Sums too large for the dtype become infinite, never NaN.
+    """
+    A, B = X[rows], Z[cols]
+    A = A if isinstance(A, np.ndarray) else A.toarray()
+    B = B if isinstance(B, np.ndarray) else B.toarray()
+    _sizes(np.ascontiguousarray(A, out.dtype), np.ascontiguousarray(B, out.dtype), out)

@@ -22,9 +22,20 @@ from numba.extending import intrinsic
 from numba.extending import overload as compiled_overload
 
 from mercer.arrays import Floats
-from mercer.numerics.algebraic import cauchy, cauchy_slope, epanechnikov, epanechnikov_slope, power
-from mercer.numerics.algebraic import all_finite, flat, fresh_copy, scalar, transpose_into
-from mercer.numerics.algebraic import wendland, wendland_slope
+from mercer.numerics.algebraic import (
+    all_finite,
+    cauchy,
+    cauchy_slope,
+    epanechnikov,
+    epanechnikov_slope,
+    flat,
+    fresh_copy,
+    power,
+    scalar,
+    transpose_into,
+    wendland,
+    wendland_slope,
+)
 from mercer.numerics.compiled import compiled
 
 __all__ = [
@@ -55,7 +66,7 @@ __all__ = [
 _SQRT2 = math.sqrt(2.0)
 _CHUNK = 256  # entries of scratch that stay in the first-level cache
 
-# exp in float64: limits of normal results, log 2 in two parts, 1.5 * 2^52 whose addition rounds to an integer.
+# exp in float64: limits of normal results, log 2 in two parts, 1.5 * 2^52 whose addition rounds to integers.
 _LOW64, _HIGH64 = -708.3964185322641, 709.782712893384
 _LOG2E64 = 1.4426950408889634
 _LN2_HIGH64, _LN2_LOW64 = 0.6931471803691238, 1.9082149292705877e-10
@@ -111,12 +122,12 @@ def _reinterpret(_context, value):
 
 @compiled_overload(_to_bits)
 def _compile_to_bits(x):
-    return lambda x: _reinterpret(x)
+    return lambda x: _reinterpret(x)  # pyright: ignore[reportCallIssue]
 
 
 @compiled_overload(_from_bits)
 def _compile_from_bits(i):
-    return lambda i: _reinterpret(i)
+    return lambda i: _reinterpret(i)  # pyright: ignore[reportCallIssue]
 
 
 # "contract" forms the fused multiply-adds of the polynomial; it cannot break the rounding trick, because
@@ -277,14 +288,14 @@ def half_integer(tile: Floats, inv_l: float, order: int) -> None:
     r"""Replace h by the Matern profile of smoothness nu = order + 1/2.
 
     With s = sqrt(2 nu) d / l it is exp(-s) sum_i c_i s^i, c_0 = 1, and the coefficients follow from
-    c_i / c_(i-1) = 2 (p - i + 1) / (i (2 p - i + 1)), p = order. Evaluated as 1 + s r_1 (1 + s r_2 (1 + ...)),
-    whose terms neither underflow nor overflow.
+    r_i = c_i / c_(i-1) = 2 (p - i + 1) / (i (2 p - i + 1)), p = order. Evaluated as
+    1 + s r_1 (1 + s r_2 (1 + ...)), whose terms neither underflow nor overflow.
     """
     _apply_matern(tile, math.sqrt(2.0 * order + 1.0) * inv_l, order)
 
 
 def half_integer_slope(tile: Floats, inv_l: float, order: int, out: Floats | None = None) -> Floats:
-    """Return the slope of the Matern profile: c^2 / (2 p - 1) times the profile of order p - 1 at the same s = c d."""
+    """Return the slope: c^2 / (2 p - 1) times the profile of order p - 1 at the same s = c d, p = order."""
     if order == 0:
         return exponential_slope(tile, inv_l, out)
     out = fresh_copy(tile, out)
@@ -343,7 +354,8 @@ def rational_quadratic_slope(tile: Floats, inv_l: float, alpha: float, out: Floa
 
 def rational_quadratic_alpha(tile: Floats, inv_l: float, alpha: float, out: Floats | None = None) -> Floats:
     """Return dk/dalpha = k (q / (1 + q) - log(1 + q)), q = d^2 / (2 alpha l^2)."""
-    q = np.minimum(tile.astype(np.float64) * -min(inv_l * inv_l / alpha, 1e308), 1e300)
+    with np.errstate(over="ignore"):
+        q = np.minimum(tile.astype(np.float64) * -min(inv_l * inv_l / alpha, 1e308), 1e300)
     out = fresh_copy(tile, out)
     rational_quadratic(out, inv_l, alpha)
     out *= q / (1.0 + q) - np.log1p(q)

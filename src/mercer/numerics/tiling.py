@@ -108,7 +108,7 @@ def run_tasks(
         if count <= 1:
             for done, task in enumerate(tasks, 1):
                 work(task)
-                if monitor is not None and monitor(done / len(tasks)):
+                if monitor is not None and monitor(done / len(tasks)) and done < len(tasks):
                     raise Stopped
         else:
             _run_threads(tasks, work, count, monitor)

@@ -1,7 +1,7 @@
 r"""Leave-one-out predictions in closed form: n fits for the price of one.
 
-Symbols: ``G`` = K + diag(shift) with or without a border, ``P`` the block of the inverse of the bordered matrix
-that maps y to the coefficients a (G^-1 without a border), ``H`` the hat matrix, f = H y.
+Symbols: ``G`` = K + diag(shift) with or without a border, ``P`` the block of the inverse of the bordered
+matrix that maps y to the coefficients a (G^-1 without a border), ``H`` the hat matrix, f = H y.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:
 
     .. math:: f_{-i}(x_i) = y_i - a_i / P_{ii}
 
-    Seed: [KIKS] Section 4.1.1 for ridge regression, where the errors are H^-1 (y - K a) with H the diagonal of
-    I - K G^-1; [SS] Section 5.1 for the LS-SVM, with a border of ones.
+    Seed: [KIKS] Section 4.1.1 for ridge regression, where the errors are H^-1 (y - K a) with H the diagonal
+    of I - K G^-1; [SS] Section 5.1 for the LS-SVM, with a border of ones.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:
 
     Notes
     -----
-    Exact also for sample weights (shift = alpha / weight), for which the weight of the sample left out does not
-    matter, and with a border, whose functions are fitted anew. Centring, scaling or anything else that was
-    learned from y before is not undone.
+    Exact also for sample weights (shift = alpha / weight), for which the weight of the sample left out does
+    not matter, and with a border, whose functions are fitted anew. Centring, scaling or anything else that
+    was learned from y before is not undone.
 
     References
     ----------
@@ -103,9 +103,9 @@ def _quotient(errors: Floats, share: Floats) -> Floats:
     alone = ~(share > 0.0)
     if np.any(alone):
         warnings.warn(
-            f"{int(np.sum(alone))} samples, the first of them number {int(np.flatnonzero(alone)[0])}, are fitted "
-            "by functions that no other sample determines; their left-out predictions are not defined and NaN "
-            "is returned. Leave these samples out of the score, or use a simpler border.",
+            f"{int(np.sum(alone))} samples, the first of them number {int(np.flatnonzero(alone)[0])}, are "
+            "fitted by functions that no other sample determines; their left-out predictions are not "
+            "defined and NaN is returned. Leave these samples out of the score, or use a simpler border.",
             DegenerateWarning,
             stacklevel=3,
         )

@@ -1,7 +1,7 @@
 """The border of a linear system: coordinates in which it disappears.
 
-Symbols: ``B`` the border, (n, s), of which B[:, order] / lengths = Q R; ``Q`` = I - V T V^T orthogonal, (n, n), its
-first s columns Q1 spanning those of B; ``R`` upper triangular, (s, s).
+Symbols: ``B`` the border, (n, s), of which B[:, order] / lengths = Q R; ``Q`` = I - V T V^T orthogonal, (n,
+n), its first s columns Q1 spanning those of B; ``R`` upper triangular, (s, s).
 
 Coefficients with B^T a = 0 are a = Q (0, z) with z free. In these coordinates the bordered system is an
 ordinary one for z, in the lower right block of Q^T G Q, which is positive definite wherever the kernel is
@@ -11,6 +11,7 @@ positive definite *conditionally*, that is for such coefficients. A Schur comple
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -50,7 +51,8 @@ class Border:
         lengths = largest * np.linalg.norm(B / largest, axis=0)
         lengths = np.where(lengths > 0.0, lengths, 1.0)
         n, s = B.shape
-        (packed, tau), R, order = qr(B / lengths, mode="raw", pivoting=True)
+        factors: Any = qr(B / lengths, mode="raw", pivoting=True)
+        (packed, tau), R, order = factors
         sizes = np.abs(np.diagonal(R))
         rank = int(np.sum(sizes > max(n, s) * np.finfo(np.float64).eps * np.max(sizes, initial=0.0)))
         if rank < s:
@@ -95,7 +97,7 @@ class Border:
 
 
 def _triangular(V: Floats, tau: Floats) -> Floats:
-    """T, (s, s) upper triangular, with H_1 ... H_s = I - V T V^T for reflections H_i = I - tau_i v_i v_i^T."""
+    """T, (s, s) upper triangular, with H_1 ... H_s = I - V T V^T for H_i = I - tau_i v_i v_i^T."""
     T = np.zeros((len(tau), len(tau)))
     for i, size in enumerate(tau):
         T[:i, i] = -size * (T[:i, :i] @ (V[:, :i].T @ V[:, i]))

@@ -16,6 +16,8 @@ from mercer.solvers.solver import Columns, Monitor, Solver
 
 __all__ = ["Cholesky", "Factored"]
 
+_NOTHING = 64 * np.finfo(np.float64).eps  # what rounding leaves of a difference, relative to its terms
+
 
 @runtime_checkable
 class HasDense(Protocol):
@@ -32,16 +34,16 @@ class Cholesky(Solver):
     .. math:: K + \mathrm{diag}(s) = L L^\top, \qquad a = L^{-\top} L^{-1} y
 
     Seed: [KIKS] Eq. (9), Section 3.2; departs from the printed recurrence, whose indices are mixed:
-    :math:`L_{ji} = (K_{ji} - \sum_{k<i} L_{ik} L_{jk}) / L_{ii}`. With a border, [SS] the system of the LS-SVM.
+    :math:`L_{ji} = (K_{ji} - \sum_{k<i} L_{ik} L_{jk}) / L_{ii}`. With a border, [SS] the system of the
+    LS-SVM.
 
     Notes
     -----
-    Solves LinearSystem, with or without a border; K need be positive definite only for coefficients orthogonal
-    to the border. Needs a Gram that can be written out as a matrix; one that holds its matrix is asked for it
-    by ``release()`` and cannot be used for products afterwards.
-    Cost n^3 / 3 operations once, 2 n^2 per output. Memory: the one n x n array, and O(n). If rounding makes the
-    matrix indefinite, jitter is added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds
-    the n x n array.
+    Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
+    orthogonal to the border. Needs a Gram that can be written out as a matrix; one that holds its matrix is
+    asked for it by ``release()`` and cannot be used for products afterwards. Cost n^3 / 3 operations once, 2
+    n^2 per output. Memory: the one n x n array, and O(n). If rounding makes the matrix indefinite, jitter is
+    added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds the n x n array.
 
     References
     ----------
@@ -111,20 +113,22 @@ class Factored:
         return cls(safe_cholesky(K[s:, s:]), coordinates, K[:s, s:])
 
     def solve(self, rhs: Floats) -> tuple[Floats, Floats]:
-        """Coefficients (n,) or (n, k), and multipliers (s,) or (s, k), for a right-hand side (n,) or (n, k)."""
+        """Coefficients (n,) or (n, k) and multipliers (s,) or (s, k) for a right-hand side (n,) or (n, k)."""
         columns = Columns.of(rhs)
         coef, multipliers, _ = self.columns(columns.values)
         return columns.restore(coef), columns.restore(multipliers)
 
     def columns(self, rhs: Floats) -> tuple[Floats, Floats, Floats]:
-        """Coefficients, multipliers and what is left, in the coordinates Q, for right-hand sides (n, k)."""
+        """Coefficients, multipliers and what is left, y - G a - B m, for right-hand sides (n, k)."""
         if self.border is None:
             coef, left = self.factor.refined(rhs)
             return coef, np.zeros((0, rhs.shape[1])), left
         s, turned = self.border.count, self.border.into(rhs)
         free, left = self.factor.refined(turned[s:])
-        coef = self.border.back(np.concatenate([np.zeros((s, rhs.shape[1])), free]))
-        return coef, self.border.multipliers(turned[:s] - self.above @ free), left
+        multipliers = self.border.multipliers(turned[:s] - self.above @ free)
+        zeros = np.zeros((s, rhs.shape[1]))
+        coef, left = (self.border.back(np.concatenate([zeros, part])) for part in (free, left))
+        return coef, multipliers, left
 
     def logdet(self) -> float:
         """Logarithm of the determinant of G, jitter included; with a border of its block orthogonal to it."""
@@ -139,9 +143,11 @@ class Factored:
         V, s = self.border.V, self.border.count
         C = self.border.T @ V[s:].T
         MC = self.factor.solve(np.ascontiguousarray(C.T))
-        out = np.einsum("ij,jk,ik->i", V, C @ MC, V)
-        out[s:] += inner - 2.0 * np.einsum("ij,ij->i", V[s:], MC)
-        return np.maximum(out, 0.0)
+        first, mixed = np.einsum("ij,jk,ik->i", V, C @ MC, V), np.einsum("ij,ij->i", V[s:], MC)
+        out, size = first.copy(), np.abs(first)
+        out[s:] += inner - 2.0 * mixed
+        size[s:] += inner + 2.0 * np.abs(mixed)
+        return np.where(out > _NOTHING * size, out, 0.0)
 
 
 def _matrix(gram: Any) -> Floats:

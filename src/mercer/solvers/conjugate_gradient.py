@@ -12,7 +12,7 @@ from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
-from mercer.solvers.solver import Columns, Monitor, Solver
+from mercer.solvers.solver import Columns, Monitor, Solver, lengths
 
 __all__ = ["ConjugateGradient"]
 
@@ -37,10 +37,11 @@ class HasProducts(Protocol):
 class ConjugateGradient(Solver):
     r"""Conjugate gradients: one product with K per iteration, whatever the number of outputs.
 
-    .. math:: p \leftarrow r + \beta p, \qquad a \leftarrow a + \alpha p, \qquad r \leftarrow r - \alpha (K + \mathrm{diag}(s))\, p
+    .. math:: p \leftarrow r + \beta p, \qquad a \leftarrow a + \alpha p, \qquad
+              r \leftarrow r - \alpha (K + \mathrm{diag}(s))\, p
 
-    Seed: [KIKS] Section 3.3; departs from the printed algorithm, which subtracts :math:`\beta p` and leaves the
-    first direction undefined: here it is added, and :math:`p_0 = r_0`.
+    Seed: [KIKS] Section 3.3; departs from the printed algorithm, which subtracts :math:`\beta p` and leaves
+    the first direction undefined: here it is added, and :math:`p_0 = r_0`.
 
     Parameters
     ----------
@@ -54,11 +55,11 @@ class ConjugateGradient(Solver):
 
     Notes
     -----
-    Solves LinearSystem, with or without a border; K need be positive definite only for coefficients orthogonal
-    to the border. Needs products (and for the preconditioner the diagonal). The outputs are independent runs
-    that share their products; each ends by itself. A residual that the recurrence says is small is computed
-    anew before it is believed. The number of iterations grows with the square root of the condition number.
-    Cost one product per iteration, memory 4 n k numbers and what the product needs.
+    Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
+    orthogonal to the border. Needs products (and for the preconditioner the diagonal). The outputs are
+    independent runs that share their products; each ends by itself. A residual that the recurrence says is
+    small is computed anew before it is believed. The number of iterations grows with the square root of the
+    condition number. Cost one product per iteration, memory 4 n k numbers and what the product needs.
 
     References
     ----------
@@ -88,7 +89,9 @@ class ConjugateGradient(Solver):
     needs = (HasProducts,)
     remedy = "Use gram=Dense() or gram=Tiles()."
 
-    def __init__(self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None) -> None:
+    def __init__(
+        self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None
+    ) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.preconditioner = preconditioner
@@ -159,7 +162,7 @@ class _Run:
     def __init__(self, system: _System, rhs: Columns, start: Floats | None) -> None:
         self.system, self.rhs, self.began = system, rhs, time.perf_counter()
         k = rhs.values.shape[1]
-        self.lengths = rhs.lengths()
+        self.lengths = lengths(rhs.values)
         self.rows: list[tuple[float, float, float]] = []
         self.curvature = 0.0  # largest seen
         self.stalled = np.zeros(k, dtype=bool)
@@ -237,21 +240,21 @@ class _Run:
         """Curvature along a direction must be positive; where it is not, end the column or raise."""
         if not np.all(np.isfinite(bend)):
             raise NotPositiveDefinite(
-                "A product with the Gram matrix is not finite; finite entries are needed. Rescale the samples "
-                "so that the kernel does not overflow."
+                "A product with the Gram matrix is not finite; finite entries are needed. Rescale the "
+                "samples so that the kernel does not overflow."
             )
         ratio = bend / np.where(squares > 0.0, squares, 1.0)
         self.curvature = max(self.curvature, float(np.max(ratio)))
         if np.any(ratio < -_ROUNDING * self.curvature) or self.curvature <= 0.0:
             raise NotPositiveDefinite(
-                f"K + shift has the curvature {float(np.min(ratio)):.2g} along a direction; conjugate gradients "
-                "need a positive definite matrix. Raise the shift (alpha, noise), or make the kernel positive "
-                "definite."
+                f"K + shift has the curvature {float(np.min(ratio)):.2g} along a direction; conjugate "
+                "gradients need a positive definite matrix. Raise the shift (alpha, noise), or make the "
+                "kernel positive definite."
             )
         self.stalled[j[bend <= 0.0]] = True
 
     def revive(self, tol: float) -> Bools:
-        """Compute the residuals of ended columns anew; those which are larger than tol after all start again."""
+        """Compute the residuals of ended columns anew; those larger than tol after all start again."""
         doubtful = np.flatnonzero(~self.verified & ~self.stalled)
         again = np.zeros_like(self.stalled)
         if not len(doubtful):
@@ -272,7 +275,7 @@ def _inverse_diagonal(diagonal: Floats, shift: Floats) -> Floats:
     if not np.all(full > 0.0):
         row = int(np.flatnonzero(~(full[:, 0] > 0.0))[0])
         raise CapabilityError(
-            f"preconditioner='diagonal' divides by the diagonal of K + shift, which is {full[row, 0]:.2g} at sample "
-            f"{row}; positive numbers are needed. Use preconditioner=None."
+            f"preconditioner='diagonal' divides by the diagonal of K + shift, which is {full[row, 0]:.2g} at "
+            f"sample {row}; positive numbers are needed. Use preconditioner=None."
         )
     return 1.0 / full

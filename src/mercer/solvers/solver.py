@@ -13,7 +13,7 @@ from mercer.errors import CapabilityError
 from mercer.problems import Solution, Status
 from mercer.spec import Spec
 
-__all__ = ["Columns", "Monitor", "Solver"]
+__all__ = ["Columns", "Monitor", "Solver", "largest_ratio", "lengths"]
 
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
 
@@ -67,7 +67,7 @@ class Solver(Spec, ABC):
         """
 
     def check_capabilities(self, problem: Any) -> None:
-        """Raise unless the options are acceptable and the problem and its Gram are what this solver works on."""
+        """Raise unless the options are acceptable and this solver works on the problem and its Gram."""
         self.check()
         name = type(self).__name__
         if not isinstance(problem, self.solves):
@@ -82,8 +82,8 @@ class Solver(Spec, ABC):
                 offered = [call for call in _CAPABILITIES if hasattr(gram, call)]
                 raise CapabilityError(
                     f"{name} needs {' and '.join(f'Gram.{call}' for call in called) or need.__name__}; "
-                    f"{type(gram).__name__} offers {', '.join(['products', *offered]) if offered else 'only products'}"
-                    f". {self.remedy}"
+                    f"{type(gram).__name__} offers "
+                    f"{', '.join(['products', *offered]) if offered else 'only products'}. {self.remedy}"
                 )
 
 
@@ -135,17 +135,23 @@ class Columns:
         X = X * self.scale
         return X[:, 0] if self.flat else X
 
-    def lengths(self) -> Floats:
-        """Euclidean lengths of the columns, (k,); 1 for a column of zeros, so that one may divide by them."""
-        lengths = np.linalg.norm(self.values, axis=0)
-        return np.where(lengths > 0.0, lengths, 1.0)
-
     def residual(self, left: Floats) -> float:
-        """Largest ratio over the columns of the length of what is left, (n, k), to that of the right-hand side."""
-        return float(np.max(np.linalg.norm(left, axis=0) / self.lengths(), initial=0.0))
+        """Largest ratio over the columns of what is left, (n, k), to the right-hand sides, by length."""
+        return largest_ratio(left, self.values)
 
     def objective(self, coef: Floats, left: Floats) -> float:
         """Value 1/2 a^T G a - y^T a at columns a of which y - G a is left, summed over the columns."""
         each = -0.5 * np.einsum("ij,ij->j", coef, self.values + left)
         with np.errstate(over="ignore"):  # of numbers near the largest there are, the squares are infinite
-            return float(np.sum(each * self.scale**2))
+            return float(np.sum(each * self.scale * self.scale))
+
+
+def lengths(columns: Floats) -> Floats:
+    """Euclidean lengths of columns (n, k), (k,); 1 for a column of zeros, so that one may divide by them."""
+    found = np.linalg.norm(columns, axis=0)
+    return np.where(found > 0.0, found, 1.0)
+
+
+def largest_ratio(left: Floats, rhs: Floats) -> float:
+    """Largest ratio of the lengths of the columns of two arrays (n, k)."""
+    return float(np.max(np.linalg.norm(left, axis=0) / lengths(rhs), initial=0.0))

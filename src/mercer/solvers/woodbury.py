@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import ParameterError
+from mercer.gram.gram import HasFactor
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.tiling import spans
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
-from mercer.solvers.solver import Columns, Monitor, Solver
+from mercer.solvers.solver import Columns, Monitor, Solver, largest_ratio
 
 __all__ = ["Woodbury", "NormalFactored"]
 
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
 _TILE = 2**20  # numbers: 8 MB of the factor at a time
-
-
-@runtime_checkable
-class HasFactor(Protocol):
-    """A Gram K = F F^T of which F, (n, r), can be had."""
-
-    def factor(self, rows: slice = slice(None)) -> Floats:
-        """Rows of F."""
-        ...
-
-    def normal(self, weight: Floats, rhs: Floats) -> tuple[Floats, Floats]:
-        """F^T W F and F^T W rhs in float64, for W = diag(weight)."""
-        ...
 
 
 class Woodbury(Solver):
     r"""Exact solution for K = F F^T by the normal equations in the factor's r coordinates.
 
-    .. math:: (F^\top S^{-1} F + I)\, v = F^\top S^{-1} y, \qquad a = S^{-1} (y - F v), \qquad S = \mathrm{diag}(s)
+    .. math:: (F^\top S^{-1} F + I)\, v = F^\top S^{-1} y, \qquad a = S^{-1} (y - F v), \qquad
+              S = \mathrm{diag}(s)
 
-    Seed: [KIKS] Eq. (4), the primal form, for samples that are the rows of F; departs from the print, which has
-    :math:`X^\top X` where the samples are columns.
+    Seed: [KIKS] Eq. (4), the primal form, for samples that are the rows of F; departs from the print, which
+    has :math:`X^\top X` where the samples are columns.
 
     Notes
     -----
-    Solves LinearSystem with a positive shift, with or without a border. Needs ``Gram.factor`` and ``Gram.normal``.
-    ``weights`` of the solution is v = F^T a: predictions from it keep digits that those from a lose when the
-    shift is small. The residual is measured in the metric of the weights 1 / s.
-    Cost O(n r^2 + r^3), memory O(r^2 + n k); the factor is read twice, tile by tile. ``state`` of the solution is a
+    Solves LinearSystem with a positive shift, with or without a border. Needs ``Gram.factor`` and
+    ``Gram.normal``. ``weights`` of the solution is v = F^T a: predictions from it keep digits that those
+    from a lose when the shift is small. The residual is that of the equations for v and m. Cost O(n r^2 +
+    r^3), memory O(r^2 + n k); the factor is read twice, tile by tile. ``state`` of the solution is a
     `NormalFactored`.
 
     Examples
@@ -76,11 +66,11 @@ class Woodbury(Solver):
         rhs = Columns.of(problem.rhs)
         shift = _positive(problem.shift, len(rhs.values))
         state, normal_rhs = NormalFactored.of(problem, shift, rhs.values)
-        weights, _ = state.factor.refined(normal_rhs)
-        coef, missing = state.coefficients(rhs.values, weights)
-        residual = state.residual(rhs.values, missing)
-        r = len(missing)
+        weights, left = state.factor.refined(normal_rhs)
+        residual = largest_ratio(left, normal_rhs)
+        coef = state.coefficients(rhs.values, weights)
         border = state.border
+        r = len(weights) - (0 if border is None else border.count)
         multipliers = np.zeros((0, len(rhs.scale))) if border is None else border.multipliers(weights[r:])
         # a was made so that nothing of y - F v - S a - B m is left: the objective needs no further product
         objective = rhs.objective(coef, np.zeros_like(coef))
@@ -147,35 +137,22 @@ class NormalFactored:
         """Tiles of rows in which P is read."""
         return spans(len(self.shift), max(_TILE // max(len(self.factor.array), 1), 64))
 
-    def coefficients(self, rhs: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Coefficients a = S^-1 (y - P weights), (n, k), and what is missing to F^T a = v, (r, k)."""
+    def coefficients(self, rhs: Floats, weights: Floats) -> Floats:
+        """Coefficients a = S^-1 (y - P weights), (n, k)."""
         basis = None if self.border is None else self.border.thin()
         coef = np.empty_like(rhs)
-        missing = weights.copy()
         for block in self.blocks():
-            P = self.rows(block, basis)
-            coef[block] = (rhs[block] - P @ weights) / self.shift[block, None]
-            missing -= P.T @ coef[block]
-        return coef, missing[: len(weights) - (0 if self.border is None else self.border.count)]
-
-    def residual(self, rhs: Floats, missing: Floats) -> float:
-        """Largest ratio of the lengths of F missing, which is what is left, and rhs in the metric W."""
-        padded = np.zeros((len(self.factor.array), missing.shape[1]))
-        padded[: len(missing)] = missing
-        squares = np.einsum("ij,ij->j", padded, self.factor.product(padded) - self.unit * padded)
-        weight = self.unit / self.shift
-        given = np.einsum("i,ij,ij->j", weight, rhs, rhs)
-        given = np.where(given > 0.0, given, 1.0)
-        return float(np.sqrt(np.max(np.maximum(squares, 0.0) / given, initial=0.0)))
+            coef[block] = (rhs[block] - self.rows(block, basis) @ weights) / self.shift[block, None]
+        return coef
 
     def leverage(self) -> Floats:
-        """Share of each sample in its own fitted value, (n,), between 0 and 1: the diagonal of the hat matrix."""
+        """Share of each sample in its own fitted value, (n,), from 0 to 1: the diagonal of the hat matrix."""
         basis = None if self.border is None else self.border.thin()
         out = np.empty(len(self.shift))
         for block in self.blocks():
             halves = self.factor.half_solve(self.rows(block, basis).T)
             out[block] = np.einsum("ij,ij->j", halves, halves) * (self.unit / self.shift[block])
-        return np.clip(out, 0.0, 1.0)
+        return np.where(out < 1.0 - _NOTHING, out, 1.0)
 
     def inverse_diagonal(self) -> Floats:
         """Diagonal, (n,), of the block of the inverse of the bordered matrix that maps y to a."""
@@ -189,7 +166,7 @@ def _positive(shift: float | Floats, n: int) -> Floats:
         bad = np.flatnonzero(~((full > 0.0) & np.isfinite(full) & np.isfinite(1.0 / full)))
     if len(bad):
         raise ParameterError(
-            f"Woodbury was given the shift {full[bad[0]]} for sample {bad[0]}; it divides by the shift, which must "
-            "be positive and finite. Give a positive alpha (or noise), or use solver=Cholesky()."
+            f"Woodbury was given the shift {full[bad[0]]} for sample {bad[0]}; it divides by the shift, "
+            "which must be positive and finite. Give a positive alpha (or noise), or use solver=Cholesky()."
         )
     return full

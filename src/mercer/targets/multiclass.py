@@ -72,8 +72,8 @@ def find_classes(values: Array) -> Array:
         ) from error
     if len(classes) < 2:
         raise TargetError(
-            f"Classifier can't train when only one class is present: all of y is {classes[0]!r}. Two classes or "
-            "more are needed. Add samples of another class, or use OneClassSVM for samples of one class."
+            f"Classifier can't train when only one class is present: all of y is {classes[0]!r}. Two classes "
+            "or more are needed. Add samples of another class, or use OneClassSVM for samples of one class."
         )
     return classes
 
@@ -92,7 +92,7 @@ def class_codes(classes: Array, y: Any) -> Indices:
         strange = values[~known][0]
         raise TargetError(
             f"y has the label {strange!r}, which is not among the classes learned: "
-            f"{', '.join(map(repr, classes[:10].tolist()))}{', ...' if len(classes) > 10 else ''}. Give labels "
-            "that were there when the classifier was fitted."
+            f"{', '.join(map(repr, classes[:10].tolist()))}{', ...' if len(classes) > 10 else ''}. Give "
+            "labels that were there when the classifier was fitted."
         )
     return codes.astype(np.intp)

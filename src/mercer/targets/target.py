@@ -46,7 +46,9 @@ def numbers(y: Any, several: bool, warn: bool = True) -> Floats:
         if not several:
             values = column_or_1d(values, warn=warn)
     except (ValueError, TypeError, OverflowError) as error:
-        raise TargetError(f"{error} {_NUMBERS} Convert y, or drop the samples whose target is unknown.") from error
+        raise TargetError(
+            f"{error} {_NUMBERS} Convert y, or drop the samples whose target is unknown."
+        ) from error
     if values.dtype.kind not in "biuf":
         raise TargetError(f"y is an array of {values.dtype}. {_NUMBERS} Convert y to float.")
     values = np.ascontiguousarray(values, dtype=np.float64)
@@ -63,7 +65,9 @@ def labels(y: Any, warn: bool = True) -> Array:
         assert_all_finite(values, input_name="y")
         check_classification_targets(values)
     except (ValueError, TypeError) as error:
-        raise TargetError(f"{error} {_LABELS} Convert y, or use a regressor if y measures something.") from error
+        raise TargetError(
+            f"{error} {_LABELS} Convert y, or use a regressor if y measures something."
+        ) from error
     if not len(values):
         raise TargetError(f"y is empty. {_LABELS} Give at least one sample of two classes each.")
     return values
@@ -71,10 +75,12 @@ def labels(y: Any, warn: bool = True) -> Array:
 
 def _require_given(y: Any, accepted: str) -> None:
     if y is None:
-        raise TargetError(f"This estimator requires y to be passed, but the target y is None. {accepted} Call fit(X, y).")
+        raise TargetError(
+            f"This estimator requires y to be passed, but the target y is None. {accepted} Call fit(X, y)."
+        )
     if np.ma.is_masked(y):
         count = int(np.ma.count_masked(y))
         raise TargetError(
-            f"y is a masked array in which {count} values are masked. {accepted} Drop the samples whose target "
-            "is unknown."
+            f"y is a masked array in which {count} values are masked. {accepted} Drop the samples whose "
+            "target is unknown."
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, train_test_split
 
@@ -16,10 +17,12 @@ TEXTS = ["ab" * (i // 2 + 1) if label else "cd" * (i // 2 + 1) for i, label in e
 
 COLLECTIONS = {
     "dense": lambda: Vectors.pack(NUMBERS),
-    "sparse": lambda: Vectors.pack(__import__("scipy.sparse").sparse.csr_array(NUMBERS)),
+    "sparse": lambda: Vectors.pack(sp.csr_array(NUMBERS)),
     "strings": lambda: Strings.pack(TEXTS),
     "similarities": lambda: Similarities.pack(NUMBERS @ NUMBERS.T),
-    "frames": lambda: Frames.pack({"a": TEXTS, "b": NUMBERS[:, 0]}, {"a": Strings.pack, ("b",): Vectors.pack}),
+    "frames": lambda: Frames.pack(
+        {"a": TEXTS, "b": NUMBERS[:, 0]}, {"a": Strings.pack, ("b",): Vectors.pack}
+    ),
     "pairs": lambda: Pairs.zip(Strings.pack(TEXTS), Vectors.pack(NUMBERS)),
 }
 
@@ -64,7 +67,11 @@ def test_packed_samples_survive_cross_validation(name):
 def test_packed_samples_survive_a_grid_search_within_cross_validation(name):
     S = COLLECTIONS[name]().with_derived("row", np.arange(N))
     search = GridSearchCV(
-        Remembers(pairwise=name == "similarities"), {"alpha": [1.0, 2.0]}, cv=2, refit=False, error_score="raise"
+        Remembers(pairwise=name == "similarities"),
+        {"alpha": [1.0, 2.0]},
+        cv=2,
+        refit=False,
+        error_score="raise",
     )
     search.fit(S, LABELS)
     assert search.cv_results_["mean_test_score"].tolist() == [1.0, 1.0]

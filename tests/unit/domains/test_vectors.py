@@ -85,7 +85,8 @@ def test_packing_allocates_next_to_nothing():
 def test_a_valid_array_is_packed_without_importing_scikit_learn():
     code = (
         "import sys, numpy as np; from mercer.domains import Vectors, Strings; "
-        "Vectors.pack(np.eye(2)); Vectors.pack([[1, 2]]); Strings.pack(['a']); assert 'sklearn' not in sys.modules"
+        "Vectors.pack(np.eye(2)); Vectors.pack([[1, 2]]); Strings.pack(['a']); "
+        "assert 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -175,10 +176,8 @@ def test_decimal_and_sparse_columns():
 
 @pytest.mark.parametrize("form", SPARSE_FORMATS)
 @pytest.mark.parametrize("container", [sp.coo_matrix, sp.coo_array])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool, np.float16, ">f8"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool, np.longdouble])
 def test_every_sparse_format(form, container, dtype):
-    if np.dtype(dtype) in (np.dtype(np.float16), np.dtype(">f8")) and form != "coo":
-        pytest.skip("SciPy itself does not convert this")
     raw = container(X.astype(dtype)).asformat(form)
     S = Vectors.pack(raw)
     assert isinstance(S.X, sp.csr_array) and S.is_sparse and S.X.has_canonical_format
@@ -248,7 +247,10 @@ def test_sparse_arrays_of_one_dimension_are_refused():
         (pd.Series([1.0, 2.0]), "2-dimensional container"),
         (np.ones((2, 2, 2)), r"Found array with dim 3, while dim <= 2 is required.*X\.reshape"),
         (np.ones((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required\."),
-        (np.ones((0, 3)), r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required\."),
+        (
+            np.ones((0, 3)),
+            r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\) while a minimum of 1 is required\.",
+        ),
         (sp.csr_array((0, 3)), r"Found array with 0 sample\(s\)"),
         (sp.csr_array((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required\."),
         (pd.DataFrame({"a": []}), r"Found array with 0 sample\(s\)"),
@@ -284,7 +286,7 @@ def test_what_is_refused_and_why(given, message):
 
 @pytest.mark.parametrize("given", [np.array([[{"foo": "bar"}]], dtype=object), {"a": 1}, [[pd.NA]], {1, 2}])
 def test_things_that_are_no_numbers_are_type_errors_too(given):
-    with pytest.raises(TypeError, match="argument must be .* string.* number"):
+    with pytest.raises(TypeError, match=r"argument must be .* string.* number"):
         Vectors.pack(given)
     with pytest.raises(DomainError):
         Vectors.pack(given)

@@ -1,0 +1,1 @@
+"""How fast mercer is, beside its peers: `python -m benchmarks.run`."""

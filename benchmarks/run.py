@@ -1,0 +1,211 @@
+"""Run the benchmarks: `python -m benchmarks.run [--quick] [--check] [names ...]`.
+
+All contenders of a row run in this process and take turns; the figure of each is its fastest round. A result
+is allocated anew in every call, as users get it. What mercer compiles or loads from its cache at the first
+call is measured apart, on a small input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import re
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import measure
+from benchmarks.row import Bar, Memory, Peer, Row, Timing
+
+RESULTS = Path(__file__).parent / "results"
+WIDTH = 150
+
+
+@dataclasses.dataclass
+class Line:
+    """One contender in one row, as it is printed and recorded."""
+
+    contender: str
+    figure: float | None
+    unit: str = "s"
+    ratio: float | None = None
+    bar: str | None = None
+    met: bool | None = None
+    difference: float | None = None
+    note: str = ""
+
+
+def against(peer: str, ours: float, theirs: float, bar: Bar | None, **more: Any) -> Line:
+    """The line of a peer: how many times as fast mercer is, unless the bar speaks of cost."""
+    ratio = (bar or Bar(0.0, faster=True)).ratio(ours, theirs)
+    met = None if bar is None else bar.met(ours, theirs)
+    return Line(peer, theirs, ratio=ratio, bar=None if bar is None else str(bar), met=met, **more)
+
+
+def available(peers: tuple[Peer, ...]) -> tuple[list[Peer], list[Line]]:
+    """The peers that can run, and lines for those that cannot."""
+    there = [peer for peer in peers if peer.package is None or measure.installed(peer.package)]
+    missing = [Line(peer.name, None, note="not installed") for peer in peers if peer not in there]
+    return there, missing
+
+
+def time_row(row: Timing, quick: bool) -> list[Line]:
+    data = (row.quick if quick else row.size).make()
+    small = dataclasses.replace(row.quick, **_few(row.quick)).make()
+    first = measure.seconds(lambda: row.ours(small))
+    peers, missing = available(row.peers)
+    differences = compare(row, peers, data)
+    calls = {"": lambda: row.ours(data)} | {peer.name: lambda p=peer: p.call(data) for peer in peers}
+    taken = measure.in_turns(calls, rounds=3 if quick else 7, at_least=0.5 if quick else 2.0)
+    best = {name: min(values) for name, values in taken.items()}
+    ours = best.pop("")
+    lines = [Line("mercer", ours, note=f"{len(taken[''])} rounds, first call {first:.2f} s")]
+    lines += [against(p.name, ours, best[p.name], p.bar, difference=differences.get(p.name)) for p in peers]
+    if row.dearest is not None and best:
+        lines.append(against("the dearest of these", ours, max(best.values()), row.dearest))
+    return lines + missing
+
+
+def compare(row: Timing, peers: list[Peer], data: Any) -> dict[str, float]:
+    """Largest difference between mercer's result and each peer's; it is also the round that warms up."""
+    ours = row.outcome(row.ours(data), data)
+    found = {}
+    for peer in peers:
+        theirs = peer.call(data)
+        if peer.same:
+            found[peer.name] = measure.largest_difference(ours, row.outcome(theirs, data))
+        del theirs
+    return found
+
+
+def weigh_row(row: Memory, quick: bool) -> list[Line]:
+    data = (row.quick if quick else row.size).make()
+    row.ours(dataclasses.replace(row.quick, **_few(row.quick)).make())  # compile before counting
+    peers, missing = available(row.peers)
+
+    def weight(call: Any) -> float:
+        peak, held = measure.peak_bytes(lambda: call(data))
+        return (peak - held if row.besides_result else peak) / row.unit(data)
+
+    ours = weight(row.ours)
+    judged = (
+        dict(bar=str(row.bar), met=row.bar.met(ours, 1.0), ratio=row.bar.ratio(ours, 1.0)) if row.bar else {}
+    )
+    lines = [Line("mercer", ours, unit=row.unit_name, **judged)]
+    return lines + [Line(peer.name, weight(peer.call), unit=row.unit_name) for peer in peers] + missing
+
+
+def _few(size: Any) -> dict[str, int]:
+    """The first size of a description, made small: enough to compile everything."""
+    name = dataclasses.fields(size)[0].name
+    return {name: min(getattr(size, name), 64)}
+
+
+def run_row(row: Row, quick: bool) -> list[Line]:
+    """Measure a row; what fails is told in the table and does not stop the others."""
+    try:
+        return time_row(row, quick) if isinstance(row, Timing) else weigh_row(row, quick)
+    except Exception as error:
+        traceback.print_exc()
+        return [Line("mercer", None, note=f"failed: {type(error).__name__}: {error}"[:90])]
+
+
+def failed(line: Line) -> bool:
+    return line.note.startswith("failed")
+
+
+def show(done: dict[str, tuple[Row, list[Line]]], quick: bool, console: Console) -> None:
+    """Print all rows as one table."""
+    table = Table(title="fastest round of each; ratios say how many times as fast (bar >=) or as dear (<=)")
+    for name in ("row", "contender", "figure", "ratio", "bar", "met", "difference", "remarks"):
+        table.add_column(
+            name, justify="right" if name in ("figure", "ratio", "bar", "difference") else "left"
+        )
+    for name, (row, lines) in done.items():
+        size = row.quick if quick else row.size
+        heads = [f"[bold]{name}[/] {row.title}", f"[dim]{size}[/]"]
+        for i in range(max(len(lines), len(heads))):
+            head = heads[i] if i < len(heads) else ""
+            cells = _cells(lines[i], quick) if i < len(lines) else [""] * 7
+            table.add_row(head, *cells)
+        table.add_section()
+    console.print(table)
+
+
+def _cells(line: Line, quick: bool) -> list[str]:
+    if line.figure is None:
+        figure = "-"
+    elif line.unit == "s":
+        figure = f"{line.figure:.3f} s" if line.figure >= 0.01 else f"{1e3 * line.figure:.2f} ms"
+    else:
+        figure = f"{line.figure:.3f} {line.unit}"
+    ratio = "" if line.ratio is None else f"{line.ratio:.2f}"
+    met = "" if line.met is None or quick else ("[green]yes[/]" if line.met else "[red]NO[/]")
+    difference = "" if line.difference is None else f"{line.difference:.1e}"
+    return [line.contender, figure, ratio, line.bar or "", met, difference, line.note]
+
+
+def record(done: dict[str, tuple[Row, list[Line]]], quick: bool, about: dict[str, Any], folder: Path) -> Path:
+    """Append the run as one line of JSON to the file of this kind of machine."""
+    rows = {name: [dataclasses.asdict(line) for line in lines] for name, (_, lines) in done.items()}
+    sizes = {name: str(row.quick if quick else row.size) for name, (row, _) in done.items()}
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    entry = {"time": now, "quick": quick, **measure.commit(), "machine": about, "sizes": sizes, "rows": rows}
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{about['cpu']} {about['cores']} cores".lower()).strip("-")
+    path = folder / f"{slug}.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+    return path
+
+
+def parse(arguments: list[str] | None, names: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.run", description="Measure mercer beside its peers."
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help=f"rows to run (all): {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: to see that everything runs")
+    parser.add_argument("--check", action="store_true", help="exit with an error if a bar is missed")
+    parser.add_argument("--no-record", action="store_true", help="do not append to benchmarks/results")
+    chosen = parser.parse_args(arguments)
+    unknown = sorted(set(chosen.names) - set(names))
+    if unknown:
+        parser.error(f"no row is called {', '.join(unknown)}; the rows are {', '.join(names)}")
+    if chosen.check and chosen.quick:
+        parser.error("the bars are for the full sizes: leave out --quick or --check")
+    return chosen
+
+
+def main(arguments: list[str] | None = None) -> int:
+    from benchmarks.rows import ROWS  # mercer and its peers; not needed to explain the options
+
+    options = parse(arguments, [row.name for row in ROWS])
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    about = measure.machine()
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    console.print(
+        f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}; {versions}"
+    )
+    done = {}
+    for row in ROWS:
+        if not options.names or row.name in options.names:
+            print(f"  {row.name} ...", file=sys.stderr, flush=True)
+            done[row.name] = row, run_row(row, options.quick)
+    show(done, options.quick, console)
+    lines = [line for _, found in done.values() for line in found]
+    if not options.no_record:
+        path = record(done, options.quick, about, RESULTS)
+        console.print(f"recorded in {path.relative_to(Path(__file__).parents[1])}")
+    missed = [name for name, (_, found) in done.items() if any(line.met is False for line in found)]
+    if options.check and missed:
+        console.print(f"[red]bars missed:[/] {', '.join(missed)}")
+    return int(any(map(failed, lines)) or (options.check and bool(missed)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,318 @@
+"""KernelEstimator: what every estimator does before and after its own few lines.
+
+The five steps of a fit: pack the data, resolve the kernel, encode the target, represent K, solve.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Plan, Resources, parse_bytes
+from mercer.constraints import Constraint, InstanceOf, Integer, Optional, Positive
+from mercer.domains import Frames, Samples, Similarities, Vectors
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError
+from mercer.estimators.running import Run
+from mercer.estimators.words import kernel_from_word
+from mercer.gram import Auto, Gram, GramSpec, HasFactor
+from mercer.gram.dense import DenseGram
+from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.problems import Solution, Status
+from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
+
+__all__ = ["KernelEstimator", "sample_weights", "spread", "weighted"]
+
+
+class KernelEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of all estimators: a kernel, how K is held, how the optimum is reached, and budgets.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None
+        None is the Gaussian at the median distance of the training samples; a str is one of scikit-learn's
+        words.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words; an error together with a Kernel.
+    gram : GramSpec, optional
+        How K is held; None is `Auto()`.
+    solver : Solver, optional
+        None chooses by what the Gram offers.
+    memory : int or str, optional
+        Budget in bytes, for example "2GB"; None is 70 % of what is free.
+    max_time : float, optional
+        Budget in seconds.
+    n_threads : int, optional
+        None uses every core.
+    """
+
+    highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
+    own_constraints: ClassVar[Mapping[str, Constraint]] = {}
+    _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "kernel": Optional(InstanceOf(Kernel, str)),
+        "gram": Optional(InstanceOf(GramSpec)),
+        "solver": Optional(InstanceOf(Solver)),
+        "max_time": Optional(Positive()),
+        "n_threads": Optional(Integer(1)),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+
+    # the doors ---------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise ParameterError unless all parameters, those of nested specs included, are acceptable."""
+        for name, constraint in {**self._shared_constraints, **self.own_constraints}.items():
+            if hasattr(self, name):
+                constraint.check(name, getattr(self, name), self)
+        for value in (self.kernel, getattr(self, "gram", None), getattr(self, "solver", None)):
+            if hasattr(value, "check"):
+                value.check()
+        if self.memory is not None:
+            parse_bytes(self.memory)
+        extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
+        if extra and not isinstance(self.kernel, str):
+            raise ParameterError(
+                f"{', '.join(extra)} were given with kernel={self.kernel!r}; they belong to scikit-learn's words "
+                "such as kernel='rbf'. Write them into the kernel, for example Gaussian.from_gamma(0.1)."
+            )
+
+    def _pack(self, X: Any) -> tuple[Samples, Kernel]:
+        """Pack training data, and return the kernel with scikit-learn's words and the default resolved."""
+        kernel = self.kernel
+        if isinstance(kernel, Kernel):
+            S = kernel.pack(X)
+        elif kernel == "precomputed":
+            kernel = Precomputed()
+            S = kernel.pack(X)
+        else:
+            S = _pack_vectors(X, self.kernel)
+            if kernel is None:
+                kernel = self._default_kernel()
+            else:
+                kernel = kernel_from_word(kernel, S.width, self.gamma, self.degree, self.coef0)
+        self._check_order(kernel)
+        if isinstance(S, Similarities) and S.shape[0] != S.shape[-1]:
+            raise DomainError(
+                f"a matrix of shape {S.shape} was given as precomputed similarities of training samples; it must "
+                "be square. Give the matrix of all training samples against each other."
+            )
+        _remember_columns(self, X, S, reset=True)
+        return S, kernel
+
+    def _default_kernel(self) -> Kernel:
+        return Gaussian("median")
+
+    def _check_order(self, kernel: Kernel) -> None:
+        name = type(self).__name__
+        if kernel.order is None:
+            warnings.warn(
+                f"{kernel!r} is not positive definite, so the problem that {name} solves need not have a solution; "
+                "look at solution_.residual and solution_.jitter, or use a positive definite kernel.",
+                IndefiniteWarning,
+                stacklevel=4,
+            )
+        elif kernel.order > self.highest_order:
+            raise CapabilityError(
+                f"{name} was given {kernel!r}, which is conditionally positive definite of order {kernel.order}; it "
+                f"accepts order {self.highest_order}"
+                + (" (positive definite) only" if self.highest_order == 0 else " at most")
+                + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()."
+            )
+
+    def _pack_new(self, X: Any) -> Samples:
+        """Pack new data for prediction, and compare their columns with those of the training data."""
+        check_is_fitted(self)
+        T = self.kernel_.pack(X)
+        _remember_columns(self, X, T, reset=False)
+        return T
+
+    def _evaluate(self, X: Any) -> Floats:
+        """Return the fitted function at new data."""
+        T = self._pack_new(X)
+        return self.expansion_(T, self._resources())
+
+    # steps --------------------------------------------------------------------------------------------
+
+    def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
+        """Build the Gram within the budgets; remembers the specification that was chosen."""
+        spec = Auto() if self.gram is None else self.gram
+        if isinstance(spec, Auto):
+            count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+            spec = spec.choose(kernel, len(S), count, self.memory)
+        with run.stage("Gram matrix", until):
+            gram = spec.build(kernel, S, run.resources())
+        self.gram_ = spec
+        return gram
+
+    def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
+        """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
+        solver = self.solver if self.solver is not None else self._default_solver(problem.gram)
+        with run.stage("solver", until):
+            monitor = run.solver_monitor(getattr(solver, "tol", 1e-8)) if run._watched else None
+            solution = solver.solve(problem, monitor=monitor)
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(
+                f"{type(solver).__name__} stopped at residual {solution.residual:.3g}. {solution.status.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.solver_ = solver
+        self.solution_ = dataclasses.replace(solution, state=None)  # a model does not keep n x n numbers
+        return solution
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        if isinstance(gram, HasFactor):
+            return Woodbury()
+        return Cholesky() if isinstance(gram, DenseGram) else ConjugateGradient()
+
+    def _resources(self) -> Resources:
+        return Resources(self.memory, self.n_threads)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated.
+
+        Parameters
+        ----------
+        n_samples, n_features, n_targets : int
+            Of the training data.
+
+        Returns
+        -------
+        Plan
+        """
+        spec = Auto() if self.gram is None else self.gram
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
+        plan = spec.plan(kernel, n_samples, n_features)
+        own = {
+            "packed samples": 8 * n_samples * n_features,
+            "operands": 8 * n_samples * (n_features + 1),
+            "targets and coefficients": 8 * n_samples * 4 * n_targets,
+        }
+        return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+
+    # scikit-learn -------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        pairwise = isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+        tags.input_tags.pairwise = pairwise
+        tags.input_tags.sparse = not pairwise
+        return tags
+
+
+def weighted(packed: Samples, values: Floats, sample_weight: Any) -> tuple[Samples, Floats, Floats, Indices]:
+    """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
+    if len(values) != len(packed):
+        raise TargetError(
+            f"Found input variables with inconsistent numbers of samples: X has {len(packed)}, y has {len(values)}; "
+            "there must be one target per sample. Give X and y of the same length."
+        )
+    w = sample_weights(sample_weight, len(packed))
+    used = np.flatnonzero(w)
+    if len(used) == len(packed):
+        return packed, values, w, used
+    return packed.take(used), values[used], w[used], used
+
+
+def spread(values: Floats, used: Indices, n: int) -> Floats:
+    """Return values of the samples used at their places among all n, zero elsewhere."""
+    if len(used) == n:
+        return values
+    out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
+    out[used] = values
+    return out
+
+
+def sample_weights(sample_weight: Any, n: int) -> Floats:
+    """Return weights of n samples as finite numbers that are not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DomainError(
+            f"sample_weight of type {type(sample_weight).__name__} was given; one number per sample is accepted. "
+            "Give a list or an array of numbers."
+        ) from error
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise DomainError(
+            f"sample_weight has shape {weight.shape} for {n} samples; one weight per sample is accepted. "
+            f"Give an array of shape ({n},)."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        place = int(np.flatnonzero(bad)[0])
+        raise DomainError(
+            f"sample_weight[{place}] = {weight[place]} was given; weights must be finite and not negative. "
+            "A weight of zero leaves a sample out."
+        )
+    if not weight.any():
+        raise DomainError("sample_weight is zero for all samples; at least one must be positive. Raise a weight.")
+    return weight
+
+
+def _pack_vectors(X: Any, kernel: Any) -> Vectors:
+    if isinstance(X, Samples) and not isinstance(X, Vectors):
+        raise DomainError(_no_default(type(X).__name__, kernel))
+    first = X[0] if isinstance(X, (list, tuple)) and X else None
+    if isinstance(first, (str, bytes)):
+        raise DomainError(_no_default("texts", kernel))
+    return Vectors.pack(X)
+
+
+def _no_default(what: str, kernel: Any) -> str:
+    return (
+        f"{what} were given with kernel={kernel!r}, which compares numbers; the kernel must be one for these data. "
+        "Give a kernel for them, for example kernel=Spectrum(3) for strings, kernel=Precomputed() for similarities, "
+        "or kernel.on(columns) for tables."
+    )
+
+
+def _remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None:
+    """Keep (or compare) the number and the names of the columns, as scikit-learn does."""
+    if isinstance(X, Samples):
+        if isinstance(S, Vectors):
+            expected = getattr(estimator, "n_features_in_", S.width)
+            if reset:
+                estimator.n_features_in_ = S.width
+            elif S.width != expected:
+                raise DomainError(
+                    f"X has {S.width} features, but {type(estimator).__name__} is expecting {expected} features as "
+                    "input. Give the columns that the estimator was fitted on."
+                )
+    elif isinstance(S, (Vectors, Similarities)) or (isinstance(S, Frames) and hasattr(X, "columns")):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)

@@ -1,0 +1,144 @@
+"""One run of `fit`: progress through scikit-learn's callbacks, time budget, and an estimator left whole.
+
+A run is cut into stages (the Gram matrix, the solver); each tells how far it is, and the whole is told to
+callbacks as a hundred steps. A callback that answers true, or a clock that has run out, stops the stage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mercer.budget import Clock, Resources
+from mercer.errors import TimeBudgetError
+from mercer.numerics.tiling import Stopped
+from mercer.problems import Status
+
+__all__ = ["Run", "whole"]
+
+STEPS = 100
+_CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+
+
+class Run:
+    """Progress and budgets of one fit.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        With callbacks, `max_time`, `memory` and `n_threads`.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.clock = Clock.start(estimator.max_time)
+        self.context = estimator._init_callback_context(max_subtasks=STEPS)
+        self.listened = bool(getattr(estimator, "_skl_callbacks", ()))
+        self.done = 0
+        self.asked_to_stop = False
+        self._span = (0.0, 1.0)
+
+    def begin(self, X: Any, y: Any = None) -> None:
+        """Tell callbacks that the fit begins."""
+        self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def end(self, X: Any, y: Any = None) -> None:
+        """Tell callbacks that the fit has ended."""
+        self._advance(1.0)
+        self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
+
+    @contextmanager
+    def stage(self, name: str, until: float) -> Iterator[None]:
+        """Run a stage that takes the progress up to `until`; out of time or stopped, it has no result."""
+        before = self._span
+        self._span = (self.done / STEPS, until)
+        try:
+            yield
+        except Stopped:
+            raise self._no_result(name) from None
+        except TimeoutError as late:
+            raise late if isinstance(late, TimeBudgetError) else self._no_result(name) from None
+        finally:
+            self._span = before
+        self._advance(until)
+
+    def _no_result(self, name: str) -> TimeBudgetError:
+        if self.asked_to_stop:
+            return TimeBudgetError(
+                f"{type(self.estimator).__name__}.fit was stopped by a callback during the {name}, which gives no "
+                "partial result; an iterative solver does. Let it finish, or use solver=ConjugateGradient()."
+            )
+        return TimeBudgetError(
+            f"{type(self.estimator).__name__}.fit ran out of max_time={self.clock.max_time} s during the {name} (after "
+            f"{self.clock.seconds:.2g} s), which gives no partial result. Raise max_time, or use "
+            "gram=Tiles() with solver=ConjugateGradient(), which returns the best solution so far."
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        """The moment of the monotonic clock at which the time is over."""
+        return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
+
+    def resources(self) -> Resources:
+        """Return what Grams may use; their monitor reports to this run."""
+        estimator = self.estimator
+        return Resources(estimator.memory, estimator.n_threads, self.monitor if self._watched else None)
+
+    @property
+    def _watched(self) -> bool:
+        return self.listened or self.clock.max_time is not None
+
+    def monitor(self, fraction: float) -> bool:
+        """Report the fraction of the current stage; true stops it."""
+        low, high = self._span
+        self._advance(low + (high - low) * fraction)
+        return self.asked_to_stop or self.clock.expired
+
+    def solver_monitor(self, tol: float) -> Callable[[int, float], bool | Status]:
+        """Return a monitor for a solver, which reports iterations and the residual they have reached."""
+        low, high = self._span
+        start: list[float] = []
+
+        def monitor(iteration: int, residual: float) -> bool | Status:
+            if not start:
+                start.append(residual)
+            self._advance(low + (high - low) * _share(start[0], residual, tol))
+            if self.clock.expired:
+                return Status.TIME
+            return Status.STOPPED if self.asked_to_stop else False
+
+        return monitor
+
+    def _advance(self, fraction: float) -> None:
+        """Tell callbacks of every whole step up to this fraction."""
+        target = min(int(STEPS * fraction + 1e-9), STEPS)
+        while self.done < target:
+            self.done += 1
+            if not self.listened:
+                continue
+            step = self.context.subcontext(task_name="step")
+            step.call_on_fit_task_begin(estimator=self.estimator)
+            self.asked_to_stop |= bool(step.call_on_fit_task_end(estimator=self.estimator))
+
+
+def _share(first: float, now: float, tol: float) -> float:
+    """Return how far a residual has come from its first value to the tolerance, on a logarithmic scale."""
+    if not 0 < now < first or tol >= first:
+        return 0.0 if now >= first else 1.0
+    return min(1.0, math.log(first / max(now, tol)) / math.log(first / tol))
+
+
+@contextmanager
+def whole(estimator: Any) -> Iterator[None]:
+    """Leave an estimator exactly as it was if the fit inside does not come to its end."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        state = vars(estimator)
+        kept = {name: state[name] for name in _CALLBACK_STATE if name in state}
+        state.clear()
+        state.update(before, **kept)
+        raise

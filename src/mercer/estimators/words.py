@@ -1,0 +1,47 @@
+"""scikit-learn's words for kernels, so that trying mercer is a small change of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mercer.errors import ParameterError
+from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+
+__all__ = ["WORDS", "kernel_from_word"]
+
+# each takes (gamma, degree, coef0) with scikit-learn's meaning
+WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
+    "linear": lambda gamma, degree, coef0: Linear(),
+    "rbf": lambda gamma, degree, coef0: Gaussian.from_gamma(gamma),
+    "poly": lambda gamma, degree, coef0: Polynomial(degree, offset=coef0, scale=gamma),
+    "polynomial": lambda gamma, degree, coef0: Polynomial(degree, offset=coef0, scale=gamma),
+    "sigmoid": lambda gamma, degree, coef0: Sigmoid(scale=gamma, offset=coef0),
+    "laplacian": lambda gamma, degree, coef0: Laplacian(1.0 / gamma),
+    "precomputed": lambda gamma, degree, coef0: Precomputed(),
+}
+
+
+def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = None, coef0: Any = None) -> Kernel:
+    """Return the kernel that scikit-learn means by a word, for data of `width` columns.
+
+    Parameters
+    ----------
+    word : str
+    width : int
+        ``gamma=None`` is 1 / width, as in scikit-learn's KernelRidge.
+    gamma, degree, coef0 : optional
+        scikit-learn's parameters; None is its default.
+
+    Examples
+    --------
+    >>> kernel_from_word("poly", 4)
+    Polynomial(3, scale=0.25)
+    """
+    if word not in WORDS:
+        raise ParameterError(
+            f"kernel={word!r} is not a word for a kernel; the words are {', '.join(sorted(WORDS))}. "
+            "Use one of them, or an object of mercer.kernels such as Gaussian(1.0)."
+        )
+    gamma = 1.0 / max(width, 1) if gamma is None else gamma
+    return WORDS[word](gamma, 3 if degree is None else degree, 1.0 if coef0 is None else coef0).check()

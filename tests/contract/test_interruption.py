@@ -1,0 +1,78 @@
+"""Ctrl-C at random moments of long fits is answered within a second, and leaves the estimator whole (TRUST row 11)."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer.gram import Dense, Tiles
+from mercer.kernels import Gaussian
+from mercer.solvers import ConjugateGradient
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3500, 20))
+Y = np.sin(X[:, 0])
+
+LONG = {
+    "cholesky": (lambda: KernelRidge(Gaussian(3.0), alpha=1e-3, gram=Dense()), "fit"),
+    "leave one out": (lambda: KernelRidge(Gaussian(3.0), alpha=1e-3, gram=Dense(), leave_one_out=True), "fit"),
+    "conjugate gradients": (
+        lambda: KernelRidge(Gaussian(3.0), alpha=1e-9, gram=Tiles(), solver=ConjugateGradient(tol=1e-14)),
+        "fit",
+    ),
+    "means": (lambda: KernelMeanClassifier(Gaussian(3.0), gram=Tiles()), "fit"),
+    "one thread": (lambda: KernelRidge(Gaussian(3.0), alpha=1e-3, gram=Dense(), n_threads=1), "fit"),
+    "density": (lambda: ParzenDensity(Gaussian(3.0)), "score_samples"),
+}
+HITS = 10
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_an_interrupt_is_answered_and_leaves_the_estimator_whole(name):
+    make, method = LONG[name]
+    model = make().fit(X[:50], (Y[:50] > 0).astype(float))
+    before = {key: id(value) for key, value in vars(model).items()}
+    args = (X, (Y > 0).astype(float)) if method == "fit" else (np.tile(X, (4, 1)),)
+    moments = np.random.default_rng(1).uniform(0.0, 0.6, size=HITS)
+    answered = []
+    for moment in moments:
+        late = _interrupted(lambda: getattr(model, method)(*args), moment)
+        if late is not None:
+            answered.append(late)
+            assert {key: id(value) for key, value in vars(model).items()} == before
+        else:  # it was done before the signal came: start again from the small fit
+            model.fit(X[:50], (Y[:50] > 0).astype(float))
+            before = {key: id(value) for key, value in vars(model).items()}
+    assert answered, "no run lasted long enough to be interrupted"
+    assert max(answered) <= 1.0
+    assert np.all(np.isfinite(model.predict(X[:5]) if hasattr(model, "predict") else model.score_samples(X[:5])))
+
+
+def _interrupted(call, moment):
+    """Run a call, send SIGINT after `moment` seconds, and return the seconds until it was answered (None: too late)."""
+    sent = []
+    over = threading.Event()
+
+    def send():
+        if not over.wait(moment):
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        call()
+        over.set()
+        sender.join()
+        if sent:
+            time.sleep(0.05)  # the signal came in the last instant and is delivered here
+        return None
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    finally:
+        over.set()
+        sender.join()

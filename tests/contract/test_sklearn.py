@@ -1,0 +1,43 @@
+"""scikit-learn's own checks, all of them, with no expected failure (TRUST row 1)."""
+
+import importlib
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer
+from mercer.kernels import Gaussian, Linear, Polynomial
+
+ESTIMATORS = [
+    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+]
+
+
+@parametrize_with_checks(
+    [estimator() for estimator in ESTIMATORS]
+    + [
+        mercer.KernelRidge(Linear(), alpha=0.1),
+        mercer.KernelRidge(0.5 * Gaussian(2.0) + Polynomial(2), leave_one_out=True),
+        mercer.KernelRidge("rbf"),
+        mercer.KernelMeanClassifier(Linear()),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_nothing_is_skipped():
+    """The packages that some checks need are installed, so that none is skipped for want of them."""
+    for package in ("pandas", "polars", "pyarrow", "array_api_strict"):
+        importlib.import_module(package)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_fit_leaves_the_parameters_alone(estimator):
+    import numpy as np
+
+    model = estimator()
+    before = {name: id(value) for name, value in model.get_params().items()}
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model.fit(X, np.arange(20) % 2)
+    assert {name: id(value) for name, value in model.get_params().items()} == before
