@@ -23,7 +23,7 @@ export SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.vers
 help:
 	@sed -n 's/^#   //p' Makefile
 
-# What the library itself needs. Building without isolation keeps the build tools pinned, too.
+# What the library and the demo's figure need. Building without isolation keeps the build tools pinned, too.
 .venv/.stamp: $(INPUTS)
 	@if ! $(BIN)/python -c '' 2>/dev/null; then \
 	  python=""; \
@@ -39,7 +39,7 @@ help:
 	  "$$python" -m venv --clear .venv; \
 	fi
 	@$(PIP) install -c constraints.txt hatchling editables
-	@$(PIP) install -c constraints.txt --no-build-isolation -e .
+	@$(PIP) install -c constraints.txt --no-build-isolation -e ".[plot]"
 	@touch $@
 
 # What its development needs besides: every optional package and the tools.

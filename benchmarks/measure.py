@@ -7,7 +7,9 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import resource
 import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
@@ -62,6 +64,39 @@ def peak_bytes(call: Call) -> tuple[int, int]:
         return peak, held
     finally:
         tracemalloc.stop()
+
+
+def resident_growth(call: Call) -> int:
+    """Bytes by which a call raises the resident memory of this process, which should be a fresh one."""
+    gc.collect()
+    before = _resident()
+    result = call()
+    after = _highest_resident()
+    del result
+    return after - before
+
+
+def _highest_resident() -> int:
+    """High water of the resident memory; getrusage would count that of the parent process, too."""
+    highest = _status("VmHWM")
+    if highest is not None:
+        return highest
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return highest if sys.platform == "darwin" else 1024 * highest
+
+
+def _resident() -> int:
+    now = _status("VmRSS")
+    return _highest_resident() if now is None else now
+
+
+def _status(field: str) -> int | None:
+    """A field of Linux's account of this process, in bytes; None on other systems."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), None)
 
 
 def largest_difference(a: np.ndarray, b: np.ndarray, rows: int = 512) -> float:

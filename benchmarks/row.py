@@ -92,8 +92,7 @@ class Peer:
     """Somebody else's way to the same result.
 
     `call` takes the data and returns a fresh result, as a user would get it. `same` is false where the result
-    is meant to differ (a part of the work alone), `package` the optional import without which there is no such
-    peer.
+    is meant to differ (a part of the work alone); `package` is the import it needs.
     """
 
     name: str
@@ -107,7 +106,8 @@ class Peer:
 class Timing:
     """Seconds of mercer and of its peers, side by side in one process.
 
-    `dearest` is a bar against the slowest of the peers; `outcome` turns results into arrays that are compared.
+    `dearest` is a bar against the slowest of the peers; `outcome` turns a result into the array that is
+    compared.
     """
 
     name: str
@@ -122,7 +122,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Memory:
-    """Largest amount of memory that is taken besides the result, in units of `unit(data)` bytes."""
+    """Peak of what is allocated, in units of `unit(data)` bytes; the result itself is not counted if so said.
+
+    Besides what Python and NumPy count, the remarks tell how far the resident memory of a fresh process grew:
+    libraries below NumPy allocate unseen.
+    """
 
     name: str
     title: str

@@ -8,9 +8,11 @@ call is measured apart, on a small input.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
 import datetime
 import json
+import multiprocessing
 import re
 import sys
 import traceback
@@ -20,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import measure
+from benchmarks import measure, rows
 from benchmarks.row import Bar, Memory, Peer, Row, Timing
 
 RESULTS = Path(__file__).parent / "results"
@@ -57,15 +59,15 @@ def available(peers: tuple[Peer, ...]) -> tuple[list[Peer], list[Line]]:
 
 def time_row(row: Timing, quick: bool) -> list[Line]:
     data = (row.quick if quick else row.size).make()
-    small = dataclasses.replace(row.quick, **_few(row.quick)).make()
-    first = measure.seconds(lambda: row.ours(small))
+    few = small(row)
+    first = measure.seconds(lambda: row.ours(few))
     peers, missing = available(row.peers)
     differences = compare(row, peers, data)
     calls = {"": lambda: row.ours(data)} | {peer.name: lambda p=peer: p.call(data) for peer in peers}
     taken = measure.in_turns(calls, rounds=3 if quick else 7, at_least=0.5 if quick else 2.0)
     best = {name: min(values) for name, values in taken.items()}
     ours = best.pop("")
-    lines = [Line("mercer", ours, note=f"{len(taken[''])} rounds, first call {first:.2f} s")]
+    lines = [Line("mercer", ours, note=f"{len(taken[''])} rounds; first call {first:.2f} s")]
     lines += [against(p.name, ours, best[p.name], p.bar, difference=differences.get(p.name)) for p in peers]
     if row.dearest is not None and best:
         lines.append(against("the dearest of these", ours, max(best.values()), row.dearest))
@@ -86,25 +88,40 @@ def compare(row: Timing, peers: list[Peer], data: Any) -> dict[str, float]:
 
 def weigh_row(row: Memory, quick: bool) -> list[Line]:
     data = (row.quick if quick else row.size).make()
-    row.ours(dataclasses.replace(row.quick, **_few(row.quick)).make())  # compile before counting
+    row.ours(small(row))  # compile before counting
     peers, missing = available(row.peers)
+    lines = []
+    for peer in (Peer("mercer", row.ours, row.bar), *peers):
+        peak, held = measure.peak_bytes(lambda call=peer.call: call(data))
+        figure = (peak - held if row.besides_result else peak) / row.unit(data)
+        line = Line(peer.name, figure, unit=row.unit_name)
+        if peer.bar is not None:
+            line.bar, line.met = str(peer.bar), peer.bar.met(figure, 1.0)
+        resident = resident_apart(row.name, peer.name, quick) / row.unit(data) - row.besides_result
+        line.note = f"resident {resident:.2f}"
+        lines.append(line)
+    return lines + missing
 
-    def weight(call: Any) -> float:
-        peak, held = measure.peak_bytes(lambda: call(data))
-        return (peak - held if row.besides_result else peak) / row.unit(data)
 
-    ours = weight(row.ours)
-    judged = (
-        dict(bar=str(row.bar), met=row.bar.met(ours, 1.0), ratio=row.bar.ratio(ours, 1.0)) if row.bar else {}
-    )
-    lines = [Line("mercer", ours, unit=row.unit_name, **judged)]
-    return lines + [Line(peer.name, weight(peer.call), unit=row.unit_name) for peer in peers] + missing
+def resident_apart(name: str, contender: str, quick: bool) -> int:
+    """Growth of the resident memory of a new process in which one contender runs once."""
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_resident_here, name, contender, quick).result()
 
 
-def _few(size: Any) -> dict[str, int]:
-    """The first size of a description, made small: enough to compile everything."""
-    name = dataclasses.fields(size)[0].name
-    return {name: min(getattr(size, name), 64)}
+def _resident_here(name: str, contender: str, quick: bool) -> int:
+    row = next(row for row in rows.ROWS if row.name == name)
+    assert isinstance(row, Memory)
+    call = {"mercer": row.ours, **{peer.name: peer.call for peer in row.peers}}[contender]
+    call(small(row))
+    data = (row.quick if quick else row.size).make()
+    return measure.resident_growth(lambda: call(data))
+
+
+def small(row: Row) -> Any:
+    """A few samples: enough to compile everything."""
+    first = dataclasses.fields(row.quick)[0].name
+    return dataclasses.replace(row.quick, **{first: 64}).make()
 
 
 def run_row(row: Row, quick: bool) -> list[Line]:
@@ -153,10 +170,17 @@ def _cells(line: Line, quick: bool) -> list[str]:
 
 def record(done: dict[str, tuple[Row, list[Line]]], quick: bool, about: dict[str, Any], folder: Path) -> Path:
     """Append the run as one line of JSON to the file of this kind of machine."""
-    rows = {name: [dataclasses.asdict(line) for line in lines] for name, (_, lines) in done.items()}
+    figures = {name: [dataclasses.asdict(line) for line in lines] for name, (_, lines) in done.items()}
     sizes = {name: str(row.quick if quick else row.size) for name, (row, _) in done.items()}
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    entry = {"time": now, "quick": quick, **measure.commit(), "machine": about, "sizes": sizes, "rows": rows}
+    entry = {
+        "time": now,
+        "quick": quick,
+        **measure.commit(),
+        "machine": about,
+        "sizes": sizes,
+        "rows": figures,
+    }
     slug = re.sub(r"[^a-z0-9]+", "-", f"{about['cpu']} {about['cores']} cores".lower()).strip("-")
     path = folder / f"{slug}.jsonl"
     with path.open("a", encoding="utf-8") as file:
@@ -182,9 +206,7 @@ def parse(arguments: list[str] | None, names: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    from benchmarks.rows import ROWS  # mercer and its peers; not needed to explain the options
-
-    options = parse(arguments, [row.name for row in ROWS])
+    options = parse(arguments, [row.name for row in rows.ROWS])
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     about = measure.machine()
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
@@ -192,7 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}; {versions}"
     )
     done = {}
-    for row in ROWS:
+    for row in rows.ROWS:
         if not options.names or row.name in options.names:
             print(f"  {row.name} ...", file=sys.stderr, flush=True)
             done[row.name] = row, run_row(row, options.quick)

@@ -13,6 +13,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
     os.environ.setdefault(_variable, "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips one of its checks
 
 _CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
 _CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -167,7 +167,7 @@ def _sides(X: Any) -> tuple[Any, Any]:
             raise DomainError(f"A table of {frame.shape[1]} columns was given. {_ACCEPTED} Select two.")
         left, right = (column.to_list() for column in frame.iter_columns())
         return _some(left), right
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) and not (X.ndim == 1 and X.dtype == object):
         if X.ndim < 2 or X.shape[1] != 2:
             raise DomainError(f"An array of shape {X.shape} was given. {_ACCEPTED} Give shape (n, 2).")
         return _some(list(X[:, 0])), list(X[:, 1])

@@ -23,9 +23,10 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
-from mercer.gram import Auto, Gram, GramSpec, HasFactor
+from mercer.gram import Auto, Features, Gram, GramSpec, HasFactor
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.numerics.tiling import thread_count, tile_side
 from mercer.problems import Solution, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 
@@ -127,7 +128,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 "be square. Give the matrix of all training samples against each other."
             )
         _remember_columns(self, X, S, reset=True)
+        spec = self._gram_spec(kernel, S)
+        if not isinstance(spec, Features):  # whose size is known once the features are
+            spec.plan(kernel, len(S), getattr(S, "width", 1)).require(self.memory)
         return S, kernel
+
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        """Return how K is held: what the user says, or what `Auto` chooses."""
+        spec = getattr(self, "gram", None) or Auto()
+        if not isinstance(spec, Auto):
+            return spec
+        count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+        return spec.choose(kernel, len(S), count, self.memory)
 
     def _default_kernel(self) -> Kernel:
         return Gaussian("median")
@@ -165,10 +177,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
         """Build the Gram within the budgets; remembers the specification that was chosen."""
-        spec = Auto() if self.gram is None else self.gram
-        if isinstance(spec, Auto):
-            count = kernel.feature_count(S) if "features" in kernel.capabilities else None
-            spec = spec.choose(kernel, len(S), count, self.memory)
+        spec = self._gram_spec(kernel, S)
         with run.stage("Gram matrix", until):
             gram = spec.build(kernel, S, run.resources())
         self.gram_ = spec
@@ -210,13 +219,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         -------
         Plan
         """
-        spec = Auto() if self.gram is None else self.gram
+        spec = getattr(self, "gram", None) or Auto()
         kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
         plan = spec.plan(kernel, n_samples, n_features)
         own = {
             "packed samples": 8 * n_samples * n_features,
             "operands": 8 * n_samples * (n_features + 1),
-            "targets and coefficients": 8 * n_samples * 4 * n_targets,
+            "targets and coefficients": 8 * n_samples * (6 + 4 * n_targets),
+            "tiles": thread_count(self.n_threads) * (1 + len(list(kernel.bases()))) * 8 * tile_side(8) ** 2,
         }
         return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
 

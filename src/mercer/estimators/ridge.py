@@ -180,4 +180,4 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         plan = super().memory_plan(n_samples, n_features, n_targets)
         if not self.leave_one_out or "Gram matrix" not in plan.buffers:
             return plan
-        return Plan(plan.what, {**plan.buffers, "inverse": 8 * n_samples * 512}, plan.options)
+        return Plan(plan.what, {**plan.buffers, "columns of the inverse": 8 * n_samples * 128}, plan.options)

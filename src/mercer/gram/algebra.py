@@ -34,20 +34,22 @@ class _Over(Gram):
     def _changed(self, K: Floats) -> Floats:
         raise NotImplementedError
 
-    def _rows_of(self, index: Indices, columns: Index) -> Floats:
-        if not isinstance(self.gram, HasRows):
-            raise CapabilityError(
-                f"rows of {type(self).__name__} need rows of {type(self.gram).__name__}, which offers only products. "
-                "Use gram=Tiles() or Dense()."
-            )
-        return np.asarray(self.gram.rows(index, columns), dtype=float)
-
     def update(self, index: Indices, V: Floats, out: Floats) -> None:
         """Add K[:, index] @ V to `out`."""
         V = np.asarray(V, dtype=float)
         wide = np.zeros((self.shape[0], *V.shape[1:]))
         np.add.at(wide, index, V)
         out += self @ wide
+
+
+def _rows_of(gram: Gram, index: Indices, columns: Index) -> Floats:
+    """Return rows of a Gram in float64, if it has rows."""
+    if not isinstance(gram, HasRows):
+        raise CapabilityError(
+            f"rows were asked of a Gram over {type(gram).__name__}, which offers only products; a Gram with rows "
+            "is needed below. Use gram=Tiles() or Dense()."
+        )
+    return np.asarray(gram.rows(index, columns), dtype=float)
 
 
 class Centered(_Over):
@@ -89,7 +91,7 @@ class Centered(_Over):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows of P K P."""
-        found = self._rows_of(index, columns)
+        found = _rows_of(self.gram, index, columns)
         found += self.mean - self.means[index][:, None] - self.means[columns]
         if out is None:
             return found
@@ -201,7 +203,7 @@ class Shifted(_Over):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows of the shifted matrix."""
-        found = self._rows_of(index, columns)
+        found = _rows_of(self.gram, index, columns)
         where = np.arange(self.shape[0])
         found += np.where(where[index][:, None] == where[columns], self.shift[index][:, None], 0.0)
         if out is None:
@@ -267,13 +269,15 @@ class Weighted(Gram):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return the weighted sum of the rows."""
-        parts = [w * _Over._rows_of(_Over(g), index, columns) for w, g in zip(self.weights, self.grams, strict=True)]
+        parts = [w * _rows_of(gram, index, columns) for w, gram in zip(self.weights, self.grams, strict=True)]
         return np.sum(parts, axis=0, out=out)
 
     def update(self, index: Indices, V: Floats, out: Floats) -> None:
         """Add K[:, index] @ V to `out`."""
-        for w, gram in zip(self.weights, self.grams, strict=True):
-            _Over.update(gram, index, w * np.asarray(V, dtype=float), out)  # pyright: ignore[reportArgumentType]
+        V = np.asarray(V, dtype=float)
+        wide = np.zeros((self.shape[0], *V.shape[1:]))
+        np.add.at(wide, index, V)
+        out += self @ wide
 
     def take(self, index: Index) -> Weighted:
         """Return the combination on some samples."""
@@ -338,7 +342,7 @@ class Repeated(_Over):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows with repetitions."""
-        found = self._rows_of(self.index[index], self.index[columns])
+        found = _rows_of(self.gram, self.index[index], self.index[columns])
         if out is None:
             return found
         out[...] = found

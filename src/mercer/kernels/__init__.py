@@ -2,11 +2,78 @@
 
 from mercer.kernels import operators  # noqa: F401  (makes + * ** work on kernels)
 from mercer.kernels.algebra import Constant, Product, Scaled, Sum
-from mercer.kernels.dot import *  # noqa: F403
+from mercer.kernels.arccosine import ArcCosine
+from mercer.kernels.compact import Epanechnikov, RadialFunction, Wendland
+from mercer.kernels.conditional import (
+    InverseMultiquadric,
+    Logarithmic,
+    Multiquadric,
+    NegativeDistance,
+    ThinPlate,
+)
+from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
+from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.dot import __all__ as d
-__all__ = ["Cauchy","Composed","Constant","DirectSum","Exp","Exponential","Gaussian","Kernel","Laplacian","Matern","Normalized","PolynomialOf","Power","Precomputed","Product","RankOne","RationalQuadratic","Scaled","Selected","Sum","Tensor"]+d
+from mercer.kernels.spline import BSpline, Brownian, LinearSpline
+from mercer.kernels.strings import Spectrum
+from mercer.kernels.subsets import AllSubsets, Anova
+from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis
+
+__all__ = [
+    "AdditiveChiSquared",
+    "AllSubsets",
+    "Anova",
+    "ArcCosine",
+    "BSpline",
+    "Basis",
+    "Brownian",
+    "Cauchy",
+    "ChiSquared",
+    "Composed",
+    "Constant",
+    "DirectSum",
+    "Epanechnikov",
+    "Exp",
+    "Exponential",
+    "ExponentialDot",
+    "Gaussian",
+    "Intersection",
+    "InverseMultiquadric",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "LinearSpline",
+    "LocalityImproved",
+    "Logarithmic",
+    "Mahalanobis",
+    "Matern",
+    "Multiquadric",
+    "NegativeDistance",
+    "Normalized",
+    "Periodic",
+    "Polynomial",
+    "PolynomialOf",
+    "Power",
+    "PowerSeries",
+    "Precomputed",
+    "Product",
+    "Pyramidal",
+    "RadialFunction",
+    "RankOne",
+    "RationalQuadratic",
+    "Scaled",
+    "Selected",
+    "Sigmoid",
+    "Spectrum",
+    "Sum",
+    "Tanimoto",
+    "Tensor",
+    "ThinPlate",
+    "Wendland",
+]

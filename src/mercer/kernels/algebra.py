@@ -328,7 +328,7 @@ class Scaled(Wrapped):
         return self.scale * self.kernel.pullback_inputs(A, B, W)
 
     def __repr__(self) -> str:
-        return f"{float(self.scale)!r} * {enclosed(self.kernel, POWER)}"
+        return f"{np.asarray(self.scale).item()!r} * {enclosed(self.kernel, POWER)}"
 
 
 class Constant(Tiled):

@@ -27,8 +27,8 @@ class ArcCosine(Tiled):
         J_0 = \pi - \theta, \quad J_1 = \sin\theta + (\pi - \theta) \cos\theta, \quad
         J_2 = 3 \sin\theta \cos\theta + (\pi - \theta)(1 + 2 \cos^2\theta)
 
-    Seed: none of the five gives it; Cho & Saul, Kernel methods for deep learning (2009). A function of the dot
-    product of unit vectors as in [HSS] Proposition 7.
+    Seed: none of the five gives it; Cho & Saul, Kernel methods for deep learning (2009). A function of the
+    dot product of unit vectors as in [HSS] Proposition 7.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class ArcCosine(Tiled):
 
     Notes
     -----
-    Domain Vectors, dense or sparse. Features no (random ones by definition); differentiable in the inputs (for
-    n = 0 not where vectors are parallel: 0 is returned). Positive definite, since it is
-    2 E[f(w . x) f(w . x')] with normal w and f(u) = u^n for u > 0. Not strictly so: x and 2 x have proportional
-    features. Bounded for n = 0. A zero vector is at a right angle to every vector, itself included, which is what
-    the expectation gives with f(0) = 1/2. Near 0 and pi the angle is computed from the chord between the unit
+    Domain Vectors, dense or sparse. Features no (random ones by definition); differentiable in the inputs
+    (for n = 0 not where vectors are parallel: 0 is returned). Positive definite, since it is 2 E[f(w . x) f(w
+    . x')] with normal w and f(u) = u^n for u > 0. Not strictly so: x and 2 x have proportional features.
+    Bounded for n = 0. A zero vector is at a right angle to every vector, itself included, which is what the
+    expectation gives with f(0) = 1/2. Near 0 and pi the angle is computed from the chord between the unit
     vectors, so equal and opposite vectors are exact. Cost O(mnd) by one matrix product.
 
     Examples
@@ -113,7 +113,9 @@ class ArcCosine(Tiled):
             along = 2 * (lengths * cosine * sine * b * inverse + phi * b**2)
             across = 4 * lengths * (sine + phi * cosine)
         else:
-            across = np.divide(1.0, lengths * sine, out=np.zeros_like(sine), where=(lengths > 0) & (sine > 1e-12))
+            across = np.divide(
+                1.0, lengths * sine, out=np.zeros_like(sine), where=(lengths > 0) & (sine > 1e-12)
+            )
             along = -across * cosine * b * inverse
         return ((W * along).sum(axis=1)[:, None] * X + (W * across) @ Z) / np.pi
 
@@ -121,7 +123,9 @@ class ArcCosine(Tiled):
 def _directions(A: Vectors) -> tuple[Any, Floats]:
     """Return the rows scaled to length one (zero rows stay) and their lengths, safe from overflow."""
     X: Any = A.X
-    tops = np.asarray(abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float).ravel()
+    tops = np.asarray(
+        abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float
+    ).ravel()
     inverse = np.divide(1.0, tops, out=np.zeros(len(A)), where=tops > 1e-300)
     Y = sp.diags_array(inverse) @ X if A.is_sparse else X * inverse[:, None]
     squares = Y.multiply(Y).sum(axis=1) if A.is_sparse else np.einsum("ij,ij->i", Y, Y)

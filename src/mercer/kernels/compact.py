@@ -277,8 +277,8 @@ def _narrow_enough(kernel: Any, S: Samples, dimension: int | None) -> Samples:
         return S
     raise DomainError(
         f"Data with {S.width} columns were given to {type(kernel).__name__}, which is declared for at most "
-        f"{dimension}: beyond, it need not be positive definite. Use dimension={S.width}, or name the columns "
-        "with .on(columns)."
+        f"{dimension}: beyond, it need not be positive definite. Use dimension={S.width}, or name the "
+        "columns with .on(columns)."
     )
 
 
@@ -292,7 +292,7 @@ def _called(function: Callable[[Floats], Any], r: Floats) -> Floats:
     values = np.asarray(function(r))
     if values.shape != r.shape or values.dtype.kind not in "fiub":
         raise DomainError(
-            f"The function returned shape {values.shape}, {values.dtype}, for distances of shape {r.shape}; it "
-            "must return one real number for each. Write it with NumPy functions, or wrap it in numpy.vectorize."
+            f"The function returned shape {values.shape}, {values.dtype}, for distances of shape {r.shape}; "
+            "it must return one real number for each. Write it with NumPy functions, or use numpy.vectorize."
         )
     return values

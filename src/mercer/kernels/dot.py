@@ -35,9 +35,9 @@ class Linear(DotProduct):
 
     Notes
     -----
-    Domain Vectors, dense or sparse. Features: the columns themselves. No parameters; differentiable in the inputs.
-    Positive definite since c' X X' c = \|X' c\|^2; not strictly so, since its rank is at most d; unbounded.
-    Cost O(mnd) by one matrix product.
+    Domain Vectors, dense or sparse. Features: the columns themselves. No parameters; differentiable in the
+    inputs. Positive definite since c' X X' c = \|X' c\|^2; not strictly so, since its rank is at most d;
+    unbounded. Cost O(mnd) by one matrix product.
 
     Examples
     --------
@@ -79,28 +79,29 @@ class Linear(DotProduct):
 class Polynomial(DotProduct):
     r"""Polynomial kernel: all products of up to p coordinates.
 
-    .. math:: k(x, x') = (s \langle x, x' \rangle + c)^p = \sum_n \binom{p}{n} c^{p-n} s^n \langle x, x' \rangle^n
+    .. math:: k(x, x') = (s \langle x, x' \rangle + c)^p
+        = \sum_n \binom{p}{n} c^{p-n} s^n \langle x, x' \rangle^n
 
-    Seed: [STS] Eqs. (15)-(17), (19), (20); [HSS] Eqs. (34), (35); [SS] table of kernels, with ``offset`` = R = c.
-    Ledger: K-VEC-QUAD, K-VEC-HPOLY, K-VEC-POLY.
+    Seed: [STS] Eqs. (15)-(17), (19), (20); [HSS] Eqs. (34), (35); [SS] table of kernels, with
+    ``offset`` = R = c. Ledger: K-VEC-QUAD, K-VEC-HPOLY, K-VEC-POLY.
 
     Parameters
     ----------
     degree : int, default 2
         p >= 1. Not a free parameter.
     offset : float, default 1.0
-        c >= 0: the weight of lower degrees. 0 gives the homogeneous kernel, of degree p alone. A negative offset
-        gives a kernel that is not positive definite and is refused.
+        c >= 0: the weight of lower degrees. 0 gives the homogeneous kernel, of degree p alone. A negative
+        offset gives a kernel that is not positive definite and is refused.
     scale : float, default 1.0
         s > 0, called gamma in scikit-learn.
 
     Notes
     -----
     Domain Vectors, dense or sparse. Features: monomials, weighted by the roots of their multinomial
-    coefficients, D = C(d + p, p), or C(d + p - 1, p) if the offset is 0 (the seeds list ordered products; equal
-    ones are merged here). Differentiable in offset, scale and inputs. Positive definite by the expansion above:
-    sums and products of kernels with weights that are not negative. Not strictly so, nor universal, since D is
-    finite; unbounded. Cost O(mnd) by one matrix product.
+    coefficients, D = C(d + p, p), or C(d + p - 1, p) if the offset is 0 (the seeds list ordered products;
+    equal ones are merged here). Differentiable in offset, scale and inputs. Positive definite by the
+    expansion above: sums and products of kernels with weights that are not negative. Not strictly so, nor
+    universal, since D is finite; unbounded. Cost O(mnd) by one matrix product.
 
     Examples
     --------
@@ -170,10 +171,11 @@ class ExponentialDot(DotProduct):
 
     Notes
     -----
-    Domain Vectors, dense or sparse. Features no (infinitely many); differentiable in the length scale and the inputs.
-    Its normalisation is the Gaussian kernel of the same length scale. Positive definite since its power series has
-    the coefficients 1 / (n! l^2n) > 0; as all are positive it is strictly positive definite and universal on
-    compact sets (Pinkus; Steinwart; [HSS] Section 2.2.3). Unbounded. Cost O(mnd) by one matrix product.
+    Domain Vectors, dense or sparse. Features no (infinitely many); differentiable in the length scale and the
+    inputs. Its normalisation is the Gaussian kernel of the same length scale. Positive definite since its
+    power series has the coefficients 1 / (n! l^2n) > 0; as all are positive it is strictly positive definite
+    and universal on compact sets (Pinkus; Steinwart; [HSS] Section 2.2.3). Unbounded. Cost O(mnd) by one
+    matrix product.
 
     Examples
     --------
@@ -218,17 +220,17 @@ class PowerSeries(DotProduct):
     Parameters
     ----------
     coefficients : tuple of float
-        a_0, a_1, ..., a_N, at least one of them positive. Only a_0 may be negative. Free parameters, one each,
-        unless a_0 is negative.
+        a_0, a_1, ..., a_N, at least one of them positive. Only a_0 may be negative. Free parameters, one
+        each, unless a_0 is negative.
 
     Notes
     -----
     Domain Vectors, dense or sparse. Positive definite if no coefficient is negative. A negative a_0 leaves it
-    conditionally positive definite of order 1 (``order`` is 1), since a constant vanishes on coefficients that
-    sum to zero. Features: the monomials of every degree that occurs (if a_0 >= 0). Differentiable in coefficients
-    and inputs. Strictly positive definite kernels need infinitely many positive coefficients, of even and of odd
-    degrees (Pinkus), and universal ones all of them (Steinwart): a finite series is neither; `ExponentialDot` is
-    both. Unbounded. Cost O(mnd) by one matrix product.
+    conditionally positive definite of order 1 (``order`` is 1), since a constant vanishes on coefficients
+    that sum to zero. Features: the monomials of every degree that occurs (if a_0 >= 0). Differentiable in
+    coefficients and inputs. Strictly positive definite kernels need infinitely many positive coefficients, of
+    even and of odd degrees (Pinkus), and universal ones all of them (Steinwart): a finite series is neither;
+    `ExponentialDot` is both. Unbounded. Cost O(mnd) by one matrix product.
 
     Examples
     --------
@@ -255,8 +257,9 @@ class PowerSeries(DotProduct):
         a = self._a
         if np.ndim(self.coefficients) != 1 or np.any(a[1:] < 0) or not np.any(a > 0):
             raise ParameterError(
-                f"PowerSeries was given coefficients={self.coefficients!r}; a tuple a_0, a_1, ... is accepted in which "
-                "only a_0 may be negative and at least one number is positive. Write for example (1.0, 1.0, 0.5)."
+                f"PowerSeries was given coefficients={self.coefficients!r}; a tuple a_0, a_1, ... is "
+                "accepted in which only a_0 may be negative and at least one number is positive. Write for "
+                "example (1.0, 1.0, 0.5)."
             )
         return self
 
@@ -305,7 +308,7 @@ class PowerSeries(DotProduct):
             raise self._lacks("a finite feature map")
         require_few(self, self.feature_count(A) or 0)
         root = np.sqrt(self._a).astype(A.X.dtype)
-        levels = [monomials(A.X, n) * root[n] for n in np.flatnonzero(self._a)]
+        levels = [monomials(A.X, int(n)) * root[n] for n in np.flatnonzero(self._a)]
         return (sp.hstack(levels, format="csr") if A.is_sparse else np.hstack(levels)), None
 
     def feature_count(self, A: Samples) -> int | None:
@@ -344,9 +347,10 @@ class Sigmoid(DotProduct):
 
     Notes
     -----
-    Domain Vectors, dense or sparse. Features no; differentiable in scale, offset and inputs. Declared indefinite
-    (``order`` is None): the power series of tanh has negative coefficients, so by [HSS] Proposition 7 no choice of
-    s and c makes it positive definite in all dimensions. Bounded by 1. Cost O(mnd) by one matrix product.
+    Domain Vectors, dense or sparse. Features no; differentiable in scale, offset and inputs. Declared
+    indefinite (``order`` is None): the power series of tanh has negative coefficients, so by [HSS]
+    Proposition 7 no choice of s and c makes it positive definite in all dimensions. Bounded by 1. Cost O(mnd)
+    by one matrix product.
 
     Examples
     --------

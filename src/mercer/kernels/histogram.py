@@ -1,8 +1,8 @@
 """Kernels on histograms and other vectors of counts: chi-squared, intersection, Tanimoto.
 
 Symbols: x, z vectors with entries x_i, z_i that are not negative (Tanimoto: any), g = gamma.
-Dense tiles are summed coordinate after coordinate with the columns of the tile in lanes; of sparse rows only the
-stored entries are visited.
+Dense tiles are summed coordinate after coordinate with the columns of the tile in lanes; of sparse rows only
+the stored entries are visited.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mercer.constraints import Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DegenerateWarning, DomainError
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.pointwise import dense
 from mercer.numerics import profiles
 from mercer.numerics.compiled import compiled
@@ -57,7 +57,7 @@ class _Histogram(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the sum over coordinates."""
-        return self._sums(A, B)
+        return mirror(self._sums(A, B)) if B is A else self._sums(A, B)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
@@ -77,11 +77,12 @@ class _Histogram(Kernel):
 
 
 class ChiSquared(_Histogram):
-    r"""Exponential chi-squared kernel: a Gaussian whose distance is the chi-squared distance of histograms.
+    r"""Exponential chi-squared kernel: similarity fades with the chi-squared distance of histograms.
 
-    .. math:: k(x, x') = \exp\!\left(-\gamma \sum_i \frac{(x_i - x'_i)^2}{x_i + x'_i}\right), \qquad x, x' \ge 0
+    .. math:: k(x, x') = \exp\!\left(-\gamma \sum_i \frac{(x_i - x'_i)^2}{x_i + x'_i}\right), \; x, x' \ge 0
 
-    Seed: none of the five gives it. It is exp(-gamma d^2) with d^2 of negative type, as in [HSS] Section 2.2.2.
+    Seed: none of the five gives it. It is exp(-gamma d^2) with d^2 of negative type, as in [HSS] Section
+    2.2.2.
 
     Parameters
     ----------
@@ -90,11 +91,11 @@ class ChiSquared(_Histogram):
 
     Notes
     -----
-    Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. Features no; differentiable in
-    gamma and the inputs. Positive definite: (a - b)^2 / (a + b) = a + b - 4 ab / (a + b), and ab / (a + b) is the
-    integral of exp(-s / a) exp(-s / b) over s > 0, so k is the exponential of a kernel, scaled by a function
-    of each argument. Strictly so and universal on compact sets, since the kernel inside tells all points apart and is
-    continuous. Normalised and bounded. Cost O(mnd) divisions.
+    Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. Features no; differentiable
+    in gamma and the inputs. Positive definite: (a - b)^2 / (a + b) = a + b - 4 ab / (a + b), and ab / (a + b)
+    is the integral of exp(-s / a) exp(-s / b) over s > 0, so k is the exponential of a kernel, scaled by a
+    function of each argument. Strictly so and universal on compact sets, since the kernel inside tells all
+    points apart and is continuous. Normalised and bounded. Cost O(mnd) divisions.
 
     Examples
     --------
@@ -119,7 +120,7 @@ class ChiSquared(_Histogram):
         """Return exp(-gamma chi^2)."""
         out = self._sums(A, B)
         profiles.exp_scaled(out, -float(self.gamma))
-        return out
+        return mirror(out) if B is A else out
 
     def diag(self, A: Samples) -> Floats:
         """Return ones."""
@@ -149,11 +150,11 @@ class AdditiveChiSquared(_Histogram):
 
     Notes
     -----
-    Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. scikit-learn's function of this name is
-    2 k(x, x') - sum x - sum x', which is conditionally positive definite only. Features no; no
+    Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. scikit-learn's function of
+    this name is 2 k(x, x') - sum x - sum x', which is conditionally positive definite only. Features no; no
     parameters; differentiable in the inputs. Positive definite: 2 ab / (a + b) is twice the integral of
-    exp(-s / a) exp(-s / b) over s > 0. Not strictly so, as a sum over coordinates cannot tell the corners of a rectangle
-    apart. Unbounded. Cost O(mnd) divisions.
+    exp(-s / a) exp(-s / b) over s > 0. Not strictly so, as a sum over coordinates cannot tell the corners of
+    a rectangle apart. Unbounded. Cost O(mnd) divisions.
 
     Examples
     --------
@@ -180,15 +181,15 @@ class Intersection(_Histogram):
 
     .. math:: k(x, x') = \sum_i \min(x_i, x'_i), \qquad x, x' \ge 0
 
-    Seed: [HSS] Section 2.2.5 gives min(x, x') for one coordinate; sums of kernels are kernels, [STS] Theorem 7.
-    Ledger: K-VEC-BROWN.
+    Seed: [HSS] Section 2.2.5 gives min(x, x') for one coordinate; sums of kernels are kernels, [STS] Theorem
+    7. Ledger: K-VEC-BROWN.
 
     Notes
     -----
-    Domain Vectors without negative entries, dense or sparse. Features no; no parameters; differentiable in the inputs
-    (one half is taken where both are equal). Positive definite: min(a, b) is the dot product of the indicators
-    of [0, a] and [0, b]. Not strictly so, as a sum over coordinates cannot tell the corners of a rectangle apart.
-    Unbounded. Cost O(mnd).
+    Domain Vectors without negative entries, dense or sparse. Features no; no parameters; differentiable in
+    the inputs (one half is taken where both are equal). Positive definite: min(a, b) is the dot product of
+    the indicators of [0, a] and [0, b]. Not strictly so, as a sum over coordinates cannot tell the corners of
+    a rectangle apart. Unbounded. Cost O(mnd).
 
     Examples
     --------
@@ -211,7 +212,7 @@ class Intersection(_Histogram):
 
 
 class Tanimoto(Tiled):
-    r"""Tanimoto kernel: the part of two sets that is common; for fingerprints of molecules and sets as indicators.
+    r"""Tanimoto kernel: the common part of two sets, or of two fingerprints.
 
     .. math:: k(x, x') = \frac{\langle x, x' \rangle}{\|x\|^2 + \|x'\|^2 - \langle x, x' \rangle}
 
@@ -220,11 +221,11 @@ class Tanimoto(Tiled):
     Notes
     -----
     Domain Vectors, dense or sparse. Two zero vectors have the value 1, a zero vector and any other 0, with a
-    DegenerateWarning. Features no; no parameters; differentiable in the inputs. Positive definite for all real
-    vectors: with t = <x, x'> and a, b the squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a + b) is at
-    most 1/2, and 1 / (a + b) is the integral of exp(-s a) exp(-s b). Strictly so, since these features contain all
-    monomials on each sphere. Not universal: it is not continuous at zero. Normalised and bounded (between -1/3 and
-    1, not negative for vectors that are not). Cost O(mnd) by one matrix product.
+    DegenerateWarning. Features no; no parameters; differentiable in the inputs. Positive definite for all
+    real vectors: with t = <x, x'> and a, b the squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a
+    + b) is at most 1/2, and 1 / (a + b) is the integral of exp(-s a) exp(-s b). Strictly so, since these
+    features contain all monomials on each sphere. Not universal: it is not continuous at zero. Normalised and
+    bounded (between -1/3 and 1, not negative for vectors that are not). Cost O(mnd) by one matrix product.
 
     Examples
     --------
@@ -246,8 +247,8 @@ class Tanimoto(Tiled):
         zero = int(np.sum(_squares(A, 1.0) == 0))
         if zero:
             warnings.warn(
-                f"{zero} of {len(A)} samples are zero vectors; their Tanimoto similarity is 1 with each other and 0 "
-                "with all others.",
+                f"{zero} of {len(A)} samples are zero vectors; their Tanimoto similarity is 1 with each "
+                "other and 0 with all others.",
                 DegenerateWarning,
                 stacklevel=2,
             )
@@ -313,11 +314,16 @@ def _negative(kernel: Kernel, A: Vectors) -> DomainError:
         value = A.X[row, column]
     else:
         place = int(np.argmax(A.X.data < 0))
-        row, column, value = int(np.searchsorted(A.X.indptr, place, "right")) - 1, A.X.indices[place], A.X.data[place]
+        row, column, value = (
+            int(np.searchsorted(A.X.indptr, place, "right")) - 1,
+            A.X.indices[place],
+            A.X.data[place],
+        )
     name = f"{A.names[column]!r}" if A.names else f"{column}"
     return DomainError(
-        f"Input X has the negative entry {float(value):.6g} in row {row}, column {name}; {kernel!r} is positive definite "
-        "only on data that are not negative. Give counts or frequencies, or use a kernel on all vectors, such as Gaussian."
+        f"Input X has the negative entry {float(value):.6g} in row {row}, column {name}; {kernel!r} is "
+        "positive definite only on data that are not negative. Give counts or frequencies, or use a kernel "
+        "on all vectors, such as Gaussian."
     )
 
 
@@ -332,15 +338,15 @@ def _parts(X: Any, dtype: Any) -> tuple[Floats, Any, Any]:
     return X.data, X.indices.astype(np.intp, copy=False), X.indptr.astype(np.intp, copy=False)
 
 
-# x + z is held above the smallest normal number instead of testing it for zero: then the loop over j runs in lanes. The
-# quotient comes before the product, since (x - z) / (x + z) cannot overflow.
+# x + z is held above the smallest normal number instead of testing it for zero: then the loop over j runs in
+# lanes. The quotient comes before the product, since (x - z) / (x + z) cannot overflow.
 @compiled
 def _sum_chi(X, Z, tiny, out):
     across = Z.T.copy()
-    for k in range(X.shape[1]):
-        z = across[k]
-        for i in range(X.shape[0]):
-            x, row = X[i, k], out[i]
+    for i in range(X.shape[0]):
+        row = out[i]
+        for k in range(X.shape[1]):
+            x, z = X[i, k], across[k]
             for j in range(row.size):
                 gap = x - z[j]
                 row[j] += gap * (gap / max(x + z[j], tiny))
@@ -349,10 +355,10 @@ def _sum_chi(X, Z, tiny, out):
 @compiled
 def _sum_additive(X, Z, tiny, out):
     across = Z.T.copy()
-    for k in range(X.shape[1]):
-        z = across[k]
-        for i in range(X.shape[0]):
-            x, row = X[i, k], out[i]
+    for i in range(X.shape[0]):
+        row = out[i]
+        for k in range(X.shape[1]):
+            x, z = X[i, k], across[k]
             twice = x + x
             for j in range(row.size):
                 row[j] += twice * (z[j] / max(x + z[j], tiny))
@@ -361,10 +367,10 @@ def _sum_additive(X, Z, tiny, out):
 @compiled
 def _sum_minimum(X, Z, tiny, out):
     across = Z.T.copy()
-    for k in range(X.shape[1]):
-        z = across[k]
-        for i in range(X.shape[0]):
-            x, row = X[i, k], out[i]
+    for i in range(X.shape[0]):
+        row = out[i]
+        for k in range(X.shape[1]):
+            x, z = X[i, k], across[k]
             for j in range(row.size):
                 row[j] += min(x, z[j])
 
@@ -382,24 +388,23 @@ def _term(x, z, kind):
 
 @compiled
 def _sum_sparse(left, right, width, kind, out):
-    """Add up the terms of sparse rows: a row of the left is spread out, each row of the right read against it."""
+    """Add up the terms of sparse rows: each row of the left is spread out, and the right read against it."""
     x_values, x_columns, x_starts = left
     z_values, z_columns, z_starts = right
     spread = np.zeros(width, out.dtype)
-    seen = np.full(width, -1, np.intp)  # the last row of the right that had an entry in this column
+    seen = np.full(width, -1, np.intp)  # the last pair whose right side had an entry in this column
     for i in range(out.shape[0]):
         for e in range(x_starts[i], x_starts[i + 1]):
             spread[x_columns[e]] = x_values[e]
         for j in range(out.shape[1]):
-            total = out.dtype.type(0)
+            total, pair = out.dtype.type(0), i * out.shape[1] + j
             for e in range(z_starts[j], z_starts[j + 1]):
                 total += _term(spread[z_columns[e]], z_values[e], kind)
-                seen[z_columns[e]] = j
+                seen[z_columns[e]] = pair
             if kind == _CHI:  # where z is zero the term is x; the other two sums have none there
                 for e in range(x_starts[i], x_starts[i + 1]):
-                    if seen[x_columns[e]] != j:
+                    if seen[x_columns[e]] != pair:
                         total += x_values[e]
             out[i, j] = total
-        seen[:] = -1
         for e in range(x_starts[i], x_starts[i + 1]):
             spread[x_columns[e]] = 0

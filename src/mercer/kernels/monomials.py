@@ -31,13 +31,13 @@ def require_few(kernel: Any, count: int) -> None:
     """Raise CapabilityError if a feature map is too wide to be written out."""
     if count > MOST_FEATURES:
         raise CapabilityError(
-            f"{kernel!r} has {count:.3g} features on these samples; at most {MOST_FEATURES:.0e} are written out. "
-            "Use the kernel itself (gram=Dense() or Tiles()), or fewer columns or a lower degree."
+            f"{kernel!r} has {count:.3g} features on these samples; at most {MOST_FEATURES:.0e} are written "
+            "out. Use the kernel itself (gram=Dense() or Tiles()), or fewer columns or a lower degree."
         )
 
 
 def monomials(Y: Any, degree: int) -> Any:
-    """Return the weighted monomials of one degree, sqrt(weight(a)) y^a, so that rows have dot product <y, y'>^p.
+    """Return the weighted monomials sqrt(weight(a)) y^a of one degree: their dot products are <y, y'>^p.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Periodic(Radial):
         return profiles.exp_scaled_slope(tile, inv_l * inv_l)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return dk/dp = k (2 pi / (l p)^2) sum_j t_j sin(2 pi t_j / p), then the derivative in the length scale."""
+        """Return dk/dp = k (2 pi / (l p)^2) sum_j t_j sin(2 pi t_j / p), then dk/dl, weighted and summed."""
         h, length = self._base_block(A, B)
         G = W * self.slope(h, 1.0 / length)
         X, Z = dense(A), dense(B)

@@ -1,6 +1,7 @@
 """The pyramidal kernel on images: short-range products of pixels first, long-range ones among their sums.
 
-Symbols: x, z images of h x w pixels, q a place of the patch, s_q = sum of x_r z_r over the pixels r of the patch.
+Symbols: x, z images of h x w pixels, q a place of the patch, s_q = sum of x_r z_r over the pixels r of the
+patch.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.numerics.compiled import compiled
 
@@ -25,9 +26,9 @@ class Pyramidal(Kernel):
 
     .. math:: k(x, x') = \Bigl( \sum_q \Bigl( \sum_{r \in q} x_r x'_r \Bigr)^{p_1} \Bigr)^{p_2}
 
-    Seed: [HSS] "Locality Improved Kernels": dot products of corresponding image patches, to the power p_1, summed,
-    to the power p_2. The sum here is over all places of the patch that lie inside the image, one pixel
-    apart. Ledger: K-VEC-PYRAMID.
+    Seed: [HSS] "Locality Improved Kernels": dot products of corresponding image patches, to the power p_1,
+    summed, to the power p_2. The sum here is over all places of the patch that lie inside the image, one
+    pixel apart. Ledger: K-VEC-PYRAMID.
 
     Parameters
     ----------
@@ -42,10 +43,11 @@ class Pyramidal(Kernel):
 
     Notes
     -----
-    Domain Vectors, dense or sparse (made dense tile by tile). Features: monomials of degree p_2 in the monomials of
-    degree p_1 of each patch, when they are few. No free parameter; differentiable in the inputs. Positive
-    definite by the closure of kernels under sums and products; not strictly so and not universal (finitely many
-    features); unbounded. Cost O(h + w) additions of rows per pair: the patch sums are taken along columns, then along rows.
+    Domain Vectors, dense or sparse (made dense tile by tile). Features: monomials of degree p_2 in the
+    monomials of degree p_1 of each patch, when they are few. No free parameter; differentiable in the inputs.
+    Positive definite by the closure of kernels under sums and products; not strictly so and not universal
+    (finitely many features); unbounded. Cost O(d (a + b)) per pair for patches of a x b
+    pixels: sums are taken along columns, then along rows.
 
     Examples
     --------
@@ -70,8 +72,9 @@ class Pyramidal(Kernel):
         shape, patch = _two_sizes(self.shape), _two_sizes(self.patch)
         if shape is None or np.ndim(self.shape) != 1 or patch is None or np.any(np.greater(patch, shape)):
             raise ParameterError(
-                f"Pyramidal was given shape={self.shape!r} and patch={self.patch!r}; shape must be two positive integers and "
-                "patch one or two that are not larger. Write for example Pyramidal((28, 28), patch=5)."
+                f"Pyramidal was given shape={self.shape!r} and patch={self.patch!r}; shape must be two "
+                "positive integers and patch one or two that are not larger. Write for example "
+                "Pyramidal((28, 28), patch=5)."
             )
         return super().check()
 
@@ -87,8 +90,8 @@ class Pyramidal(Kernel):
         pixels = int(np.prod(self.shape))
         if A.width != pixels:
             raise DomainError(
-                f"X has {A.width} columns, but images of shape {tuple(self.shape)} have {pixels} pixels; they must be as "
-                "many. Flatten each image into one row, or correct the shape."
+                f"X has {A.width} columns, but images of shape {tuple(self.shape)} have {pixels} pixels; "
+                "they must be as many. Flatten each image into one row, or correct the shape."
             )
         return A
 
@@ -101,8 +104,14 @@ class Pyramidal(Kernel):
         """Return the sums of patch products for all pairs."""
         X, Z = self._images(A), self._images(B)
         out = np.empty((len(X), len(Z)), np.result_type(X, Z))
-        _block(X.astype(out.dtype, copy=False), Z.astype(out.dtype, copy=False), self._patch, (self.p1, self.p2), out)
-        return out
+        _block(
+            X.astype(out.dtype, copy=False),
+            Z.astype(out.dtype, copy=False),
+            self._patch,
+            (self.p1, self.p2),
+            out,
+        )
+        return mirror(out) if B is A else out
 
     def diag(self, A: Samples) -> Floats:
         """Return k(x, x)."""
@@ -115,7 +124,8 @@ class Pyramidal(Kernel):
     def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return monomials of degree p_2 in the monomials of degree p_1 of each patch."""
         require_few(self, self.feature_count(A) or 0)
-        windows = np.lib.stride_tricks.sliding_window_view(self._images(A), self._patch, axis=(1, 2))  # pyright: ignore
+        images = self._images(A)
+        windows = np.lib.stride_tricks.sliding_window_view(images, self._patch, axis=(1, 2))  # pyright: ignore
         n, rows, columns = windows.shape[:3]
         patches = windows.reshape(n, rows * columns, -1)
         inner = [monomials(patches[:, q], int(self.p1)) for q in range(rows * columns)]
@@ -156,7 +166,7 @@ def _whole_power(value, exponent):
 
 @compiled
 def _patch_sums(x, z, patch, columns, sums):
-    """Write s_q for all places of the patch into sums; columns is a line of work space, one number per column."""
+    """Write s_q for all places of the patch into sums; columns is work space for one line of the image."""
     a, b = patch
     for top in range(sums.shape[0]):
         columns[:] = 0

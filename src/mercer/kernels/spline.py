@@ -1,7 +1,7 @@
 r"""Spline kernels: products over the columns of a kernel on the line.
 
 Symbols: x, z one column of two samples, l the length scale, u = (x - z) / l, m = min(x, z), M = max(x, z),
-B_n the n-fold convolution of the indicator of [-1/2, 1/2] with itself: pieces of degree n, abs(u) < (n + 1) / 2.
+B_n the n-fold convolution of the indicator of [-1/2, 1/2] with itself, which ends at abs(u) = (n + 1) / 2.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ class BSpline(_Columnwise):
         super().check()
         if self.degree % 2 == 0:
             raise ParameterError(
-                f"BSpline was given degree={self.degree}; degree must be odd, since the Fourier transform of an "
-                f"even B-spline takes negative values: it is no kernel. Use {self.degree - 1} or {self.degree + 1}."
+                f"BSpline was given degree={self.degree}; degree must be odd, since the Fourier transform of "
+                "an even B-spline takes negative values: it is no kernel. "
+                f"Use {self.degree - 1} or {self.degree + 1}."
             )
         return self
 
@@ -120,8 +121,8 @@ class BSpline(_Columnwise):
         scales = np.size(self.length_scale)
         if np.ndim(self.length_scale) and isinstance(A, Vectors) and A.width != scales:
             raise DomainError(
-                f"{scales} length scales were given for data with {A.width} columns; one length scale, or one "
-                "per column, is accepted. Give a single number or as many as there are columns."
+                f"{scales} length scales were given for data with {A.width} columns; one length scale, or "
+                "one per column, is accepted. Give a single number or as many as there are columns."
             )
         return A
 
@@ -151,7 +152,7 @@ class BSpline(_Columnwise):
         return np.full(len(A), _pieces(int(self.degree))[0].sum() ** A.width)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivative in the length scale or scales: that in x times -(x - z) / l, column by column."""
+        """Return the derivative in the length scale or scales: -(x - z) / l times that in x, by columns."""
         total = sum((slopes * t).sum(axis=1) for slopes, t in self._weighted_slopes(A, B, W))
         gradient = -np.asarray(total, dtype=float) / np.asarray(self.length_scale, dtype=float)
         return gradient if np.ndim(self.length_scale) else np.array([gradient.sum()])
@@ -219,8 +220,9 @@ class Brownian(_Columnwise):
     .. math:: k(x, x') = \prod_j \min(x_j, x'_j), \qquad x, x' \ge 0
 
     Seed: [HSS] Section 2.2.5, "Brownian Bridge and Related Kernels", one column; a product over several (the
-    Brownian sheet). The seed calls min(x, x') the Brownian bridge, on all of R: it is the covariance of Brownian
-    motion, and a kernel for x >= 0 only; the bridge between 0 and 1 has min(x, x') - x x'. Ledger: K-VEC-BROWN.
+    Brownian sheet). The seed calls min(x, x') the Brownian bridge, on all of R: it is the covariance of
+    Brownian motion, and a kernel for x >= 0 only; the bridge between 0 and 1 has min(x, x') - x x'.
+    Ledger: K-VEC-BROWN.
 
     Notes
     -----
@@ -273,7 +275,7 @@ def _not_negative(kernel: Kernel, S: Samples) -> Samples:
         least = float(numbers.min(initial=0.0))
         if least < 0.0:
             raise DomainError(
-                f"Negative values in data: Input X contains {least:.6g}; {type(kernel).__name__} is a kernel for "
+                f"Negative values in data: X contains {least:.6g}; {type(kernel).__name__} is a kernel for "
                 "numbers from 0 on. Move the data, for example with sklearn.preprocessing.MinMaxScaler."
             )
     return S
@@ -289,11 +291,11 @@ def _product_of_others(values: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _pieces(degree: int) -> Floats:
-    """Return the coefficients of B on [i, i + 1], i = 0, 1, ..., in powers of s = i + 1 - u, correctly rounded.
+    """Return the coefficients of B on [i, i + 1], i = 0, 1, ..., in powers of s = i + 1 - u, rounded once.
 
-    With c = (n + 1) / 2, B(u) = sum_k (-1)^k C(n + 1, k) (c - k - u)_+^n / n!, and on piece i the power is that
-    of (c - k - i - 1) + s. The sum is alternating, so it is carried out in fractions; s, counted from the far
-    knot, keeps the tail exact.
+    With c = (n + 1) / 2, B(u) = sum_k (-1)^k C(n + 1, k) (c - k - u)_+^n / n!, and on piece i the power is
+    that of (c - k - i - 1) + s. The sum is alternating, so it is carried out in fractions; s, counted from
+    the far knot, keeps the tail exact.
     """
     c = (degree + 1) // 2
     pieces = np.empty((c, degree + 1))

@@ -29,6 +29,10 @@ from mercer.numerics.compiled import compiled
 __all__ = ["Spectrum"]
 
 _LIMIT = 2**62
+_FEW, _FILLED = (
+    4096,
+    0.03,
+)  # up to so many k-mers, so many of which two strings share, a matrix product is quicker
 
 
 class Spectrum(Tiled):
@@ -87,12 +91,18 @@ class Spectrum(Tiled):
         """Add the products of counts over common k-mers."""
         keep, path = view.comparison.keep, (view.path, self._key)
         A, B = view.collections
-        left: _Counts = keep((*path, "left"), lambda: self._counts(A))
-        right: _Counts = left if B is A else keep((*path, "right"), lambda: self._counts(B))
-        postings = keep((*path, "postings"), lambda: _postings(left, right))
+        common = keep(path, lambda: _common(self._counts(A), None if B is A else self._counts(B)))
         rows, columns = (s.indices(len(S)) for s, S in ((view.rows, A), (view.columns, B)))
         out = view.empty()
-        _add_products(left.arrays, postings, rows[:2], columns[:2], out)
+        if common.dense is None:
+            _add_products(common.left, common.right, rows[:2], columns[:2], out)
+        else:
+            left, right = (
+                matrix[s].toarray() for matrix, s in zip(common.dense, (view.rows, view.columns), strict=True)
+            )
+            np.copyto(out, left @ right.T)
+        if B is A:
+            _add_own(common.own, rows[:2], columns[:2], out)
         return out
 
     def diag(self, A: Samples) -> Floats:
@@ -195,16 +205,7 @@ class _Counts:
     @property
     def nbytes(self) -> int:
         """Bytes of the counts and of the k-mers' places."""
-        return sum(a.nbytes for a in self.arrays) + self.kmers.starts.nbytes
-
-    @property
-    def arrays(self) -> tuple[Any, Any, Any]:
-        """``(k-mers, counts, offsets)`` of the strings."""
-        return (
-            self.matrix.indices.astype(np.intp, copy=False),
-            self.matrix.data,
-            self.matrix.indptr.astype(np.intp),
-        )
+        return sum(a.nbytes for a in _arrays(self.matrix)) + self.kmers.starts.nbytes
 
     def take(self, index: slice | Indices) -> _Counts:
         """Counts of some of the strings."""
@@ -223,7 +224,7 @@ def _count(S: Strings, length: int) -> _Counts:
     else:
         values = _ranks(codes.astype(np.int64), length)[starts] if len(starts) else np.empty(0, np.int64)
         span = _LIMIT
-    ids, first = _distinct(values, span)
+    ids, first = _sorted_distinct(values, span)
     matrix = sp.csr_array((np.ones(len(ids)), ids, bounds), shape=(len(S), len(first)))
     matrix.sum_duplicates()
     return _Counts(matrix, Kmers(S.vocabulary, length, codes, starts[first]))
@@ -266,24 +267,54 @@ def _ranks(codes: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     while width < length:
         step = min(width, length - width)
         if span * span >= _LIMIT:
-            distinct, ranks = np.unique(ranks, return_inverse=True)
+            ranks, distinct = _distinct(ranks)
             span = len(distinct)
         ranks = ranks[: max(len(ranks) - step, 0)] * span + ranks[step:]
         span, width = span * span, width + step
     return ranks
 
 
-def _distinct(values: NDArray[np.int64], span: int) -> tuple[Indices, Indices]:
-    """Return the rank of each value among the distinct ones, and a place at which each distinct one stands."""
+def _sorted_distinct(values: NDArray[np.int64], span: int) -> tuple[Indices, Indices]:
+    """Return the rank of each value among the distinct ones, and a place where each distinct one stands."""
     if span > 8 * len(values) + 1024:
-        _, first, ids = np.unique(values, return_index=True, return_inverse=True)
-        return ids.astype(np.intp, copy=False), first.astype(np.intp, copy=False)
+        ids, first = _distinct(values)
+        order = np.argsort(values[first])
+        rank = np.empty(len(order), np.intp)
+        rank[order] = np.arange(len(order))
+        return rank[ids], first[order]
     place = np.full(span, -1, dtype=np.intp)
     place[values] = np.arange(len(values))
     present = np.flatnonzero(place >= 0)
     first = place[present]
     place[present] = np.arange(len(present))
     return place[values], first
+
+
+def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], Indices]:
+    """Number the distinct values in the order in which they are first seen: numbers, and where they were."""
+    ids, first = np.empty(len(values), np.int64), np.empty(len(values), np.intp)
+    bits = max(int(2 * len(values)).bit_length(), 4)
+    count = _number_values(values, np.full(1 << bits, -1, np.int64), 64 - bits, ids, first)
+    return ids, first[:count].copy()
+
+
+@compiled
+def _number_values(values, slots, shift, ids, first):
+    """Look every value up in a table with open addressing; the values themselves are compared."""
+    last = slots.size - 1
+    count = 0
+    for i in range(values.size):
+        value = values[i]
+        # the golden ratio spreads neighbouring numbers over the table
+        slot = np.int64((np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+        while slots[slot] >= 0 and values[first[slots[slot]]] != value:
+            slot = (slot + 1) & last
+        if slots[slot] < 0:
+            slots[slot] = count
+            first[count] = i
+            count += 1
+        ids[i] = slots[slot]
+    return count
 
 
 def _renumbered(matrix: sp.csr_array, places: Indices, width: int) -> sp.csr_array:
@@ -296,29 +327,69 @@ def _renumbered(matrix: sp.csr_array, places: Indices, width: int) -> sp.csr_arr
     return moved
 
 
-def _postings(left: _Counts, right: _Counts) -> tuple[Any, Any, Any]:
-    """Return the strings on the right that have each k-mer of the left: ``(strings, counts, offsets)``."""
-    matrix = right.matrix
-    if right.kmers is not left.kmers:
-        matrix = _renumbered(matrix, left.kmers.find(right.kmers), len(left.kmers))
-    lists = matrix.tocsc()
-    return lists.indices.astype(np.intp), lists.data, lists.indptr.astype(np.intp)
+def _arrays(matrix: Any) -> tuple[Any, Any, Any]:
+    """Return ``(indices, data, indptr)`` of CSR or CSC as compiled code reads them."""
+    return matrix.indices.astype(np.int32, copy=False), matrix.data, matrix.indptr.astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class _Common:
+    """What two collections have in common: k-mers that do not occur on both sides are left out."""
+
+    left: tuple[Any, Any, Any]  # of each string: k-mers, counts; where a string begins
+    right: tuple[Any, Any, Any]  # of each k-mer: strings, counts; where a k-mer begins
+    own: Floats  # what each string shares with itself alone, if the collections are one
+    dense: tuple[Any, Any] | None  # the counts of both sides, if a matrix product is quicker than the lists
+
+
+def _common(left: _Counts, right: _Counts | None) -> _Common:
+    """Return the counts of the left and, by k-mers, those of the right; None on the right means the left."""
+    own = np.zeros(len(left))
+    if right is None:
+        matrix, least = left.matrix, 2
+    else:
+        matrix, least = right.matrix, 1
+        if right.kmers is not left.kmers:
+            matrix = _renumbered(matrix, left.kmers.find(right.kmers), len(left.kmers))
+    owners = np.bincount(matrix.indices, minlength=len(left.kmers))
+    if right is None:  # most k-mers of long texts occur in one string only: they need no lists
+        squares = np.where(owners[matrix.indices] < least, matrix.data**2, 0.0)
+        own = np.add.reduceat(np.append(squares, 0.0), matrix.indptr[:-1]) * (np.diff(matrix.indptr) > 0)
+    kept = owners >= least
+    places = np.where(kept, np.cumsum(kept) - 1, -1)
+    width = int(kept.sum())
+    chosen = _renumbered(left.matrix, places, width)
+    other = chosen if right is None else _renumbered(matrix, places, width)
+    filled = [m.nnz / max((len(m.indptr) - 1) * width, 1) for m in (chosen, other)]
+    dense = (chosen, other) if width <= _FEW and filled[0] * filled[1] > _FILLED else None
+    return _Common(_arrays(chosen), _arrays(other.tocsc()), own, dense)
 
 
 @compiled
-def _add_products(left, postings, rows, columns, out):
+def _add_products(left, right, rows, columns, out):
     """Write sum_u #(s, u) #(t, u) for strings s of rows and t of columns, by the lists of who has u."""
-    kmers, counts, offsets = left
-    strings, theirs, begins = postings
+    kmers, counts, begins = left
+    strings, theirs, lists = right
     low, high = columns
     for i in range(rows[0], rows[1]):
         row = out[i - rows[0]]
         row[:] = 0.0
-        for place in range(offsets[i], offsets[i + 1]):
+        for place in range(begins[i], begins[i + 1]):
             count = counts[place]
-            begin, end = begins[kmers[place]], begins[kmers[place] + 1]
-            if begin < end and strings[begin] < low:
-                begin += np.searchsorted(strings[begin:end], low)
-            while begin < end and strings[begin] < high:
-                row[strings[begin] - low] += count * theirs[begin]
-                begin += 1
+            start, stop = lists[kmers[place]], lists[kmers[place] + 1]
+            end = stop
+            while start < end:  # the first string of the list that is not before the tile
+                middle = (start + end) // 2
+                if strings[middle] < low:
+                    start = middle + 1
+                else:
+                    end = middle
+            while start < stop and strings[start] < high:
+                row[strings[start] - low] += count * theirs[start]
+                start += 1
+
+
+@compiled
+def _add_own(own, rows, columns, out):
+    for i in range(max(rows[0], columns[0]), min(rows[1], columns[1])):
+        out[i - rows[0], i - columns[0]] += own[i]

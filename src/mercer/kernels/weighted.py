@@ -1,6 +1,7 @@
-"""Dot products with weights: of all coordinates, of sites in a sequence, of patches of an image, of basis functions.
+"""Dot products with weights: of coordinates, of sites in a sequence, of basis functions.
 
-Symbols: B, Omega, Sigma positive semi-definite matrices, w the diagonal of Omega, phi a map to D basis functions.
+Symbols: B, Omega, Sigma positive semi-definite matrices, w the diagonal of Omega, phi a map to D basis
+functions.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
+from mercer.kernels.maps import _Same
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.numerics import profiles
 
@@ -69,8 +71,8 @@ class Mahalanobis(Tiled):
         width = np.shape(self.matrix)[0]
         if A.width != width:
             raise DomainError(
-                f"X has {A.width} columns, but {type(self).__name__} has a matrix of {width} rows; they must be as "
-                "many. Give the matrix of these columns, or select the columns by .on(columns)."
+                f"X has {A.width} columns, but {type(self).__name__} has a matrix of {width} rows; they must "
+                "be as many. Give the matrix of these columns, or select the columns by .on(columns)."
             )
         return A
 
@@ -113,9 +115,9 @@ class LocalityImproved(Tiled):
     .. math:: k(x, x') = (x^\top \Omega \, x' + c)^p, \qquad
         \Omega_{jj} = \exp\!\left(-\frac{(\pi(j) - s)^2}{2 l^2}\right), \quad \pi(j) = \lfloor j / a \rfloor
 
-    Seed: [HSS] "Locality Improved Kernels", which replaces <x, x'> by x' Omega x' with a diagonal Omega that is
-    largest at the site s; it prints x' Omega x, one argument twice, and leaves the shape of the weights open: here
-    a bell curve. Ledger: K-VEC-LOCAL.
+    Seed: [HSS] "Locality Improved Kernels", which replaces <x, x'> by x' Omega x' with a diagonal Omega that
+    is largest at the site s; it prints x' Omega x, one argument twice, and leaves the shape of the weights
+    open: here a bell curve. Ledger: K-VEC-LOCAL.
 
     Parameters
     ----------
@@ -132,10 +134,11 @@ class LocalityImproved(Tiled):
 
     Notes
     -----
-    Domain Vectors, dense or sparse, the columns in the order of positions. Features: those of the polynomial kernel
-    on weighted columns. Differentiable in length scale, offset and inputs. Positive definite, since it is the
-    polynomial kernel on sqrt(Omega) x; not strictly so and not universal (finitely many features); unbounded.
-    The Gaussian kernel with the same weights is ``Gaussian(length_scale=1 / sqrt(weights))``. Cost O(mnd).
+    Domain Vectors, dense or sparse, the columns in the order of positions. Features: those of the polynomial
+    kernel on weighted columns. Differentiable in length scale, offset and inputs. Positive definite, since it
+    is the polynomial kernel on sqrt(Omega) x; not strictly so and not universal (finitely many features);
+    unbounded. The Gaussian kernel with the same weights is ``Gaussian(length_scale=1 / sqrt(weights))``. Cost
+    O(mnd).
 
     Examples
     --------
@@ -170,8 +173,9 @@ class LocalityImproved(Tiled):
         assert isinstance(A, Vectors)
         if A.width % self.letters:
             raise DomainError(
-                f"X has {A.width} columns, which {self!r} cannot divide into positions of {self.letters} letters; "
-                "the number of columns must be a multiple of letters. Give letters the columns per position."
+                f"X has {A.width} columns, which {self!r} cannot divide into positions of {self.letters} "
+                "letters; the number of columns must be a multiple of letters. Give letters the columns per "
+                "position."
             )
         return A
 
@@ -180,7 +184,7 @@ class LocalityImproved(Tiled):
         return np.exp(-0.5 * self._offsets(width) ** 2)
 
     def _offsets(self, width: int) -> Floats:
-        """Return (position - site) / l; far beyond where the weight vanishes it is cut, to be squared safely."""
+        """Return (position - site) / l, cut far beyond where the weight vanishes, to be squared safely."""
         positions = np.arange(width) // self.letters
         with np.errstate(over="ignore", divide="ignore"):
             return np.clip((positions - float(self.site)) / float(self.length_scale), -100.0, 100.0)
@@ -253,16 +257,16 @@ class Basis(Tiled):
     Parameters
     ----------
     functions : callable or tuple of callables
-        One function that takes all raw data at once and returns (n, D) numbers, or D functions that each return
-        (n,) numbers.
+        One function that takes all raw data at once and returns (n, D) numbers, or D functions that each
+        return (n,) numbers.
     covariance : (D, D) array, (D,) array of variances, or None
         Sigma_p, symmetric and positive semi-definite; None is the identity.
 
     Notes
     -----
     Any domain: the functions receive the raw data, once per collection. Features: phi(x) times a root of
-    Sigma_p. No free parameter. Positive definite, since it is the dot product of these features; not strictly so
-    and not universal, since they are finitely many; unbounded. Cost O(mnD) by one matrix product.
+    Sigma_p. No free parameter. Positive definite, since it is the dot product of these features; not strictly
+    so and not universal, since they are finitely many; unbounded. Cost O(mnD) by one matrix product.
 
     Examples
     --------
@@ -284,8 +288,8 @@ class Basis(Tiled):
         given = self.functions if isinstance(self.functions, (tuple, list)) else (self.functions,)
         if not given or not all(map(callable, given)):
             raise ParameterError(
-                f"Basis was given functions={self.functions!r}; a function of all the data, or a tuple of functions, is "
-                "accepted. Write for example Basis(lambda X: X[:, :2])."
+                f"Basis was given functions={self.functions!r}; a function of all the data, or a tuple of "
+                "functions, is accepted. Write for example Basis(lambda X: X[:, :2])."
             )
         if self.covariance is not None:
             check_semidefinite(self._matrix(), "covariance", self)
@@ -303,7 +307,7 @@ class Basis(Tiled):
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A key that is the same for the same functions."""
-        return Whole(id(self.functions))
+        return Whole(_Same(self.functions))
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the values of the basis functions as columns."""
@@ -311,7 +315,7 @@ class Basis(Tiled):
 
     def pack(self, X: Any) -> Samples:
         """Evaluate the functions once per sample."""
-        return Frames.pack(X, self.parts())
+        return Frames.pack(X, self.parts())  # pyright: ignore[reportArgumentType]
 
     def _evaluate(self, data: Any) -> Vectors:
         if isinstance(self.functions, (tuple, list)):
@@ -322,15 +326,16 @@ class Basis(Tiled):
             values = values.reshape(-1, 1) if values.ndim == 1 else values
         packed = Vectors.pack(values)
         width = packed.width if self.covariance is None else len(_array(self.covariance))
-        if packed.width != width or (hasattr(data, "__len__") and len(packed) != len(data)):
+        if packed.width != width or len(packed) != _length(data, len(packed)):
             raise DomainError(
                 f"the functions of Basis returned values of shape {values.shape}; one row per sample and "
-                f"{width} columns, as the covariance has, are needed. Correct the functions or the covariance."
+                f"{width} columns, as the covariance has, are needed. Correct the functions or the "
+                "covariance."
             )
         return packed
 
     def _values(self, A: Samples) -> Vectors:
-        part = A.part(self.part) if isinstance(A, Frames) else A
+        part = A.part(self.part) if isinstance(A, Frames) else A  # pyright: ignore[reportArgumentType]
         assert isinstance(part, Vectors)
         return part
 
@@ -357,11 +362,19 @@ class Basis(Tiled):
 
     def feature_count(self, A: Samples) -> int | None:
         """Return the number of basis functions, or the rank of their covariance."""
-        return self._values(A).width if self.covariance is None else semidefinite_root(self._matrix()).shape[1]
+        return (
+            self._values(A).width if self.covariance is None else semidefinite_root(self._matrix()).shape[1]
+        )
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
+
+
+def _length(data: Any, otherwise: int) -> int:
+    """Return the number of samples in raw data, if they tell it."""
+    shape = getattr(data, "shape", None)
+    return shape[0] if shape else len(data) if hasattr(data, "__len__") else otherwise
 
 
 def _array(matrix: Any) -> Floats:
@@ -375,23 +388,24 @@ def check_semidefinite(matrix: Any, name: str, owner: object) -> None:
         B = _array(matrix)
     except (TypeError, ValueError):
         B = np.empty(0)
-    if B.ndim != 2 or B.shape[0] != B.shape[1] or not B.size or not np.isfinite(B).all():
+    if B.ndim != 2 or len(set(B.shape)) != 1 or not B.size or not np.isfinite(B).all():
         raise ParameterError(
-            f"{whose} was given a {name} of shape {np.shape(B)}; {name} must be a square matrix of finite numbers. "
-            "Give an array, or a tuple of rows."
+            f"{whose} was given a {name} of shape {np.shape(B)}; {name} must be a square matrix of finite "
+            "numbers. Give an array, or a tuple of rows."
         )
     size = np.abs(B).max()
     if np.abs(B - B.T).max() > _ROUNDING * size:
         raise ParameterError(
-            f"{whose} was given a {name} that differs from its transpose by {np.abs(B - B.T).max():.3g}; {name} must "
-            "be symmetric. Use (B + B.T) / 2."
+            f"{whose} was given a {name} that differs from its transpose by {np.abs(B - B.T).max():.3g}; "
+            f"{name} must be symmetric. Use (B + B.T) / 2."
         )
     try:  # a third of the cost of eigenvalues, which are needed for the message alone
         np.linalg.cholesky(B + _ROUNDING * max(size, np.finfo(float).tiny) * np.eye(len(B)))
     except np.linalg.LinAlgError:
         raise ParameterError(
-            f"{whose} was given a {name} with the eigenvalue {np.linalg.eigvalsh(B)[0]:.3g}; {name} must be positive "
-            "semi-definite. Set negative eigenvalues to zero, or estimate the matrix as a covariance."
+            f"{whose} was given a {name} with the eigenvalue {np.linalg.eigvalsh(B)[0]:.3g}; {name} must be "
+            "positive semi-definite. Set negative eigenvalues to zero, or estimate the matrix as a "
+            "covariance."
         ) from None
 
 

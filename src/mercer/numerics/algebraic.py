@@ -129,8 +129,8 @@ def _cut_power(tile, c, coefficients, exponent):
 
 @compiled
 def _transpose(source, target):
-    # Squares of 8 by 8 go through a buffer in registers and first-level cache: both the reads of the source and the
-    # writes of the target are then whole cache lines, twice as fast as writing single numbers far apart.
+    # Squares of 8 by 8 go through a buffer in first-level cache: both the reads of the source and
+    # the writes of the target are then whole cache lines, twice as fast as writing single numbers far apart.
     rows, columns = source.shape
     square = np.empty((8, 8), source.dtype)
     for top in range(0, rows - 7, 8):
@@ -220,7 +220,7 @@ def wendland(tile: Floats, inv_l: float, j: int, k: int) -> None:
     r"""Replace h by Wendland's profile of smoothness 2 k, k = 0, 1, 2 or 3, with support d < l.
 
     It is (1 - r)_+^(j + k) times a polynomial of degree k in r: the integral I f(r) = int_r^1 t f(t) dt,
-    taken k times, of (1 - r)_+^j, scaled to 1 at r = 0; positive definite on R^m for j >= floor(m / 2) + k + 1.
+    k times, of (1 - r)_+^j, scaled to 1 at r = 0. Positive definite on R^m for j >= floor(m / 2) + k + 1.
     """
     _apply_wendland(tile, inv_l, _wendland_polynomial(j, k), j + k)
 

@@ -148,9 +148,8 @@ def _plan(X: Matrix, Z: Matrix, center: Any, scale: Any) -> tuple[np.ndarray | N
     top = np.maximum(_top(X, axis), _top(Z, axis)) if Z is not X else _top(X, axis)
     if center is not None:
         top = np.maximum(top, _top(np.asarray(center)[None], axis))
-    mantissa, exponent = (
-        (1.0, np.int64(0)) if scale is None else np.frexp(np.asarray(scale, dtype=np.float64))
-    )
+    scale = None if scale is None else np.broadcast_to(np.asarray(scale, dtype=np.float64), X.shape[1:])
+    mantissa, exponent = (np.ones(1), np.zeros(1, dtype=np.int64)) if scale is None else np.frexp(scale)
     size = np.frexp(top)[1]
     extent = (size.astype(np.int64) - exponent)[top > 0]
     largest = int(extent.max()) if extent.size else 0

@@ -47,11 +47,12 @@ def numbers(y: Any, several: bool, warn: bool = True) -> Floats:
             values = column_or_1d(values, warn=warn)
     except (ValueError, TypeError, OverflowError) as error:
         raise TargetError(
-            f"{error} {_NUMBERS} Convert y, or drop the samples whose target is unknown."
+            f"{_sentence(error)} {_NUMBERS} Convert y, or drop the samples whose target is unknown."
         ) from error
     if values.dtype.kind not in "biuf":
         raise TargetError(f"y is an array of {values.dtype}. {_NUMBERS} Convert y to float.")
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(values, dtype=np.float64)
     if not np.all(np.isfinite(values)):  # wider numbers than float64 that do not fit
         raise TargetError(f"y has values too large for float64. {_NUMBERS} Give y in a larger unit.")
     return values
@@ -63,14 +64,27 @@ def labels(y: Any, warn: bool = True) -> Array:
     try:
         values = column_or_1d(y, warn=warn)
         assert_all_finite(values, input_name="y")
+        _require_one_type(values)
         check_classification_targets(values)
     except (ValueError, TypeError) as error:
         raise TargetError(
-            f"{error} {_LABELS} Convert y, or use a regressor if y measures something."
+            f"{_sentence(error)} {_LABELS} Convert y, or use a regressor if y measures something."
         ) from error
     if not len(values):
         raise TargetError(f"y is empty. {_LABELS} Give at least one sample of two classes each.")
     return values
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _require_one_type(values: Array) -> None:
+    texts = [isinstance(value, str) for value in values] if values.dtype == object else []
+    if any(texts) and not all(texts):
+        names = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise ValueError(f"y mixes labels of the types {names}, which cannot be sorted.")
 
 
 def _require_given(y: Any, accepted: str) -> None:

@@ -55,8 +55,13 @@ def test_continuous():
 
 
 def test_mixed_types():
-    with pytest.raises(TargetError, match=r"Targets of a classifier|mixes labels"):
-        Binary().learn(np.array(["a", 1, "a"], dtype=object))
+    for odd, name in [(1, "int"), (None, "NoneType"), (b"a", "bytes")]:
+        with pytest.raises(TargetError, match=f"types .*{name}.* be sorted. Targets of a classifier"):
+            Binary().learn(np.array(["a", odd, "a"], dtype=object))
+    with pytest.raises(TargetError, match=r"contains NaN\. Targets of"):
+        Binary().learn(np.array(["a", np.nan, "a"], dtype=object))
+    texts = np.array(["a", np.str_("b"), "a"], dtype=object)  # of one kind
+    np.testing.assert_array_equal(Binary().learn(texts).encode(texts), [-1.0, 1.0, -1.0])
 
 
 def test_column_vector():
@@ -70,8 +75,9 @@ def test_column_vector():
 
 
 @pytest.mark.parametrize("y", [["eggs"], ["spam", "eggs"], ["a"], ["z"], [1, 2]], ids=str)
-def test_labels_never_seen(y):
-    target = Binary().learn(LABELS["texts"])
+@pytest.mark.parametrize("kind", ["texts", "objects"])
+def test_labels_never_seen(y, kind):
+    target = Binary().learn(LABELS[kind])
     with pytest.raises(
         TargetError, match=r"has the label .* not among the classes learned: 'ham', 'spam'\. Give"
     ):

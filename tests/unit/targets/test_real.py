@@ -55,7 +55,7 @@ def test_a_single_output_takes_a_column_with_a_warning():
         ["a", "b"],
         np.array(["1.5", "2"]),
         [10**400, 1],
-        np.array([1e4000, 1.0], dtype=np.longdouble),
+        np.array([np.longdouble("1e4000"), 1.0]),
         np.array(["2020-01-01"], dtype="datetime64[D]"),
         [datetime.date(2020, 1, 1)],
         np.ones((3, 0)),

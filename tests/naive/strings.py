@@ -1,0 +1,12 @@
+"""The spectrum kernel pair by pair, in Python integers."""
+
+from collections import Counter
+
+
+def kmers(s, length):
+    return Counter(tuple(s[i : i + length]) for i in range(len(s) - length + 1))
+
+
+def spectrum(s, t, length):
+    mine, theirs = kmers(s, length), kmers(t, length)
+    return sum(count * theirs[u] for u, count in mine.items())

@@ -1,0 +1,206 @@
+"""The spectrum kernel: counts in Python integers, any alphabet, vocabularies that differ."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer.domains import Strings
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels import strings as module
+from mercer.kernels.strings import Spectrum
+from mercer.language import parse
+from tests.naive.strings import kmers, spectrum
+from tests.strategies import strings
+
+
+def table(X, Y, length):
+    return [[spectrum(s, t, length) for t in Y] for s in X]
+
+
+def test_the_printed_number():
+    """[ST] "String kernels": the two strings have "tat" and "ati" in common."""
+    K = Spectrum(3)(["statistics", "computation"])
+    np.testing.assert_array_equal(K, [[8.0, 2.0], [2.0, 9.0]])
+
+
+@given(X=strings(), length=st.integers(1, 5))
+def test_counts_are_exact(X, length):
+    K = Spectrum(length)(X)
+    assert K.dtype == np.float64
+    np.testing.assert_array_equal(K, table(X, X, length))
+    np.testing.assert_array_equal(Spectrum(length).diag(Strings.pack(X)), np.diag(K))
+
+
+@given(X=strings(), Y=strings(), length=st.integers(1, 40))
+def test_vocabularies_may_differ(X, Y, length):
+    if isinstance(X[0], str) == isinstance(Y[0], str):
+        np.testing.assert_array_equal(Spectrum(length)(X, Y), table(X, Y, length))
+
+
+@given(X=strings(min_samples=2), Y=strings(), length=st.integers(1, 4))
+def test_features_give_the_kernel(X, Y, length):
+    kernel = Spectrum(length)
+    S = kernel.pack(X)
+    F, keys = kernel.features(S)
+    assert F.shape == (len(X), kernel.feature_count(S)) and F.has_sorted_indices
+    np.testing.assert_array_equal((F @ F.T).toarray(), kernel(S))
+    for i, s in enumerate(X):
+        counts = kmers([v.item() if isinstance(v, np.generic) else v for v in s], length)
+        assert {keys.symbols(j): F[i, j] for j in F[[i]].indices} == dict(counts)
+    if isinstance(X[0], str) == isinstance(Y[0], str):
+        G, same = kernel.features(kernel.pack(Y), keys)
+        assert same is keys and G.shape == (len(Y), len(keys))
+        np.testing.assert_array_equal((G @ F.T).toarray(), kernel(Y, X))
+
+
+def test_long_substrings_are_ranked_not_hashed():
+    rng = np.random.default_rng(0)
+    stem = "".join(rng.choice(list("ACGT"), 300))
+    X = [stem, stem[100:] + "ACGT", stem[::-1], "ACGT", stem[:150] + "T" + stem[150:]]
+    Y = ["x" + stem[50:], stem[:-1]]
+    for length in (30, 31, 32, 40, 63, 64, 65, 150, 290):
+        assert module._numerable(4, length) == (length <= 30)
+        np.testing.assert_array_equal(Spectrum(length)(X), table(X, X, length))
+        np.testing.assert_array_equal(Spectrum(length)(X, Y), table(X, Y, length))
+        np.testing.assert_array_equal(Spectrum(length)(Y, X), table(Y, X, length))
+
+
+def test_large_alphabets():
+    words = [[f"w{i * j % 997}" for i in range(200)] for j in range(1, 9)]
+    for length in (1, 2, 6, 7, 13):
+        np.testing.assert_array_equal(Spectrum(length)(words), table(words, words, length))
+
+
+def test_short_and_empty_strings_have_no_features():
+    X = ["", "a", "ab", "abc"]
+    K = Spectrum(3)(X)
+    np.testing.assert_array_equal(K, np.diag([0.0, 0.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(Spectrum(2)(["", ""]), 0.0)
+    np.testing.assert_array_equal(Spectrum(2)(["", ""], ["ab"]), 0.0)
+    np.testing.assert_array_equal(Spectrum(2)(["ab"], [""]), 0.0)
+    np.testing.assert_array_equal(Spectrum(100)(["ab", "b"]), 0.0)
+
+
+def test_unicode_and_surrogates():
+    X = ["\ud800\udc00é", "e\u0301é\U0001f600", "\U0001f600\ud800\udc00", "\0\0\0"]
+    for length in (1, 2, 3):
+        np.testing.assert_array_equal(Spectrum(length)(X), table(X, X, length))
+
+
+def test_tokens():
+    X = [("to", "be", "or", "not", "to", "be"), ("to", "be"), (1, 2, b"x")]
+    np.testing.assert_array_equal(Spectrum(2)(X), table(X, X, 2))
+
+
+def test_counts_do_not_overflow():
+    X = ["a" * 100_000]
+    assert Spectrum(1)(X).item() == 1e10
+    assert Spectrum(3)(X).item() == float(99_998**2)
+
+
+def test_pieces_of_a_prepared_collection():
+    rng = np.random.default_rng(1)
+    X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(30)]
+    kernel = Spectrum(3)
+    S = kernel.prepare(kernel.pack(X))
+    assert kernel.prepare(S) is S and S.nbytes > kernel.pack(X).nbytes
+    K = np.array(table(X, X, 3), dtype=float)
+    np.testing.assert_array_equal(kernel(S), K)
+    for index in (slice(3, 9), np.array([5, 2, 2]), np.arange(30) % 3 == 0):
+        np.testing.assert_array_equal(kernel(S[index]), K[index][:, index])
+        np.testing.assert_array_equal(kernel(S[index], S), K[index])
+        np.testing.assert_array_equal(kernel.block(S[index], S[4:8]), K[index][:, 4:8])
+        np.testing.assert_array_equal(kernel.diag(S[index]), np.diag(K)[index])
+        np.testing.assert_array_equal(
+            (kernel.features(S[index])[0] @ kernel.features(S)[0].T).toarray(), K[index]
+        )
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "length"), [("ab", 2), ("ACGT", 4), ("abcdefghijklmnopqrst", 3), ("ab", 70)]
+)
+def test_many_tiles_by_lists_and_by_products(alphabet, length, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = ["".join(rng.choice(list(alphabet), rng.integers(0, 90))) for _ in range(420)]
+    kernel = Spectrum(length)
+    F, keys = kernel.features(kernel.pack(X))
+    G = kernel.features(kernel.pack(X[:400]), keys)[0]
+    for filled in (-1.0, np.inf):  # always a matrix product, never one
+        monkeypatch.setattr(module, "_FILLED", filled)
+        np.testing.assert_array_equal(kernel(X), (F @ F.T).toarray())
+        np.testing.assert_array_equal(kernel(X, X[:400]), (F @ G.T).toarray())
+
+
+def test_laws():
+    rng = np.random.default_rng(3)
+    X = ["".join(rng.choice(list("abc"), rng.integers(0, 20))) for _ in range(40)]
+    K = Spectrum(2)(X)
+    np.testing.assert_array_equal(K, K.T)
+    assert np.linalg.eigvalsh(K).min() > -1e-10
+    kernel = Spectrum(2)
+    assert kernel.order == 0
+    assert not (kernel.strict or kernel.universal or kernel.stationary or kernel.normalised or kernel.bounded)
+    assert kernel.capabilities == {"features"}
+
+
+def test_sums_share_a_collection():
+    X = ["statistics", "computation", "st"]
+    kernel = Spectrum(2) + 0.5 * Spectrum(3)
+    expected = np.array(table(X, X, 2)) + 0.5 * np.array(table(X, X, 3))
+    np.testing.assert_array_equal(kernel(X), expected)
+    F, keys = kernel.features(kernel.prepare(kernel.pack(X)))
+    np.testing.assert_allclose((F @ F.T).toarray(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("length", [0, -1, 2.5, True, "3", None])
+def test_bad_lengths(length):
+    with pytest.raises(ParameterError, match="length"):
+        Spectrum(length)(["abc"])
+
+
+def test_bad_data():
+    with pytest.raises(DomainError, match="single string"):
+        Spectrum(2)("abc")
+
+
+def test_text():
+    assert parse(repr(Spectrum(4)), names={"Spectrum": Spectrum}) == Spectrum(4)
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(4)
+    X = ["".join(rng.choice(list("abc"), 30)) for _ in range(500)]
+    np.testing.assert_array_equal(Spectrum(3)(X, n_threads=1), Spectrum(3)(X, n_threads=2))
+
+
+def test_compiled_loops_are_plain_python_too():
+    X = ["abracadabra", "cadabra", "", "abc"]
+    kernel = Spectrum(2)
+    counts = module._count(Strings.pack(X), 2)
+    common = module._common(counts, None)
+    out = np.empty((4, 4))
+    module._add_products.py_func(common.left, common.right, (0, 4), (0, 4), out)
+    module._add_own.py_func(common.own, (0, 4), (0, 4), out)
+    np.testing.assert_array_equal(out, kernel(X))
+    values = np.array([5, 3, 5, 2**61, 3])
+    ids, first = np.empty(5, np.int64), np.empty(5, np.intp)
+    with np.errstate(over="ignore"):
+        assert module._number_values.py_func(values, np.full(16, -1), 60, ids, first) == 3
+    np.testing.assert_array_equal(ids, [0, 1, 0, 2, 1])
+    numbers = np.empty(2, np.int64)
+    module._number_kmers.py_func(np.array([1, 0, -1]), np.array([0, 1]), 2, 3, numbers)
+    np.testing.assert_array_equal(numbers, [3, -1])
+
+
+@pytest.mark.slow
+def test_a_thousand_strings_take_no_time():
+    rng = np.random.default_rng(5)
+    X = ["".join(rng.choice(list("ACGT"), 200)) for _ in range(1000)]
+    Spectrum(5)(X[:50])
+    S = Strings.pack(X)
+    start = time.perf_counter()
+    Spectrum(5)(S)
+    assert time.perf_counter() - start < 2.0  # about 0.1 on an idle machine
