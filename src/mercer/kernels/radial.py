@@ -288,6 +288,10 @@ class Cauchy(Radial):
         mixing = np.sqrt(2.0 * rng.exponential(size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
 
+    def log_integral(self, width: int) -> float | None:
+        """Return log of pi l in one dimension; in more the integral is infinite."""
+        return math.log(math.pi) + _log_volume(self.length_scale, 1) if width == 1 else None
+
 
 class Laplacian(Radial):
     r"""Laplacian kernel: exponential in the sum of absolute differences.

@@ -151,7 +151,7 @@ def test_sums_share_a_collection():
     kernel = Spectrum(2) + 0.5 * Spectrum(3)
     expected = np.array(table(X, X, 2)) + 0.5 * np.array(table(X, X, 3))
     np.testing.assert_array_equal(kernel(X), expected)
-    F, keys = kernel.features(kernel.prepare(kernel.pack(X)))
+    F, _ = kernel.features(kernel.prepare(kernel.pack(X)))
     np.testing.assert_allclose((F @ F.T).toarray(), expected, rtol=1e-12)
 
 

@@ -1,0 +1,99 @@
+"""Limits in which different routes to kernel ridge regression must coincide."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import Ridge
+
+from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer.domains import Vectors
+from mercer.gram import Dense, Features, Tiles
+from mercer.kernels import ExponentialDot, Gaussian, Linear, Matern, Polynomial, RationalQuadratic
+from mercer.solvers import ConjugateGradient
+
+X, Y = load_diabetes(return_X_y=True)
+X, Y = X[:200] * 20, (Y[:200] - Y[:200].mean()) / 50
+T = X[::7] + 0.1
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Linear() + 1.0, 2.0 * Polynomial(2, offset=0.0)], ids=repr)
+def test_primal_is_dual(kernel):
+    primal = KernelRidge(kernel, alpha=0.3, gram=Features()).fit(X, Y)
+    dual = KernelRidge(kernel, alpha=0.3, gram=Dense()).fit(X, Y)
+    assert np.allclose(primal.predict(T), dual.predict(T), rtol=1e-7, atol=1e-8)
+    assert np.allclose(primal.dual_coef_, dual.dual_coef_, rtol=1e-5, atol=1e-7)
+
+
+def test_tiles_are_dense():
+    dense = KernelRidge(Gaussian(3.0), alpha=0.1, gram=Dense()).fit(X, Y)
+    tiles = KernelRidge(Gaussian(3.0), alpha=0.1, gram=Tiles(), solver=ConjugateGradient(tol=1e-12)).fit(X, Y)
+    assert np.allclose(tiles.predict(T), dense.predict(T), rtol=1e-8, atol=1e-9)
+
+
+def test_the_linear_kernel_is_ridge_regression():
+    ours = KernelRidge(Linear(), alpha=0.7).fit(X, Y)
+    theirs = Ridge(alpha=0.7, fit_intercept=False).fit(X, Y)
+    assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+    assert np.allclose(KernelRidge(Linear(), alpha=0.7, gram=Dense()).fit(X, Y).coef_, theirs.coef_, rtol=1e-6)
+
+
+def test_ridge_is_the_mean_of_a_gaussian_process():
+    ours = KernelRidge(Gaussian(4.0), alpha=0.25).fit(X, Y)
+    theirs = GaussianProcessRegressor(RBF(4.0), alpha=0.25, optimizer=None).fit(X, Y)
+    assert np.allclose(ours.predict(T), theirs.predict(T), rtol=1e-8, atol=1e-9)
+
+
+def test_a_constant_in_the_kernel_is_a_penalised_intercept():
+    c = 1e6
+    bordered = np.block([[Linear()(X) + 0.5 * np.eye(200), np.ones((200, 1))], [np.ones((1, 200)), np.zeros((1, 1))]])
+    a = np.linalg.solve(bordered, np.append(Y + 3.0, 0.0))
+    ours = KernelRidge(Linear() + c, alpha=0.5, gram=Dense()).fit(X, Y + 3.0)
+    assert np.allclose(ours.predict(T), T @ X.T @ a[:-1] + a[-1], atol=1e-4)
+
+
+@pytest.mark.parametrize("gram", [Dense(), Features()], ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_is_n_refits(gram, weighted):
+    rng = np.random.default_rng(0)
+    A, y = X[:40], np.stack([Y[:40], Y[:40] ** 2], axis=1)
+    w = rng.integers(0, 3, size=40).astype(float) if weighted else None
+    model = KernelRidge(Polynomial(2), alpha=0.5, gram=gram, leave_one_out=True).fit(A, y, sample_weight=w)
+    for i in range(40):
+        rest = np.delete(np.arange(40), i)
+        single = KernelRidge(Polynomial(2), alpha=0.5, gram=gram)
+        single.fit(A[rest], y[rest], sample_weight=None if w is None else w[rest])
+        assert np.allclose(model.loo_predictions_[i], single.predict(A[i : i + 1])[0], rtol=1e-6, atol=1e-7)
+
+
+def test_sparse_is_dense():
+    A = np.where(np.abs(X) > 0.8, X, 0.0)
+    for kernel in (Linear(), Gaussian(3.0), Matern(1.5), Polynomial(2), None):
+        dense = KernelRidge(kernel, alpha=0.3).fit(A, Y).predict(A)
+        assert np.allclose(KernelRidge(kernel, alpha=0.3).fit(sp.csr_array(A), Y).predict(sp.csc_matrix(A)), dense)
+
+
+def test_gaussian_limits():
+    assert np.allclose(ExponentialDot(3.0).normalized()(X), Gaussian(3.0)(X), rtol=1e-10)
+    assert np.allclose(RationalQuadratic(1e7, length_scale=3.0)(X), Gaussian(3.0)(X), atol=1e-5)
+    assert np.allclose(Matern(400.5, length_scale=3.0)(X[:20]), Gaussian(3.0)(X[:20]), atol=2e-3)
+    assert np.allclose(RationalQuadratic(1.0, length_scale=1.0)(X), 1 / (1 + Vectors_distance(X) ** 2 / 2), rtol=1e-10)
+
+
+def Vectors_distance(A):
+    return Linear().distance(Vectors.pack(A))
+
+
+def test_class_means_with_a_density_are_parzen_windows():
+    """With equal class sizes and equal mean norms the sign of the difference of densities decides, [HSS] (7)."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 2))
+    B = A @ np.array([[0.0, 1.0], [-1.0, 0.0]])  # the same cloud turned: |mu_A| = |mu_B|
+    data, labels = np.vstack([A, B]), np.repeat([0, 1], 30)
+    new = rng.normal(size=(50, 2))
+    f = KernelMeanClassifier(Gaussian(0.5)).fit(data, labels).decision_function(new)
+    p = [ParzenDensity(Gaussian(0.5)).fit(part).score_samples(new) for part in (A, B)]
+    constant = np.exp(ParzenDensity(Gaussian(0.5)).fit(A).log_integral_)
+    assert np.allclose(f, constant * (np.exp(p[1]) - np.exp(p[0])), atol=1e-12)

@@ -1,0 +1,99 @@
+"""Comparisons: shared bases, units, tiles, threads."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.domains import Frames, Strings, Vectors
+from mercer.errors import DomainError
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern
+from mercer.kernels.comparison import Base, Comparison, common_dtype, wound
+from mercer.numerics import distances
+
+X = np.random.default_rng(0).normal(size=(8, 3))
+S = Vectors.pack(X)
+
+
+def test_a_base_that_terms_share_is_computed_once(monkeypatch):
+    calls = []
+    real = distances.half_distance_tile
+    monkeypatch.setattr(distances, "half_distance_tile", lambda *a: calls.append(1) or real(*a))
+    kernel = Gaussian(1.0) + 2.0 * Matern(1.5) * Gaussian(0.5)
+    expected = Gaussian(1.0)(X) + 2.0 * Matern(1.5)(X) * Gaussian(0.5)(X)
+    calls.clear()
+    np.testing.assert_allclose(kernel(X), expected, rtol=1e-14)
+    assert len(calls) == 1
+
+
+def test_a_base_knows_its_uses_and_its_reach():
+    comparison = Comparison(Gaussian(2.0) + Gaussian(0.5) * Linear(), S, S)
+    use = comparison.use((), Base("distance"))
+    assert (use.count, use.reach) == (2, 0.25)
+    assert comparison.use((), Base("dot")).count == 1
+    assert comparison.use((), Base("manhattan")).count == 1  # one that nobody declared
+
+
+def test_a_base_may_be_asked_for_more_often_than_declared():
+    view = Comparison(Gaussian(1.0), S, S).at(slice(0, 3), slice(0, 3))
+    first, second = (view.base(Base("distance"))[0].copy() for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_bases_on_different_columns_are_different():
+    kernel = Gaussian(1.0).on([0]) * Gaussian(1.0).on([1])
+    np.testing.assert_allclose(kernel(X), Gaussian(1.0)(X[:, :2]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Laplacian(1.0), Gaussian(1.0) + Linear()], ids=repr)
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_both_sides_have_the_same_columns(kernel, storage):
+    with pytest.raises(DomainError, match=r"3 and with 2 columns|3 columns|2 columns"):
+        kernel(storage(X), storage(X[:, :2]))
+    with pytest.raises(DomainError):
+        kernel(storage(X[:, :2]), storage(X))
+
+
+def test_dense_meets_sparse():
+    np.testing.assert_allclose(Gaussian(1.0)(X, sp.csr_array(X)), Gaussian(1.0)(X), rtol=1e-10)
+
+
+def test_types():
+    narrow = Vectors.pack(X.astype(np.float32))
+    assert common_dtype(S, S) == np.float64
+    assert common_dtype(narrow, narrow) == np.float32
+    assert common_dtype(S, narrow) == np.float64
+    assert common_dtype(Strings.pack(["a"])) == np.float64
+    assert common_dtype(Frames({0: narrow})) == np.float32
+    assert Gaussian(1.0)(X.astype(np.float32)).dtype == np.float32
+    assert Comparison(Linear(), narrow, narrow, np.float64).at(slice(2), slice(2)).dtype == np.float64
+
+
+def test_views_are_tiles():
+    comparison = Comparison(Linear(), S, S)
+    view = comparison.at(slice(2, 5), slice(5, 100))
+    assert view.shape == (3, 3)
+    assert (view.full(2.0) == 2.0).all()
+    left, right = view.sides
+    assert len(left) == len(right) == 3 and left is not right
+    diagonal = comparison.at(slice(2, 5), slice(2, 5))
+    assert diagonal.sides[0] is diagonal.sides[1]
+
+
+def test_keep_makes_once_from_many_threads():
+    comparison, made = Comparison(Linear(), S, S), []
+    threads = [
+        threading.Thread(target=comparison.keep, args=("key", lambda: made.append(1) or 5)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1] and comparison.keep("key", lambda: 6) == 5
+
+
+def test_winding_is_around_a_circle():
+    W = wound(np.array([[0.0], [0.25], [1.0]]), 1.0)
+    np.testing.assert_allclose(W, [[1, 0], [0, 1], [1, 0]], atol=1e-15)
+    assert np.array_equal(wound(sp.csr_array(np.eye(2)), 3.0), wound(np.eye(2), 3.0))
