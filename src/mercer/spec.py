@@ -11,14 +11,11 @@ import difflib
 import functools
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer.errors import ParameterError
-
-if TYPE_CHECKING:
-    from mercer.constraints import Constraint
 
 __all__ = ["Spec"]
 
@@ -58,7 +55,7 @@ class Spec:
     True
     """
 
-    constraints: ClassVar[Mapping[str, Constraint]] = {}
+    constraints: ClassVar[Mapping[str, Any]] = {}  # name -> Constraint, of the module above this one
 
     def __init__(self) -> None:
         # Present so that a subclass without parameters does not inherit the constructor of a Protocol.

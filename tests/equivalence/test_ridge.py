@@ -97,3 +97,25 @@ def test_class_means_with_a_density_are_parzen_windows():
     p = [ParzenDensity(Gaussian(0.5)).fit(part).score_samples(new) for part in (A, B)]
     constant = np.exp(ParzenDensity(Gaussian(0.5)).fit(A).log_integral_)
     assert np.allclose(f, constant * (np.exp(p[1]) - np.exp(p[0])), atol=1e-12)
+
+
+@pytest.mark.parametrize("gram", [Dense(), Features(), Tiles()], ids=repr)
+def test_the_intercept_is_not_penalised(gram):
+    """Adding a constant to y moves the predictions by it; the border is the system of the LS-SVM, [SS] (KKT)."""
+    a = KernelRidge(Linear(), alpha=0.5, gram=gram, fit_intercept=True).fit(X, Y)
+    b = KernelRidge(Linear(), alpha=0.5, gram=gram, fit_intercept=True).fit(X, Y + 1000.0)
+    assert np.allclose(a.predict(T) + 1000.0, b.predict(T), rtol=1e-6)
+    bordered = np.block([[Linear()(X) + 0.5 * np.eye(200), np.ones((200, 1))], [np.ones((1, 200)), np.zeros((1, 1))]])
+    solved = np.linalg.solve(bordered, np.append(Y, 0.0))
+    assert np.isclose(a.intercept_, solved[-1], atol=1e-6)
+    assert np.allclose(a.predict(T), T @ X.T @ solved[:-1] + solved[-1], atol=1e-5)
+    theirs = Ridge(alpha=0.5).fit(X, Y)
+    assert np.allclose(a.predict(T), theirs.predict(T), atol=1e-5)
+
+
+def test_leave_one_out_with_an_intercept():
+    model = KernelRidge(Gaussian(3.0), alpha=0.5, fit_intercept=True, leave_one_out=True).fit(X[:30], Y[:30])
+    for i in range(30):
+        rest = np.delete(np.arange(30), i)
+        single = KernelRidge(Gaussian(3.0), alpha=0.5, fit_intercept=True).fit(X[rest], Y[rest])
+        assert np.isclose(model.loo_predictions_[i], single.predict(X[i : i + 1])[0])

@@ -52,6 +52,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         there are samples, else dense if it fits, else tiles.
     solver : Solver, optional
         None: Cholesky for a dense K, Woodbury for the primal form, conjugate gradients for tiles.
+    fit_intercept : bool, default False
+        Whether a constant that is not penalised is added to the function (the form of the LS-SVM).
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_predictions_``: for each sample the prediction of the model fitted
         to all others, in closed form. A sample is left out with its whole weight.
@@ -64,6 +66,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The fitted function.
     dual_coef_ : (n,) or (n, k) array
         a; samples of weight zero have coefficient zero.
+    intercept_ : float or (k,) array
+        Zero without ``fit_intercept``.
     kernel_, gram_, solver_ : the objects that None was resolved to
     solution_ : Solution
         Residual, jitter and status of the solver.
@@ -72,8 +76,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Notes
     -----
-    A sample of weight w counts as w copies. There is no intercept: centre y, or add a constant to the
-    kernel. Cost O(n^3) for Cholesky in the memory of K, O(n D^2) in the primal form with D features.
+    A sample of weight w counts as w copies. As in scikit-learn there is no intercept unless asked for.
+    Cost O(n^3) for Cholesky in the memory of K, O(n D^2) in the primal form with D features.
 
     Examples
     --------
@@ -86,7 +90,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     array([1.])
     """
 
-    own_constraints = {"alpha": Positive(), "leave_one_out": Boolean()}
+    own_constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         coef0: float | None = None,
         gram: GramSpec | None = None,
         solver: Solver | None = None,
+        fit_intercept: bool = False,
         leave_one_out: bool = False,
         memory: int | str | None = None,
         max_time: float | None = None,
@@ -108,6 +113,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
             memory=memory, max_time=max_time, n_threads=n_threads,
         )  # fmt: skip
         self.alpha = alpha
+        self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
 
     @with_callbacks
@@ -135,8 +141,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run)
-            solution = self._solve(LinearSystem(K, shift=self.alpha / w, rhs=values), run, until=0.9)
-            self.expansion_ = K.expand(solution)
+            border = np.ones((len(S), 1)) if self.fit_intercept else None
+            solution = self._solve(LinearSystem(K, self.alpha / w, values, border), run, until=0.9)
+            self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
+            self.expansion_ = K.expand(solution, self.intercept_)
             self.dual_coef_ = spread(solution.coef, used, len(packed))
             if self.leave_one_out:
                 self._store_left_out(packed, values, used, solution)

@@ -5,6 +5,7 @@ Symbols: d = |x - z|, l the length scale, r = d / l, g the function of r. `h` in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -47,6 +48,11 @@ class _Compact(Radial):
         _, length = self.base()
         scale = length if np.ndim(self.length_scale) == 0 else np.asarray(self.length_scale, dtype=float)
         X, Z = dense(left), dense(right)
+        if X.shape[1] != Z.shape[1]:
+            raise DomainError(
+                f"Vectors with {X.shape[1]} and with {Z.shape[1]} columns were compared; both sides must "
+                "have the same columns. Give new samples the columns of the training samples, in their order."
+            )
         center = Z.mean(axis=0) if len(Z) else 0.0
         found = KDTree((X - center) / scale).sparse_distance_matrix(
             KDTree((Z - center) / scale), 1.0, output_type="ndarray"
@@ -58,6 +64,20 @@ class _Compact(Radial):
         block = sp.csr_array((values[inside].astype(dtype), where), shape=(len(X), len(Z)))
         block.sort_indices()
         return block
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of: surface of the unit sphere, times integral of r^(d - 1) g(r), times all length scales.
+
+        The function is a polynomial for r < 1, for which Gauss's rule is exact.
+        """
+        nodes, weights = np.polynomial.legendre.leggauss(width + 64)
+        r = 0.5 + 0.5 * nodes
+        values = -0.5 * r * r
+        self.profile(values, 1.0)
+        radial = float(0.5 * weights @ (values * r ** (width - 1.0)))
+        surface = math.log(2.0) + 0.5 * width * math.log(math.pi) - math.lgamma(0.5 * width)
+        scales = np.broadcast_to(np.log(np.asarray(self.length_scale, dtype=float)), (width,))
+        return surface + math.log(radial) + float(scales.sum())
 
 
 class Wendland(_Compact):

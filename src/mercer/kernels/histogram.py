@@ -244,7 +244,8 @@ class Tanimoto(Tiled):
     def prepare(self, A: Samples) -> Samples:
         """Warn of zero vectors."""
         assert isinstance(A, Vectors)
-        zero = int(np.sum(_squares(A, 1.0) == 0))
+        filled = A.X.any(axis=1) if isinstance(A.X, np.ndarray) else abs(A.X).max(axis=1).toarray() > 0
+        zero = len(A) - int(np.sum(filled))
         if zero:
             warnings.warn(
                 f"{zero} of {len(A)} samples are zero vectors; their Tanimoto similarity is 1 with each "

@@ -57,8 +57,8 @@ class OneBase(Tiled):
         """Return the base between two collections, and the length it is to be divided by, in true units."""
         tile, unit = self._unit_block(A, B)
         base, length = self.base()
-        with np.errstate(over="ignore"):
-            return tile * (unit * unit if base.kind != "manhattan" else unit), length
+        with np.errstate(over="ignore"):  # the unit squared may be infinite, and zero times it no number
+            return (tile * unit * unit if base.kind != "manhattan" else tile * unit), length
 
     def _unit_block(self, A: Samples, B: Samples) -> tuple[Floats, float]:
         """Return the base between two collections and the unit of length it is in: nothing overflows in it."""
@@ -196,8 +196,9 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
         chosen = place[np.searchsorted(level, (np.arange(MEDIAN_ROWS) + 0.5) / MEDIAN_ROWS)]
         S, w = S.take(chosen), np.ones(MEDIAN_ROWS)
     probe = _Distance()
-    h, _ = probe._base_block(S, S)
-    distance = np.sqrt(-2.0 * h[np.triu_indices(len(S), 1)])
+    h, unit = probe._unit_block(S, S)
+    with np.errstate(over="ignore"):
+        distance = np.sqrt(-2.0 * h[np.triu_indices(len(S), 1)]) * unit
     pairs = np.outer(w, w)[np.triu_indices(len(S), 1)]
     apart = distance > 0
     if not apart.any():

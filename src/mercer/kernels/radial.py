@@ -392,13 +392,13 @@ def _bessel_profile(nu: float, h: Floats, inv_l: float) -> Floats:
 
 def _bessel_slope(nu: float, h: Floats, inv_l: float) -> Floats:
     """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s; 0 where it is unbounded."""
-    s = _bessel_argument(nu, h, inv_l)
+    s, square = _bessel_argument(nu, h, inv_l), min(inv_l * inv_l, 1e308)
     if nu > 1.0:
-        return _matern(nu - 1.0, s) * (nu / (nu - 1.0) * inv_l**2)
+        return _matern(nu - 1.0, s) * (nu / (nu - 1.0) * square)
     factor = 2.0 * nu * 2.0 ** (1.0 - nu) / math.gamma(nu)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         value = factor * s ** (nu - 1.0) * special.kve(nu - 1.0, s) * np.exp(-s)
-    return np.where(np.isfinite(value), value, 0.0) * inv_l**2
+    return np.where(np.isfinite(value), value, 0.0) * square
 
 
 def _matern(nu: float, s: Floats) -> Floats:

@@ -42,6 +42,7 @@ class _Columnwise(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
+        _require_same_columns(A, B)
         out = np.empty((len(A), len(B)), common_dtype(A, B))
         self._fill(dense(A), np.ascontiguousarray(dense(B).T), out)
         return out
@@ -52,6 +53,7 @@ class _Columnwise(Kernel):
 
     def _weighted_slopes(self, A: Samples, B: Samples, W: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Yield, for each row of A, W_ij dk/da_i as (d, m), and the differences a_i - b_j."""
+        _require_same_columns(A, B)
         X, Zt = dense(A), np.ascontiguousarray(dense(B).T)
         for x, w in zip(X[:, :, None], np.asarray(W, dtype=float), strict=True):
             values, slopes = self._factors(x, Zt)
@@ -150,6 +152,10 @@ class BSpline(_Columnwise):
         """Return B(0)^d."""
         assert isinstance(A, Vectors)
         return np.full(len(A), _pieces(int(self.degree))[0].sum() ** A.width)
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the product of the length scales, since a B-spline has integral 1."""
+        return float(np.log(self._scales(width)).sum())
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the length scale or scales: -(x - z) / l times that in x, by columns."""
@@ -266,6 +272,16 @@ class Brownian(_Columnwise):
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there are no free parameters."""
         return np.empty(0)
+
+
+def _require_same_columns(A: Samples, B: Samples) -> None:
+    """Refuse vectors of different widths: a compiled loop would read beyond the narrower."""
+    assert isinstance(A, Vectors) and isinstance(B, Vectors)
+    if A.width != B.width:
+        raise DomainError(
+            f"Vectors with {A.width} and with {B.width} columns were compared; both sides must have the same "
+            "columns. Give new samples the columns of the training samples, in their order."
+        )
 
 
 def _not_negative(kernel: Kernel, S: Samples) -> Samples:

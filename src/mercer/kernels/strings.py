@@ -232,7 +232,7 @@ def _count(S: Strings, length: int) -> _Counts:
 
 def _numerable(symbols: int, length: int) -> bool:
     """Tell whether the k-mers over so many symbols can be numbered in 62 bits."""
-    return symbols < 2 or length * np.log2(symbols) < 61.9
+    return length * np.log2(max(symbols, 2)) < 61.9
 
 
 def _numbers(codes: Any, starts: Indices, length: int, base: int) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Criteria by which models are chosen."""
 
 from mercer.selection.leave_one_out import leave_one_out, leave_one_out_from_hat
+from mercer.selection.path import mean_leave_one_out, ridge_path
 
-__all__ = ["leave_one_out", "leave_one_out_from_hat"]
+__all__ = ["leave_one_out", "leave_one_out_from_hat", "mean_leave_one_out", "ridge_path"]

@@ -56,7 +56,7 @@ class Woodbury(Solver):
 
     solves = LinearSystem
     needs = (HasFactor,)
-    remedy = "Use gram=Nystrom(500) or another Gram with a factor, or solver=Cholesky()."
+    remedy = "Use a Gram with a factor, as gram=Features(), or solver=Cholesky()."
 
     def solve(
         self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None

@@ -66,7 +66,7 @@ def find_classes(values: Array) -> Array:
     if len(classes) < 2:
         raise TargetError(
             f"Classifier can't train when only one class is present: all of y is {classes[0]!r}. Two classes "
-            "or more are needed. Add samples of another class, or use OneClassSVM for samples of one class."
+            "or more are needed. Add samples of another class, or use a method of novelty detection."
         )
     return classes
 

@@ -120,6 +120,26 @@ def test_derivative_in_the_inputs(kernel):
     assert np.isfinite(kernel.pullback_inputs(A, A, np.ones((5, 5)))).all()
 
 
+@pytest.mark.parametrize(
+    "kernel", [Wendland(2, 1, 1.5), Wendland(3, 3, (0.5, 1.5)), Wendland(2, 0), Epanechnikov()]
+)
+def test_integral(kernel):
+    t = np.linspace(-1.6, 1.6, 161)
+    plane = np.stack(np.meshgrid(t, t), axis=-1).reshape(-1, 2)
+    sums = kernel(plane, [[0.0, 0.0]]).sum() * (t[1] - t[0]) ** 2
+    assert np.exp(kernel.log_integral(2)) == pytest.approx(sums, rel=2e-3)
+    line = kernel.replace(length_scale=1.5)
+    t = np.linspace(-1.6, 1.6, 32001)
+    assert np.exp(line.log_integral(1)) == pytest.approx(
+        np.trapezoid(line(t[:, None], [[0.0]])[:, 0], t), rel=1e-6
+    )
+
+
+def test_sparse_block_of_different_columns():
+    with pytest.raises(DomainError, match="columns"):
+        Wendland(3).sparse_block(points(18, 3, 2), points(19, 3, 3))
+
+
 def test_radial_function_is_the_function():
     X = points(14, 8)
     np.testing.assert_allclose(GAUSSIAN(X), Gaussian(0.8)(X), rtol=1e-12)

@@ -149,9 +149,9 @@ def test_even_degrees_are_no_kernels(degree):
 
 
 def test_why_even_degrees_are_refused():
-    hat = spline._pieces  # degree 2 by its own formula, on a grid of half steps
-    assert hat(1).shape == (1, 2)
-    u = np.abs(np.subtract.outer(np.arange(0.0, 8.0, 0.5), np.arange(0.0, 8.0, 0.5)))
+    """B_2 by its own formula, on a grid fine enough to see where sinc^3 is negative."""
+    grid = np.arange(0.0, 8.0, 0.25)
+    u = np.abs(np.subtract.outer(grid, grid))
     quadratic = np.where(u < 0.5, 0.75 - u**2, np.where(u < 1.5, 0.5 * (1.5 - u) ** 2, 0.0))
     assert np.linalg.eigvalsh(quadratic).min() < 0
 
@@ -174,6 +174,23 @@ def test_negative_data(kernel):
 def test_length_scales_per_column():
     with pytest.raises(DomainError, match="2 length scales"):
         BSpline(3, (1.0, 2.0))(points(10, 3))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_both_sides_have_the_same_columns(kernel):
+    A, B = Vectors.pack(points(13, 3, 2)), Vectors.pack(points(14, 3, 3))
+    for left, right in ((A, B), (B, A)):
+        with pytest.raises(DomainError, match="columns"):
+            kernel(left, right)
+        with pytest.raises(DomainError, match="columns"):
+            kernel.pullback_inputs(left, right, np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("kernel", [BSpline(1), BSpline(3, 0.7), BSpline(5, (0.5,))], ids=repr)
+def test_integral(kernel):
+    t = np.linspace(-6.0, 6.0, 12001)
+    integral = np.trapezoid(kernel(t[:, None], [[0.1]])[:, 0], t)
+    assert np.exp(kernel.log_integral(1)) == pytest.approx(integral, rel=1e-6)
 
 
 def test_overflow_is_an_error():

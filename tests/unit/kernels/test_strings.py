@@ -101,6 +101,15 @@ def test_counts_do_not_overflow():
     assert Spectrum(3)(X).item() == float(99_998**2)
 
 
+def test_one_letter_and_very_long_substrings():
+    X = ["a" * 100_000, "a" * 70_000, "b"]
+    K = Spectrum(50_000)(X)
+    np.testing.assert_array_equal(
+        K[:2, :2], [[50_001.0**2, 50_001.0 * 20_001.0], [50_001.0 * 20_001.0, 20_001.0**2]]
+    )
+    np.testing.assert_array_equal(Spectrum(50_000)(X[:1])[0], [50_001.0**2])
+
+
 def test_pieces_of_a_prepared_collection():
     rng = np.random.default_rng(1)
     X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(30)]

@@ -23,7 +23,7 @@ class Nothing:
         (
             Woodbury(),
             Matrix(np.eye(2)),
-            r"Woodbury needs Gram.factor and Gram.normal; Matrix offers products, to_dense\. Use gram=Nys",
+            r"Woodbury needs Gram.factor and Gram.normal; Matrix offers products, to_dense\. Use a Gram with",
         ),
         (
             ConjugateGradient(),

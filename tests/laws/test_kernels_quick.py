@@ -1,0 +1,255 @@
+"""Every law of kernels on every public kernel, on data that Hypothesis looks for.
+
+A kernel of ``mercer.kernels.__all__`` enters by its row in ``ENTRIES``: some of its members, and raw data for
+them. One that needs no arguments enters by itself, on data of its domain. The laws are those of
+``mercer.testing``, and two that need a test's means: pickling, and tiles of another size in the driver.
+Values agree to about 1e-12 of sqrt(k(x, x) k(z, z)) where not to the bit; the laws say which.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import mercer.kernels
+from mercer.domains import Strings, Vectors
+from mercer.kernels import Kernel
+from mercer.numerics import tiling
+from mercer.testing.kernels import KERNEL_LAWS, Law, Trial
+from tests.strategies import similarities, strings
+
+K = mercer.kernels
+EXAMPLES_IN_ALL = 8_000
+LAWS_OF_EACH = 14
+
+
+# data ---------------------------------------------------------------------------------------------------
+
+
+class Data(NamedTuple):
+    """Raw data for a kernel: what Hypothesis draws, and one fixed sample that tells which laws are claimed."""
+
+    drawn: st.SearchStrategy
+    sample: object
+
+
+@st.composite
+def points(draw, width=None, least=-4, most=4, digits=(2, 10, 20)):
+    """Few rows on a grid: exact in float32, equal and nearly equal ones likely, none too near for a difference."""
+    n = draw(st.integers(1, 5))
+    d = draw(st.integers(1, 3)) if width is None else width
+    unit = 2 ** draw(st.sampled_from(digits))
+    return draw(arrays(np.int64, (n, d), elements=st.integers(least * unit, most * unit))) / unit
+
+
+def _grid(n, d, low=-1.75, high=2.0):
+    return np.round(np.random.default_rng(3).uniform(low, high, size=(n, d)) * 8) / 8
+
+
+VECTORS = Data(points(), _grid(5, 2))
+PAIRS_OF_NUMBERS = Data(points(2), _grid(5, 2))
+TRIPLES = Data(points(3), _grid(5, 3))
+SMALL = Data(points(3, -1, 1), _grid(5, 3, -1, 1))
+HISTOGRAMS = Data(points(least=0), _grid(5, 2, 0.25, 2.0))
+POSITIVE = Data(points(least=1), _grid(5, 2, 0.25, 2.0))
+IMAGES = Data(points(6, -2, 2), _grid(4, 6))
+WORDS = Data(strings(max_samples=5, alphabet="ab", max_length=5), ["ab", "ba", "aab", "", "abab"])
+MATRICES = Data(similarities(max_samples=5, square=True), np.array([[2.0, 1.0], [1.0, 2.0]]))
+MEMBER = st.tuples(st.integers(-8, 8).map(lambda v: (v / 4,)), st.text("ab", max_size=3))
+COUPLES = Data(st.lists(MEMBER, min_size=1, max_size=5), [((0.5,), "a"), ((1.5,), "ab"), ((1.5,), "")])
+TABLES = Data(
+    st.lists(MEMBER, min_size=1, max_size=5).map(
+        lambda rows: {"size": [row[0][0] for row in rows], "gene": [row[1] for row in rows]}
+    ),
+    {"size": [0.5, 1.5, 1.5], "gene": ["a", "ab", "b"]},
+)
+OF_DOMAIN = {Vectors: VECTORS, Strings: WORDS}
+
+
+def first_column(X):
+    return np.asarray(X)[:, 0]
+
+
+def lines(X):
+    return np.column_stack([np.ones(len(X)), np.asarray(X)[:, 0]])
+
+
+def bell(r):
+    return np.exp(-0.5 * r * r)
+
+
+def bell_slope(r):
+    return -r * np.exp(-0.5 * r * r)
+
+
+# kernels ------------------------------------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """Members of a class of kernels and the data they are tried on."""
+
+    kernels: list[Kernel]
+    data: Data
+
+
+def _entries() -> dict[str, Entry]:
+    G, L = K.Gaussian(1.3), K.Linear()
+    vectors = {
+        "Gaussian": [G, K.Gaussian(0.4), K.Gaussian("median")],
+        "Matern": [K.Matern(0.5), K.Matern(1.5, length_scale=0.7), K.Matern(3.5), K.Matern(0.8), K.Matern(120.3)],
+        "Exponential": [K.Exponential(0.6)],
+        "Laplacian": [K.Laplacian(1.7)],
+        "RationalQuadratic": [K.RationalQuadratic(0.7, length_scale=1.2), K.RationalQuadratic(5.0)],
+        "Cauchy": [K.Cauchy(0.8)],
+        "InverseMultiquadric": [K.InverseMultiquadric(0.9)],
+        "Multiquadric": [K.Multiquadric(0.9)],
+        "NegativeDistance": [K.NegativeDistance(), K.NegativeDistance(1.4), K.NegativeDistance(2.0)],
+        "Logarithmic": [K.Logarithmic(2.0, length_scale=0.7), K.Logarithmic(0.9)],
+        "ThinPlate": [K.ThinPlate()],
+        "Epanechnikov": [K.Epanechnikov(1.9)],
+        "Wendland": [K.Wendland(3, smoothness=k, length_scale=2.1) for k in (0, 1, 2, 3)],
+        "RadialFunction": [
+            K.RadialFunction(bell, length_scale=0.9),
+            K.RadialFunction(bell, length_scale=0.9, derivative=bell_slope),
+        ],
+        "Periodic": [K.Periodic(1.1, length_scale=0.9)],
+        "BSpline": [K.BSpline(1, length_scale=0.9), K.BSpline(3, length_scale=1.1), K.BSpline(5)],
+        "Linear": [L],
+        "Polynomial": [K.Polynomial(2), K.Polynomial(3, offset=0.5, scale=0.7), K.Polynomial(2, offset=0.0)],
+        "PowerSeries": [K.PowerSeries((1.0, 2.0, 0.5)), K.PowerSeries((-1.0, 1.0))],
+        "ExponentialDot": [K.ExponentialDot(2.5)],
+        "ArcCosine": [K.ArcCosine(n) for n in (0, 1, 2)],
+        "Sigmoid": [K.Sigmoid(0.3, offset=0.1)],
+        "Anova": [K.Anova(1), K.Anova(2), K.Anova(2, base=K.Gaussian(0.8))],
+        "AllSubsets": [K.AllSubsets()],
+        "Basis": [K.Basis(lines), K.Basis(lines, (4.0, 1.0))],
+        "RankOne": [K.RankOne(first_column)],
+        "Composed": [G.of(np.tanh), (L + 0.5).of(np.tanh)],
+        "Constant": [K.Constant(1.0), K.Constant(2.5)],
+        "Sum": [G + L, G + 0.5 * L + 2.0, G.on([0]) + L],
+        "Product": [G * L, G * K.Laplacian(2.0) * (L + 1.0)],
+        "Scaled": [0.7 * G, 3.0 * (L + 1.0)],
+        "Power": [L**2, (G + L) ** 3],
+        "Exp": [(0.1 * L).exp(), G.exp(), K.NegativeDistance().exp()],
+        "PolynomialOf": [L.polynomial((1.0, 0.0, 0.5)), G.polynomial((0.5, 2.0))],
+        "Normalized": [L.normalized(), (L + 1.0).normalized(), (G * L).normalized()],
+    }
+    others = {
+        "Mahalanobis": ([K.Mahalanobis(((2.0, 0.5), (0.5, 1.0)))], PAIRS_OF_NUMBERS),
+        "LocalityImproved": (
+            [K.LocalityImproved(1, length_scale=0.8, degree=2, offset=0.5), K.LocalityImproved(0)],
+            TRIPLES,
+        ),
+        "Pyramidal": ([K.Pyramidal((2, 3), patch=2), K.Pyramidal((2, 3), patch=2, p1=1, p2=2)], IMAGES),
+        "ChiSquared": ([K.ChiSquared(0.8)], HISTOGRAMS),
+        "AdditiveChiSquared": ([K.AdditiveChiSquared()], HISTOGRAMS),
+        "Intersection": ([K.Intersection()], HISTOGRAMS),
+        "Tanimoto": ([K.Tanimoto()], HISTOGRAMS),
+        "Brownian": ([K.Brownian()], HISTOGRAMS),
+        "LinearSpline": ([K.LinearSpline()], HISTOGRAMS),
+        "Selected": ([G.on([0, 2]), L.on(1), (G + L).on((2,)), L.normalized().on([0, 1])], TRIPLES),
+        "Precomputed": ([K.Precomputed()], MATRICES),
+        "Tensor": ([G.tensor(K.Spectrum(1)), L.tensor(K.Spectrum(2) + 1.0)], COUPLES),
+        "DirectSum": ([G.direct_sum(K.Spectrum(1)), (L + G).direct_sum(K.Spectrum(2))], COUPLES),
+        "Spectrum": ([K.Spectrum(1), K.Spectrum(2)], WORDS),
+    }
+    extra = {
+        "Gaussian per column": Entry([K.Gaussian((0.7, 1.9))], PAIRS_OF_NUMBERS),
+        "Matern per column": Entry([K.Matern(2.5, length_scale=(0.7, 1.9))], PAIRS_OF_NUMBERS),
+        "Laplacian per column": Entry([K.Laplacian((0.7, 1.9))], PAIRS_OF_NUMBERS),
+        "table": Entry([K.Spectrum(1).on("gene") * G.on("size") + L.on(["size"])], TABLES),
+    }
+    found = {name: Entry(kernels, VECTORS) for name, kernels in vectors.items()}
+    found |= {name: Entry(*row) for name, row in others.items()}
+    return {**found, **extra}
+
+
+def _public() -> list[str]:
+    members = {name: getattr(K, name) for name in K.__all__}
+    return [name for name, cls in members.items() if not inspect.isabstract(cls)]
+
+
+def _by_itself(name: str) -> Entry | None:
+    """The entry of a kernel that is not in the table yet but needs no arguments."""
+    try:
+        kernel = getattr(K, name)()
+        return Entry([kernel], OF_DOMAIN[kernel.domain])
+    except (TypeError, KeyError):
+        return None
+
+
+ENTRIES = _entries()
+ENTRIES |= {name: entry for name in _public() if name not in ENTRIES and (entry := _by_itself(name))}
+
+
+# laws ---------------------------------------------------------------------------------------------------
+
+
+def _pickles(trial):
+    again, samples = pickle.loads(pickle.dumps((trial.kernel, trial.S)))
+    trial.same(again.block(samples, samples), trial.K, 0.0 * trial.size)
+
+
+def _any_tile_side(trial):
+    usual = trial.kernel(trial.X, n_threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiling, "tile_side", lambda itemsize: 2)
+        trial.same(trial.kernel(trial.X, n_threads=2), usual, trial.size)
+
+
+def _always(trial):
+    return True
+
+
+LAWS = {
+    **KERNEL_LAWS,
+    "pickling": Law("pickling", "a pickled kernel and samples give the same bits", _pickles, _always),
+    "tile sides": Law("tile sides", "k(X) does not depend on the side of tiles", _any_tile_side, _always),
+}
+SMOOTH = {"the gradient in the inputs"}  # differences need points that are equal or well apart
+CASES = [
+    (name, law)
+    for name, entry in ENTRIES.items()
+    for law in LAWS
+    if any(LAWS[law].claimed(Trial(kernel, entry.data.sample)) for kernel in entry.kernels)
+]
+EACH = math.ceil(EXAMPLES_IN_ALL / len(CASES) * settings.default.max_examples / 25)
+
+
+def _coarse(X):
+    return np.round(X * 4) / 4 if isinstance(X, np.ndarray) else X
+
+
+@pytest.mark.parametrize(("name", "law"), CASES)
+def test_law(name, law):
+    entry = ENTRIES[name]
+    drawn = entry.data.drawn.map(_coarse) if law in SMOOTH else entry.data.drawn
+
+    @settings(max_examples=EACH)
+    @given(kernel=st.sampled_from(entry.kernels), X=drawn)
+    def holds(kernel, X):
+        LAWS[law].check(Trial(kernel, X))
+
+    holds()
+
+
+def test_every_public_kernel_has_an_entry():
+    missing = set(_public()) - set(ENTRIES)
+    assert not missing, f"give each a row in ENTRIES: {sorted(missing)}"
+
+
+def test_every_kernel_has_enough_laws():
+    counts = {name: sum(case[0] == name for case in CASES) for name in ENTRIES}
+    assert min(counts.values()) >= LAWS_OF_EACH, counts
+
+
+def test_there_are_enough_examples():
+    assert len(CASES) * EACH >= EXAMPLES_IN_ALL * settings.default.max_examples / 25
