@@ -20,7 +20,8 @@ import numpy as np
 
 Call = Callable[[], Any]
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "torch", "pykeops")
-MOST_ROUNDS = 50
+FEWEST_ROUNDS, MOST_ROUNDS = 3, 50
+LONG = 20.0  # seconds
 
 
 def seconds(call: Call) -> float:
@@ -35,8 +36,8 @@ def seconds(call: Call) -> float:
 def in_turns(calls: Mapping[str, Call], rounds: int, at_least: float) -> dict[str, list[float]]:
     """Seconds of each contender in each round; all take their turn in every round.
 
-    There are at least `rounds` rounds, and more as long as fewer than `at_least` seconds have passed. Every
-    other round goes backwards, so that nobody always runs after the same neighbour.
+    There are `rounds` rounds, more as long as fewer than `at_least` seconds have passed, and fewer, but three, if
+    they take long. Every other round goes backwards, so that nobody always runs after the same neighbour.
     """
     taken: dict[str, list[float]] = {name: [] for name in calls}
     began = time.perf_counter()
@@ -44,7 +45,8 @@ def in_turns(calls: Mapping[str, Call], rounds: int, at_least: float) -> dict[st
     gc.disable()
     try:
         for count in range(MOST_ROUNDS):
-            if count >= rounds and time.perf_counter() - began > at_least:
+            passed = time.perf_counter() - began
+            if (count >= rounds and passed > at_least) or (count >= FEWEST_ROUNDS and passed > LONG):
                 break
             for name in list(calls)[:: -1 if count % 2 else 1]:
                 taken[name].append(seconds(calls[name]))

@@ -140,9 +140,7 @@ ROWS: tuple[Row, ...] = (
         BLOCK,
         BLOCK_QUICK,
         ours=lambda data: Laplacian(50.0)(data.X),
-        peers=(
-            Peer("sklearn laplacian_kernel", lambda data: pairwise.laplacian_kernel(data.X, gamma=1 / 50)),
-        ),
+        peers=(Peer("sklearn laplacian_kernel", lambda data: pairwise.laplacian_kernel(data.X, gamma=1 / 50)),),
     ),
     Timing(
         "sum",

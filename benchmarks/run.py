@@ -141,9 +141,7 @@ def show(done: dict[str, tuple[Row, list[Line]]], quick: bool, console: Console)
     """Print all rows as one table."""
     table = Table(title="fastest round of each; ratios say how many times as fast (bar >=) or as dear (<=)")
     for name in ("row", "contender", "figure", "ratio", "bar", "met", "difference", "remarks"):
-        table.add_column(
-            name, justify="right" if name in ("figure", "ratio", "bar", "difference") else "left"
-        )
+        table.add_column(name, justify="right" if name in ("figure", "ratio", "bar", "difference") else "left")
     for name, (row, lines) in done.items():
         size = row.quick if quick else row.size
         heads = [f"[bold]{name}[/] {row.title}", f"[dim]{size}[/]"]
@@ -189,9 +187,7 @@ def record(done: dict[str, tuple[Row, list[Line]]], quick: bool, about: dict[str
 
 
 def parse(arguments: list[str] | None, names: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.run", description="Measure mercer beside its peers."
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description="Measure mercer beside its peers.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"rows to run (all): {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that everything runs")
     parser.add_argument("--check", action="store_true", help="exit with an error if a bar is missed")
@@ -217,7 +213,10 @@ def main(arguments: list[str] | None = None) -> int:
     for row in rows.ROWS:
         if not options.names or row.name in options.names:
             print(f"  {row.name} ...", file=sys.stderr, flush=True)
-            done[row.name] = row, run_row(row, options.quick)
+            try:
+                done[row.name] = row, run_row(row, options.quick)
+            except KeyboardInterrupt:
+                break  # show what there is
     show(done, options.quick, console)
     lines = [line for _, found in done.values() for line in found]
     if not options.no_record:

@@ -138,18 +138,12 @@ class Interval(Constraint):
         words: tuple[str, ...] = (),
     ) -> None:
         if not low < high or closed not in ("both", "left", "right", "neither"):
-            raise ValueError(
-                f"Interval needs low < high and a known word for closed: {low}, {high}, {closed!r}"
-            )
+            raise ValueError(f"Interval needs low < high and a known word for closed: {low}, {high}, {closed!r}")
         self.low, self.high, self.closed = float(low), float(high), closed
         self.vector, self.words = vector, words
         self._ends = (math.isfinite(low), math.isfinite(high))
-        self._least = (
-            self.low if self._ends[0] and closed in ("both", "left") else math.nextafter(low, math.inf)
-        )
-        self._most = (
-            self.high if self._ends[1] and closed in ("both", "right") else math.nextafter(high, -math.inf)
-        )
+        self._least = self.low if self._ends[0] and closed in ("both", "left") else math.nextafter(low, math.inf)
+        self._most = self.high if self._ends[1] and closed in ("both", "right") else math.nextafter(high, -math.inf)
 
     @property
     def accepted(self) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "MemoryBudgetError",
     "TimeBudgetError",
     "MercerError",
+    "ModelError",
     "NotPositiveDefinite",
     "ParameterError",
     "TargetError",
@@ -61,6 +62,10 @@ class MemoryBudgetError(MercerError, MemoryError):
 
 class TimeBudgetError(MercerError, TimeoutError):
     """The time budget ran out before there was a result to return."""
+
+
+class ModelError(MercerError, ValueError):
+    """A file is not a model that can be read: damaged, of another kind, or too new."""
 
 
 class JitterWarning(UserWarning):

@@ -93,9 +93,7 @@ def _parse(text: str, registry: Mapping[str, type]) -> Any:
         )
     tree = _Reader(text).read()
     if isinstance(tree, (_Value, _Row)):
-        raise _error(
-            text, tree.at, "A plain value", "a kernel or another object", "Name a class: Gaussian(2.0)."
-        )
+        raise _error(text, tree.at, "A plain value", "a kernel or another object", "Name a class: Gaussian(2.0).")
     return _Builder(text, registry).build(tree)
 
 
@@ -187,9 +185,7 @@ def _unreadable(text: str, at: int) -> ParameterError:
     if character in "'\"":
         return _error(text, at, "A string without an end", "a string on one line", "Close the quotes.")
     if character.isdigit():
-        return _error(
-            text, at, "A number that is not one", "3, 0.5 or 1e-3", "Write it in one of these ways."
-        )
+        return _error(text, at, "A number that is not one", "3, 0.5 or 1e-3", "Write it in one of these ways.")
     if character == "/":
         return _error(text, at, "'/'", "+, * or **", "Multiply by the inverse: 0.5 * k.")
     return _error(text, at, repr(character), "a name, a number, a string or an operator", "Leave it out.")
@@ -200,9 +196,7 @@ def _number(word: _Word, text: str) -> float | int:
     # Python may be set to refuse long integers; beyond 300 digits they are infinite or nearly so anyway.
     value = int(digits) if digits.isdigit() and len(digits) <= 300 else float(digits)
     if value == float("inf"):
-        raise _error(
-            text, word.at, "A number beyond the largest", "a finite one", "Write inf if it is meant."
-        )
+        raise _error(text, word.at, "A number beyond the largest", "a finite one", "Write inf if it is meant.")
     return value
 
 
@@ -307,9 +301,7 @@ class _Reader:
             name = self.word
             if name.kind != "name" or name.text not in METHODS:
                 accepted = ", ".join(f".{method}()" for method in METHODS)
-                raise _error(
-                    self.text, name.at, str(name), accepted, _nearest(name.text, METHODS, "Use one of these.")
-                )
+                raise _error(self.text, name.at, str(name), accepted, _nearest(name.text, METHODS, "Use one of these."))
             self.place += 1
             depth = self.deeper(depth)
             node = self.arguments(_Call(name.at, name.text, node), depth)
@@ -354,14 +346,10 @@ class _Reader:
             if name.kind == "name" and self.words[self.place + 1].text == "=":
                 self.place += 2
                 if name.text in call.keywords:
-                    raise _error(
-                        self.text, name.at, f"A second {name.text}=", "another name", "Leave one out."
-                    )
+                    raise _error(self.text, name.at, f"A second {name.text}=", "another name", "Leave one out.")
                 call.keywords[name.text] = self.sum(depth)
             elif call.keywords:
-                raise _error(
-                    self.text, name.at, str(name), "name=value or ')'", "Give unnamed arguments first."
-                )
+                raise _error(self.text, name.at, str(name), "name=value or ')'", "Give unnamed arguments first.")
             else:
                 call.positional.append(self.sum(depth))
             if not self.sign(",") and self.word.text != ")":
@@ -390,9 +378,7 @@ class _Reader:
 
     def deeper(self, depth: int) -> int:
         if depth >= DEEPEST:
-            raise _error(
-                self.text, self.word.at, f"Depth {depth + 1}", f"at most {DEEPEST}", "Use fewer brackets."
-            )
+            raise _error(self.text, self.word.at, f"Depth {depth + 1}", f"at most {DEEPEST}", "Use fewer brackets.")
         return depth + 1
 
     def unexpected(self, accepted: str) -> ParameterError:

@@ -217,9 +217,7 @@ def _has_params(value: object) -> bool:
     return hasattr(value, "get_params") and not isinstance(value, type)
 
 
-def _with_member(
-    sequence: tuple[Any, ...] | list[Any], place: int, value: Any
-) -> tuple[Any, ...] | list[Any]:
+def _with_member(sequence: tuple[Any, ...] | list[Any], place: int, value: Any) -> tuple[Any, ...] | list[Any]:
     return type(sequence)([*sequence[:place], value, *sequence[place + 1 :]])
 
 

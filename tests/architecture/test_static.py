@@ -223,9 +223,7 @@ def test_every_unit_test_has_its_module():
 @pytest.mark.parametrize("statement", ["import mercer", "import mercer; dir(mercer)"])
 def test_import_is_light(statement):
     code = f"import sys; {statement}; print(*sorted({{n.partition('.')[0] for n in sys.modules}}))"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
     loaded = HEAVY & set(result.stdout.split())
     assert not loaded

@@ -29,7 +29,7 @@ class Whole:
 WHOLE = Whole()
 
 Name: TypeAlias = str | int
-Columns: TypeAlias = Name | tuple[Name, ...] | Whole
+Columns: TypeAlias = Hashable  # a name, a tuple of names, or a Whole
 
 _ACCEPTED = "Frames are a data frame, a dict of columns, a matrix with numbered columns or a list of rows."
 
@@ -85,8 +85,7 @@ class Frames(Samples):
             return X
         if not parts:
             raise DomainError(
-                f"No parts were given for a table. {_ACCEPTED} Say which columns a kernel compares: "
-                "kernel.on(columns)."
+                f"No parts were given for a table. {_ACCEPTED} Say which columns a kernel compares: kernel.on(columns)."
             )
         table = None if all(isinstance(columns, Whole) for columns in parts) else _table(X)
         packed = {columns: _packed(X, table, columns, pack) for columns, pack in parts.items()}
@@ -252,9 +251,7 @@ def _find(table: _Table, name: Name) -> Name:
     names = [str(known) for known in table.names]
     near = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else " Name an existing column."
-    raise DomainError(
-        f"There is no column {name!r}; the {len(names)} columns are {', '.join(names[:20])}.{hint}"
-    )
+    raise DomainError(f"There is no column {name!r}; the {len(names)} columns are {', '.join(names[:20])}.{hint}")
 
 
 def _as_column(values: Any) -> NDArray[Any]:

@@ -80,9 +80,7 @@ class Pairs(Samples):
             )
         sides = _sides(X)
         packed, index = [], []
-        for side, objects, pack in zip(
-            ("left", "right"), sides, (pack_left, pack_right or pack_left), strict=True
-        ):
+        for side, objects, pack in zip(("left", "right"), sides, (pack_left, pack_right or pack_left), strict=True):
             distinct, positions = _distinct(objects)
             try:
                 packed.append(pack(distinct))
@@ -96,8 +94,7 @@ class Pairs(Samples):
         """Pair the samples of two equally long packed collections, first with first."""
         if not (isinstance(left, Samples) and isinstance(right, Samples)) or len(left) != len(right):
             given = " and ".join(
-                f"{len(s)} {type(s).__name__}" if hasattr(s, "__len__") else type(s).__name__
-                for s in (left, right)
+                f"{len(s)} {type(s).__name__}" if hasattr(s, "__len__") else type(s).__name__ for s in (left, right)
             )
             raise DomainError(
                 f"{given} were given; two packed collections of one length are paired. "

@@ -17,9 +17,7 @@ __all__ = ["Similarities"]
 
 _TOLERANCE = 1e-8  # asymmetry allowed, relative to the largest entry
 _TILE = 256  # rows compared with columns at a time
-_ACCEPTED = (
-    "Similarities are a matrix of finite numbers, entry (i, j) comparing sample i with training sample j."
-)
+_ACCEPTED = "Similarities are a matrix of finite numbers, entry (i, j) comparing sample i with training sample j."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

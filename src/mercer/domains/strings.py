@@ -71,7 +71,7 @@ class Strings(Samples):
         """
         if cls._is_packed(X):
             return X
-        samples = _listed(X)
+        samples = listed(X)
         _check_samples(samples)
         if isinstance(samples[0], str):
             codes, vocabulary = _coded_text("".join(samples))
@@ -140,7 +140,7 @@ class Strings(Samples):
 # ---------------------------------------------------------------------- the door
 
 
-def _listed(X: Any) -> list[Any]:
+def listed(X: Any) -> list[Any]:
     """The samples of a raw container as a list."""
     if isinstance(X, np.ndarray) and X.ndim == 0:
         X = X.item()
@@ -181,7 +181,7 @@ def _check_samples(samples: list[Any]) -> None:
     kind = _kind(samples[0])
     for i, sample in enumerate(samples):
         if _kind(sample) is None:
-            given = "a missing value" if _is_missing(sample) else f"of type {type(sample).__name__}"
+            given = "a missing value" if is_missing(sample) else f"of type {type(sample).__name__}"
             raise DomainError(
                 f"Sample {i} is {given} ({str(sample)[:40]}). {_ACCEPTED} Replace or drop it; "
                 "for an empty text give ''."
@@ -200,11 +200,9 @@ def _kind(sample: Any) -> type | None:
     return next((kind for kind in (str, bytes, Sequence) if isinstance(sample, kind)), None)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, and what pandas writes for them (comparing its NA with itself gives no truth value)."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (_is_real(value) and value != value)
-    )
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (_is_real(value) and value != value)
 
 
 def _is_real(value: Any) -> bool:
@@ -217,9 +215,7 @@ def _coded_text(text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     if not len(points):
         return np.empty(0, dtype=np.int32), ()
     first = np.full(points.max() + 1, -1, dtype=np.intp)
-    first[points[::-1]] = np.arange(
-        len(points) - 1, -1, -1
-    )  # of repeated positions the last assigned remains
+    first[points[::-1]] = np.arange(len(points) - 1, -1, -1)  # of repeated positions the last assigned remains
     distinct = np.flatnonzero(first >= 0)
     distinct = distinct[np.argsort(first[distinct])]
     code = np.empty(len(first), dtype=np.int32)
@@ -236,8 +232,8 @@ def _coded_symbols(samples: list[Any]) -> tuple[NDArray[np.int32], tuple[Hashabl
     except TypeError:
         _refuse_symbol(rows, lambda symbol: not is_hashable(symbol), "cannot be hashed")
         raise
-    if any(_is_missing(symbol) or _is_real(symbol) for symbol in position):
-        _refuse_symbol(rows, _is_missing, "is missing")
+    if any(is_missing(symbol) or _is_real(symbol) for symbol in position):
+        _refuse_symbol(rows, is_missing, "is missing")
         _refuse_symbol(rows, _is_real, "is a real number")
     vocabulary = (symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in position)
     return np.array(codes, dtype=np.int32), tuple(vocabulary)

@@ -157,9 +157,7 @@ class Vectors(Samples):
         """The same samples with only the columns at ``index``, positions or names, in that order."""
         positions = np.array([self._column(column) for column in index], dtype=np.intp)
         if not len(positions):
-            raise DomainError(
-                f"None of the {self.width} columns was selected; one is needed, as columns((0,))."
-            )
+            raise DomainError(f"None of the {self.width} columns was selected; one is needed, as columns((0,)).")
         names = None if self.names is None else tuple(self.names[i] for i in positions)
         if isinstance(self.X, np.ndarray):
             return Vectors(np.take(self.X, positions, axis=1), names)
@@ -309,9 +307,7 @@ def _canonical(X: sp.csr_array) -> sp.csr_array:
     X = X.copy()
     X.sum_duplicates()
     if not _is_finite(X.data):
-        raise DomainError(
-            f"Duplicate entries of a sparse matrix sum to infinity. {_ACCEPTED} Scale the columns."
-        )
+        raise DomainError(f"Duplicate entries of a sparse matrix sum to infinity. {_ACCEPTED} Scale the columns.")
     return X
 
 
@@ -353,9 +349,7 @@ def _numbers(column: nw.Series[Any]) -> NDArray[Any] | str:
         return str(dtype).partition("(")[0]
     values = column.to_numpy()
     if values.dtype.kind == "c":
-        raise DomainError(
-            f"Complex data not supported, column {column.name!r}. {_ACCEPTED} {_ADVICE['Complex']}"
-        )
+        raise DomainError(f"Complex data not supported, column {column.name!r}. {_ACCEPTED} {_ADVICE['Complex']}")
     if values.dtype.kind in "fiub":
         return values
     if any(isinstance(v, str | bytes) for v in values):

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import DensityMixin
 from sklearn.callback import with_callbacks
 
@@ -123,7 +124,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         log = np.log(np.maximum(similarity, np.finfo(float).tiny))
         return log - (self.log_integral_ or 0.0)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the sum of `score_samples`: the log-likelihood of new data."""
         return float(np.sum(self.score_samples(X)))
 
@@ -134,7 +135,7 @@ def scott(S: Samples, w: Floats) -> Kernel:
     p = w / w.sum()
     X = S.X
     mean = np.asarray(p @ X).ravel()
-    second = np.asarray(p @ (X.multiply(X) if S.is_sparse else X.astype(float) ** 2)).ravel()
+    second = np.asarray(p @ (sp.csr_array(X).power(2) if sp.issparse(X) else X.astype(float) ** 2)).ravel()
     variance = float(np.mean(np.maximum(second - mean**2, 0.0)))
     if not variance > 1e-14 * float(np.mean(second)):
         return Gaussian(1.0)

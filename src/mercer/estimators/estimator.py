@@ -16,19 +16,21 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources, parse_bytes
 from mercer.constraints import Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
-from mercer.gram import Auto, Features, Gram, GramSpec, HasFactor
+from mercer.gram import Auto, Expansion, FeatureExpansion, Features, Gram, GramSpec, HasFactor
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.numerics.background import in_background
 from mercer.numerics.tiling import thread_count, tile_side
 from mercer.problems import Solution, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
+from mercer.spec import Spec
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "weighted"]
 
@@ -55,6 +57,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         None uses every core.
     """
 
+    kernel_: Kernel
+    expansion_: Expansion | FeatureExpansion
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     own_constraints: ClassVar[Mapping[str, Constraint]] = {}
     _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -96,7 +100,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if hasattr(self, name):
                 constraint.check(name, getattr(self, name), self)
         for value in (self.kernel, getattr(self, "gram", None), getattr(self, "solver", None)):
-            if hasattr(value, "check"):
+            if isinstance(value, Spec):
                 value.check()
         if self.memory is not None:
             parse_bytes(self.memory)
@@ -187,8 +191,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
         solver = self.solver if self.solver is not None else self._default_solver(problem.gram)
         with run.stage("solver", until):
-            monitor = run.solver_monitor(getattr(solver, "tol", 1e-8)) if run._watched else None
-            solution = solver.solve(problem, monitor=monitor)
+            if hasattr(solver, "max_iter"):
+                monitor = run.solver_monitor(getattr(solver, "tol", 1e-8)) if run.watched else None
+                solution = solver.solve(problem, monitor=monitor)
+            elif run.deadline is None:
+                solution = solver.solve(problem)
+            else:  # a direct solver cannot be asked to stop: at the deadline it is left behind
+                solution = in_background(solver.solve, problem, deadline=run.deadline)
         if solution.status is not Status.CONVERGED:
             warnings.warn(
                 f"{type(solver).__name__} stopped at residual {solution.residual:.3g}. {solution.status.value}",
@@ -242,7 +251,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def weighted(packed: Samples, values: Floats, sample_weight: Any) -> tuple[Samples, Floats, Floats, Indices]:
+def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:
     """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
     if len(values) != len(packed):
         raise TargetError(

@@ -7,7 +7,7 @@ callbacks as a hundred steps. A callback that answers true, or a clock that has 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from mercer.budget import Clock, Resources
 from mercer.errors import TimeBudgetError
 from mercer.numerics.tiling import Stopped
 from mercer.problems import Status
+from mercer.solvers.solver import Monitor
 
 __all__ = ["Run", "whole"]
 
@@ -84,10 +85,11 @@ class Run:
     def resources(self) -> Resources:
         """Return what Grams may use; their monitor reports to this run."""
         estimator = self.estimator
-        return Resources(estimator.memory, estimator.n_threads, self.monitor if self._watched else None)
+        return Resources(estimator.memory, estimator.n_threads, self.monitor if self.watched else None)
 
     @property
-    def _watched(self) -> bool:
+    def watched(self) -> bool:
+        """Whether anybody wants to know how far the run is."""
         return self.listened or self.clock.max_time is not None
 
     def monitor(self, fraction: float) -> bool:
@@ -96,7 +98,7 @@ class Run:
         self._advance(low + (high - low) * fraction)
         return self.asked_to_stop or self.clock.expired
 
-    def solver_monitor(self, tol: float) -> Callable[[int, float], bool | Status]:
+    def solver_monitor(self, tol: float) -> Monitor:
         """Return a monitor for a solver, which reports iterations and the residual they have reached."""
         low, high = self._span
         start: list[float] = []

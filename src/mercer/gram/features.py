@@ -50,7 +50,8 @@ class Features(GramSpec):
         kernel.check()
         if "features" not in kernel.capabilities:
             raise CapabilityError(
-                f"Features() needs a kernel with a finite feature map; {kernel!r} has none. Use gram=Dense() or Tiles()."
+                f"Features() needs a kernel with a finite feature map; {kernel!r} has none. "
+                "Use gram=Dense() or gram=Tiles()."
             )
         samples = kernel.prepare(samples)
         count = kernel.feature_count(samples)

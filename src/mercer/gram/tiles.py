@@ -15,7 +15,6 @@ from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
-from mercer.numerics.tiling import spans, tile_side
 
 __all__ = ["Tiles"]
 

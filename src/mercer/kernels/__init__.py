@@ -4,13 +4,7 @@ from mercer.kernels import operators  # noqa: F401  (makes + * ** work on kernel
 from mercer.kernels.algebra import Constant, Product, Scaled, Sum
 from mercer.kernels.arccosine import ArcCosine
 from mercer.kernels.compact import Epanechnikov, RadialFunction, Wendland
-from mercer.kernels.conditional import (
-    InverseMultiquadric,
-    Logarithmic,
-    Multiquadric,
-    NegativeDistance,
-    ThinPlate,
-)
+from mercer.kernels.conditional import InverseMultiquadric, Logarithmic, Multiquadric, NegativeDistance, ThinPlate
 from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
@@ -20,8 +14,8 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.spline import BSpline, Brownian, LinearSpline
-from mercer.kernels.strings import Spectrum
+from mercer.kernels.spline import Brownian, BSpline, LinearSpline
+from mercer.kernels.strings import Match, Spectrum
 from mercer.kernels.subsets import AllSubsets, Anova
 from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis
 
@@ -52,6 +46,7 @@ __all__ = [
     "LocalityImproved",
     "Logarithmic",
     "Mahalanobis",
+    "Match",
     "Matern",
     "Multiquadric",
     "NegativeDistance",

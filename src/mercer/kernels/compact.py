@@ -66,7 +66,7 @@ class _Compact(Radial):
         return block
 
     def log_integral(self, width: int) -> float | None:
-        """Return log of: surface of the unit sphere, times integral of r^(d - 1) g(r), times all length scales.
+        """Return log of the sphere's surface times the integral of r^(d - 1) g(r) times the length scales.
 
         The function is a polynomial for r < 1, for which Gauss's rule is exact.
         """

@@ -204,7 +204,7 @@ def _terms(kernel: Kernel) -> Iterable[Kernel]:
 
 def _reads(kernel: Kernel) -> str:
     """Return what a kernel reads, in words: a domain, and those of both sides of a pair."""
-    name = kernel.domain.__name__
+    name = getattr(kernel, "reads", kernel.domain.__name__)
     if kernel.domain is not Pairs:
         return name
     return f"{name} of {' and '.join(_reads(side) for _, side in kernel._children() if isinstance(side, Kernel))}"

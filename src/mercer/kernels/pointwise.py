@@ -141,8 +141,9 @@ class DotProduct(OneBase):
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Apply the function to dot products, which are in units of ``inv_l`` squared."""
         if inv_l != 1.0:
-            with np.errstate(over="ignore"):
-                tile *= inv_l * inv_l
+            with np.errstate(over="ignore"):  # twice, not by the square, which may overflow where 0 must stay 0
+                tile *= inv_l
+                tile *= inv_l
         self.apply(tile)
 
     def diag(self, A: Samples) -> Floats:

@@ -365,7 +365,7 @@ def _log_volume(length_scale: Any, width: int) -> float:
     return float(logs.sum()) if logs.ndim else width * float(logs)
 
 
-_LARGE_NU = 100.0  # from here on Bessel functions overflow, and their expansion in 1 / nu has 12 digits
+_LARGE_NU = 80.0  # from here on Bessel functions overflow, and their expansion in 1 / nu has 12 digits
 
 # Debye's polynomials u_1 .. u_5, lowest power of p first: u_k(p) = p^k (c_0 + c_1 p^2 + ... + c_k p^(2k)) / divisor
 _DEBYE = (
@@ -392,7 +392,7 @@ def _bessel_profile(nu: float, h: Floats, inv_l: float) -> Floats:
 
 def _bessel_slope(nu: float, h: Floats, inv_l: float) -> Floats:
     """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s; 0 where it is unbounded."""
-    s, square = _bessel_argument(nu, h, inv_l), min(inv_l * inv_l, 1e308)
+    s, square = _bessel_argument(nu, h, inv_l), min(inv_l * inv_l, 1e300)
     if nu > 1.0:
         return _matern(nu - 1.0, s) * (nu / (nu - 1.0) * square)
     factor = 2.0 * nu * 2.0 ** (1.0 - nu) / math.gamma(nu)
@@ -412,10 +412,11 @@ def _matern(nu: float, s: Floats) -> Floats:
     value = np.minimum(value, 1.0)
     if nu <= 1.0:
         return np.where(s == 0.0, 1.0, value)
-    # where K_nu overflows, s is so small that a few terms of the series are exact
-    q = (0.5 * s) ** 2 / (nu - 1.0)
-    near = (s < 0.1) & ~(np.isfinite(value) & (value > 0.0))
-    return np.where(near, 1.0 - q + 0.5 * q * q * (nu - 1.0) / (nu - 2.0 if nu != 2.0 else 1.0), value)
+    # near zero K_nu overflows or s^nu vanishes, and a few terms of the series are exact
+    q = (0.5 * s) ** 2
+    series = 1.0 - q / (nu - 1.0) * (1.0 - 0.5 * q / (nu - 2.0 if nu != 2.0 else 1.0))
+    near = (s < 0.1) & ((nu > 20.0) | ~(np.isfinite(value) & (value > 0.0)))
+    return np.where(near, series, value)
 
 
 def _matern_of_large_order(nu: float, s: Floats) -> Floats:

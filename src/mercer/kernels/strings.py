@@ -1,4 +1,4 @@
-"""String kernels that compare contiguous substrings of one length.
+"""String kernels that compare contiguous substrings of one length, and categories.
 
 Symbols: p the length, a k-mer is a substring of p symbols, N the symbols of a collection, D its distinct
 k-mers.
@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer
 from mercer.domains import Samples, Strings
+from mercer.domains.samples import is_hashable
+from mercer.domains.strings import is_missing, listed
+from mercer.errors import DomainError
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.numerics.compiled import compiled
 
-__all__ = ["Spectrum"]
+__all__ = ["Match", "Spectrum"]
 
 _LIMIT = 2**62
 _FEW, _FILLED = (
@@ -123,6 +126,77 @@ class Spectrum(Tiled):
 
     def _counts(self, A: Samples) -> _Counts:
         return self.prepare(A).derived[self._key]
+
+
+class Match(Spectrum):
+    r"""Match kernel: one if two values are equal, zero if they are not; for categories.
+
+    .. math:: k(x, x') = [x = x']
+
+    Seed: [ST] "String kernels", p-spectrum, for strings of a single symbol, p = 1. Ledger: K-STR-SPECTRUM.
+
+    Notes
+    -----
+    Domain Strings of one symbol each: a value (a text, a whole number, True or False) is taken as a whole,
+    so that "red" and "reed" differ as much as "red" and "blue". Missing values and real numbers are refused.
+    Features one indicator per category that occurs; no parameter to differentiate. Strictly positive definite:
+    the matrix of different values is the identity. Normalised, hence bounded; a value never seen before is
+    like no other. Cost O(1) a pair.
+
+    Examples
+    --------
+    >>> Match()(["red", "blue", "red"])
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+
+    formula = r"[x = x']"
+    cost = "O(1) a pair"
+    constraints = {}
+    strict = True
+    normalised = True
+    bounded = True
+    reads = "Strings of one symbol"
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def length(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """One symbol."""
+        return 1
+
+    def pack(self, X: Any) -> Samples:
+        """Turn values into strings of one symbol each.
+
+        Parameters
+        ----------
+        X : list or array of str, int or bool; a pandas, polars or pyarrow column; or packed Strings
+        """
+        if not isinstance(X, Samples):
+            X = [_as_symbol(value, i) for i, value in enumerate(listed(X))]
+        S = Strings.pack(X)
+        if np.any(S.lengths != 1):
+            i = int(np.flatnonzero(S.lengths != 1)[0])
+            raise DomainError(
+                f"Match was given packed strings, of which sample {i} has {S.lengths[i]} symbols; one symbol per sample "
+                "is accepted. Give the raw values, or use Spectrum(1) to compare strings symbol by symbol."
+            )
+        return S
+
+
+def _as_symbol(value: Any, i: int) -> tuple[Hashable]:
+    """Return a category as a string of one symbol."""
+    given = "missing" if is_missing(value) else "a real number" if isinstance(value, float | complex) else None
+    if given is None and not is_hashable(value):
+        given = f"of type {type(value).__name__}"
+    if given is not None:
+        raise DomainError(
+            f"Sample {i} is {given} ({str(value)[:40]}); categories are texts, whole numbers, True or False. Replace or "
+            "drop it; numbers that are measured are compared by kernels on vectors, for example Gaussian()."
+        )
+    return (value,)
 
 
 # ---------------------------------------------------------------------- k-mers and their counts

@@ -79,9 +79,7 @@ def half_distance_tile(
     norms = np.ascontiguousarray(left.half_norms[rows]), np.ascontiguousarray(right.half_norms[cols])
     limits = _limits(norms, reach, left.unit)
     if left.is_sparse:
-        _finish_sparse(
-            out, _parts(left.source[rows]), _parts(right.source[cols]), left.weights, norms, limits
-        )
+        _finish_sparse(out, _parts(left.source[rows]), _parts(right.source[cols]), left.weights, norms, limits)
     else:
         X, Z = np.ascontiguousarray(left.source[rows]), np.ascontiguousarray(right.source[cols])
         _finish_dense(out, X, Z, left.weights, norms, limits)

@@ -96,9 +96,7 @@ def dot_operands(
     return _operands(X, Z, None, scale, columns, norms=False)
 
 
-def _operands(
-    X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: bool
-) -> tuple[Operand, Operand]:
+def _operands(X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: bool) -> tuple[Operand, Operand]:
     same = Z is X
     dtype = np.result_type(X.dtype, Z.dtype)
     if sparse.issparse(X) or sparse.issparse(Z):

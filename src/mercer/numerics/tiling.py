@@ -114,9 +114,7 @@ def run_tasks(
             _run_threads(tasks, work, count, monitor)
 
 
-def _run_threads(
-    tasks: Sequence[Task], work: Callable[[Task], None], count: int, monitor: Monitor | None
-) -> None:
+def _run_threads(tasks: Sequence[Task], work: Callable[[Task], None], count: int, monitor: Monitor | None) -> None:
     queue = iter(tasks)
     lock, stop, tick = threading.Lock(), threading.Event(), threading.Event()
     state = {"done": 0, "running": count}
@@ -180,9 +178,7 @@ def tile_grid(rows: int, columns: int, itemsize: int, *, symmetric: bool = False
     Tiles are square and the grid depends on the shape alone, never on the number of threads.
     """
     side = tile_side(itemsize)
-    return [
-        (r, c) for r in spans(rows, side) for c in spans(columns, side) if not symmetric or c.start >= r.start
-    ]
+    return [(r, c) for r in spans(rows, side) for c in spans(columns, side) if not symmetric or c.start >= r.start]
 
 
 class Scratch(threading.local):

@@ -100,9 +100,5 @@ def _check_solution(solver: Solver, problem: LinearSystem, K: Floats, tol: float
     warm = solver.solve(LinearSystem(again, problem.shift, problem.rhs, border), start=solution.coef)
     close(warm.coef, expected[:n], tol, f"{solver!r}: coefficients from a start")
     assert len(warm.trace) <= max(len(solution.trace), 2), f"{solver!r} takes longer from the solution itself"
-    turned = LinearSystem(
-        reordered, shift[order], problem.rhs[order], None if border is None else border[order]
-    )
-    close(
-        solver.solve(turned).coef, expected[:n][order], tol, f"{solver!r}: coefficients of reordered samples"
-    )
+    turned = LinearSystem(reordered, shift[order], problem.rhs[order], None if border is None else border[order])
+    close(solver.solve(turned).coef, expected[:n][order], tol, f"{solver!r}: coefficients of reordered samples")

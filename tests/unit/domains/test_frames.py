@@ -51,9 +51,7 @@ def test_a_pandas_table_with_numbers_for_names():
 
 @pytest.mark.parametrize("form", ["csr", "coo", "dia"])
 def test_sparse_matrices_have_numbered_columns(form):
-    S = Frames.pack(
-        sp.eye_array(3, format=form), {(2, 0): Vectors.pack, 1: lambda c: Vectors.pack(c[:, None])}
-    )
+    S = Frames.pack(sp.eye_array(3, format=form), {(2, 0): Vectors.pack, 1: lambda c: Vectors.pack(c[:, None])})
     assert S.part((2, 0)).is_sparse and S.part((2, 0)).X.toarray().tolist() == [[0, 1], [0, 0], [1, 0]]
     assert S.part(1).X.tolist() == [[0.0], [1.0], [0.0]]
     with pytest.raises(DomainError, match="no column 3"):
@@ -62,9 +60,7 @@ def test_sparse_matrices_have_numbered_columns(form):
 
 def test_all_of_the_data_is_a_part():
     X = np.arange(6.0).reshape(3, 2)
-    S = Frames.pack(
-        X, {WHOLE: Vectors.pack, Whole("square"): lambda X: Vectors.pack(X**2), (1,): Vectors.pack}
-    )
+    S = Frames.pack(X, {WHOLE: Vectors.pack, Whole("square"): lambda X: Vectors.pack(X**2), (1,): Vectors.pack})
     assert S.part(WHOLE).X is not None and S.part(Whole("square")).X.tolist() == (X**2).tolist()
     assert S.part((1,)).X.tolist() == X[:, 1:].tolist()
     texts = Frames.pack(["a", "bc"], {WHOLE: Strings.pack})
@@ -163,6 +159,4 @@ def test_landmarks_of_the_parts():
 
 
 def test_repr():
-    assert (
-        repr(Frames.pack(COLUMNS, PARTS)) == "<Frames: 3 samples, 'gene': Strings, ('dose', 'age'): Vectors>"
-    )
+    assert repr(Frames.pack(COLUMNS, PARTS)) == "<Frames: 3 samples, 'gene': Strings, ('dose', 'age'): Vectors>"

@@ -20,9 +20,7 @@ COLLECTIONS = {
     "sparse": lambda: Vectors.pack(sp.csr_array(NUMBERS)),
     "strings": lambda: Strings.pack(TEXTS),
     "similarities": lambda: Similarities.pack(NUMBERS @ NUMBERS.T),
-    "frames": lambda: Frames.pack(
-        {"a": TEXTS, "b": NUMBERS[:, 0]}, {"a": Strings.pack, ("b",): Vectors.pack}
-    ),
+    "frames": lambda: Frames.pack({"a": TEXTS, "b": NUMBERS[:, 0]}, {"a": Strings.pack, ("b",): Vectors.pack}),
     "pairs": lambda: Pairs.zip(Strings.pack(TEXTS), Vectors.pack(NUMBERS)),
 }
 

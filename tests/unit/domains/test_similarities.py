@@ -169,6 +169,4 @@ def test_pairwise_splitting_takes_rows_and_keeps_columns():
 
 def test_repr():
     assert repr(Similarities.pack(K)) == "<Similarities: 3 samples, rows among 3 columns>"
-    assert (
-        repr(Similarities.pack(K)[1:].landmarks()) == "<Similarities: 2 samples, landmarks among 3 columns>"
-    )
+    assert repr(Similarities.pack(K)[1:].landmarks()) == "<Similarities: 2 samples, landmarks among 3 columns>"

@@ -47,7 +47,9 @@ def test_scores_without_a_known_integral_are_mean_similarities():
     assert model.log_integral_ is None
     assert np.allclose(model.score_samples(["b"]), np.log([1.0]))
     assert ParzenDensity(Cauchy(1.0)).fit(X).log_integral_ is None  # it is infinite in two dimensions
-    assert np.isclose(np.exp(ParzenDensity(Cauchy(2.0)).fit([[0.0]]).score_samples([[0.0]]))[0], stats.cauchy(0, 2).pdf(0))
+    assert np.isclose(
+        np.exp(ParzenDensity(Cauchy(2.0)).fit([[0.0]]).score_samples([[0.0]]))[0], stats.cauchy(0, 2).pdf(0)
+    )
 
 
 def test_the_default_is_scotts_width():

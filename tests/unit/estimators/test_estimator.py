@@ -32,7 +32,7 @@ def test_data_for_which_the_kernel_is_not_made():
     for data in (["abc"] * 30, Strings.pack(["abc"] * 30)):
         with pytest.raises(DomainError, match="Spectrum"):
             KernelRidge().fit(data, Y)
-    with pytest.raises(DomainError, match="rows|numbers|Reshape|strings|Strings"):
+    with pytest.raises(DomainError, match="Strings"):
         KernelRidge(Spectrum(2)).fit(X, Y)
 
 

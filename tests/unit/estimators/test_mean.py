@@ -41,7 +41,7 @@ def test_a_conditional_kernel_of_order_one_compares_distances():
     k = NegativeDistance()
     means = []
     for c in range(3):  # |Phi(x) - mu_c|^2 = k(x,x) - 2 mean k(x, .) + mean mean k
-        S = X[Y == c]
+        S = X[c == Y]
         means.append(-2 * k(X, S).mean(axis=1) + k(S).mean())
     assert np.array_equal(model.predict(X), np.argmin(np.stack(means, axis=1), axis=1))
     with pytest.raises(CapabilityError, match="order 2"):

@@ -1,5 +1,6 @@
 """Kernel ridge regression."""
 
+import time
 import warnings
 
 import numpy as np
@@ -137,6 +138,15 @@ def test_time_over_in_the_gram_matrix_has_no_result():
     with pytest.raises(TimeBudgetError, match="max_time"):
         model.fit(big, big[:, 0])
     assert not hasattr(model, "expansion_")
+
+
+def test_time_over_in_a_factorisation_has_no_result(monkeypatch):
+    monkeypatch.setattr(Cholesky, "solve", lambda self, problem: time.sleep(5))  # a long call that cannot be asked
+    model = KernelRidge(Gaussian(1.0), gram=Dense(), max_time=0.3)
+    began = time.perf_counter()
+    with pytest.raises(TimeBudgetError, match="max_time=0.3 s during the solver"):
+        model.fit(X, Y)
+    assert time.perf_counter() - began < 3.0 and not hasattr(model, "expansion_")
 
 
 def test_time_over_in_the_solver_returns_the_best_so_far():

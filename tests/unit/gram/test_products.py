@@ -16,7 +16,8 @@ def naive(kernel, X, Z, V):
 
 
 @pytest.fixture
-def data(rng=np.random.default_rng(0)):
+def data():
+    rng = np.random.default_rng(0)
     return rng.normal(size=(23, 3)), rng.normal(size=(17, 3)), rng.normal(size=17)
 
 

@@ -83,9 +83,7 @@ def test_views_are_tiles():
 
 def test_keep_makes_once_from_many_threads():
     comparison, made = Comparison(Linear(), S, S), []
-    threads = [
-        threading.Thread(target=comparison.keep, args=("key", lambda: made.append(1) or 5)) for _ in range(8)
-    ]
+    threads = [threading.Thread(target=comparison.keep, args=("key", lambda: made.append(1) or 5)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -29,18 +29,18 @@ G, L, P = Gaussian(1.0), Linear(), Laplacian(2.0)
 def test_sums_and_products_are_flat():
     assert G + L + P == Sum((G, L, P)) == G + (L + P)
     assert G * L * P == Product((G, L, P)) == G * (L * P)
-    assert (G + L) * P == Product((Sum((G, L)), P))
-    assert G + L * P == Sum((G, Product((L, P))))
+    assert Product((Sum((G, L)), P)) == (G + L) * P
+    assert Sum((G, Product((L, P)))) == G + L * P
 
 
 def test_numbers():
     assert 2.0 * G == Scaled(2.0, G) == G * 2.0
-    assert G + 1.0 == Sum((G, Constant(1.0)))
-    assert 1 + G == Sum((Constant(1), G))
-    assert 2.0 * (3.0 * G) == Scaled(2.0, Scaled(3.0, G))  # never simplified
-    assert 1.0 * G == Scaled(1.0, G)
+    assert Sum((G, Constant(1.0))) == G + 1.0
+    assert Sum((Constant(1), G)) == 1 + G
+    assert Scaled(2.0, Scaled(3.0, G)) == 2.0 * (3.0 * G)  # never simplified
+    assert Scaled(1.0, G) == 1.0 * G
     assert np.int64(2) * G == 2 * G
-    assert 0.0 * G == Scaled(0.0, G)
+    assert Scaled(0.0, G) == 0.0 * G
 
 
 @pytest.mark.parametrize("scale", [-1.0, -1, np.float64(-0.5), float("nan"), float("inf")])
@@ -74,11 +74,11 @@ def test_there_is_no_difference_and_no_quotient():
     with pytest.raises(TypeError):
         G / 2.0
     with pytest.raises(TypeError):
-        -G
+        _ = -G
 
 
 def test_methods():
-    assert G**2 == Power(G, 2)
+    assert Power(G, 2) == G**2
     assert L.exp() == Exp(L)
     assert L.normalized() == Normalized(L)
     assert L.polynomial([1.0, 2.0]) == PolynomialOf(L, (1.0, 2.0))

@@ -17,7 +17,8 @@ class Cubic(DotProduct):
     """t + t^3, without derivatives of its own."""
 
     def apply(self, tile):
-        tile += tile**3
+        with np.errstate(over="ignore"):
+            tile += tile**3
 
 
 class Slanted(Cubic):

@@ -55,9 +55,7 @@ def test_exponential_is_the_roughest_matern():
 
 
 def test_cauchy_is_a_rational_quadratic():
-    np.testing.assert_allclose(
-        Cauchy(1.3)(X), RationalQuadratic(1.0, length_scale=1.3 / np.sqrt(2))(X), rtol=1e-13
-    )
+    np.testing.assert_allclose(Cauchy(1.3)(X), RationalQuadratic(1.0, length_scale=1.3 / np.sqrt(2))(X), rtol=1e-13)
 
 
 @pytest.mark.parametrize("kernel", [Matern(1e5), RationalQuadratic(1e7)], ids=repr)

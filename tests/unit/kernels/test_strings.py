@@ -3,6 +3,8 @@
 import time
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 from mercer.domains import Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import strings as module
-from mercer.kernels.strings import Spectrum
+from mercer.kernels.strings import Match, Spectrum
 from mercer.language import parse
-from tests.naive.strings import kmers, spectrum
+from tests.naive.strings import kmers, match, spectrum
 from tests.strategies import strings
 
 
@@ -104,9 +106,7 @@ def test_counts_do_not_overflow():
 def test_one_letter_and_very_long_substrings():
     X = ["a" * 100_000, "a" * 70_000, "b"]
     K = Spectrum(50_000)(X)
-    np.testing.assert_array_equal(
-        K[:2, :2], [[50_001.0**2, 50_001.0 * 20_001.0], [50_001.0 * 20_001.0, 20_001.0**2]]
-    )
+    np.testing.assert_array_equal(K[:2, :2], [[50_001.0**2, 50_001.0 * 20_001.0], [50_001.0 * 20_001.0, 20_001.0**2]])
     np.testing.assert_array_equal(Spectrum(50_000)(X[:1])[0], [50_001.0**2])
 
 
@@ -123,14 +123,10 @@ def test_pieces_of_a_prepared_collection():
         np.testing.assert_array_equal(kernel(S[index], S), K[index])
         np.testing.assert_array_equal(kernel.block(S[index], S[4:8]), K[index][:, 4:8])
         np.testing.assert_array_equal(kernel.diag(S[index]), np.diag(K)[index])
-        np.testing.assert_array_equal(
-            (kernel.features(S[index])[0] @ kernel.features(S)[0].T).toarray(), K[index]
-        )
+        np.testing.assert_array_equal((kernel.features(S[index])[0] @ kernel.features(S)[0].T).toarray(), K[index])
 
 
-@pytest.mark.parametrize(
-    ("alphabet", "length"), [("ab", 2), ("ACGT", 4), ("abcdefghijklmnopqrst", 3), ("ab", 70)]
-)
+@pytest.mark.parametrize(("alphabet", "length"), [("ab", 2), ("ACGT", 4), ("abcdefghijklmnopqrst", 3), ("ab", 70)])
 def test_many_tiles_by_lists_and_by_products(alphabet, length, monkeypatch):
     rng = np.random.default_rng(2)
     X = ["".join(rng.choice(list(alphabet), rng.integers(0, 90))) for _ in range(420)]
@@ -202,6 +198,65 @@ def test_compiled_loops_are_plain_python_too():
     numbers = np.empty(2, np.int64)
     module._number_kmers.py_func(np.array([1, 0, -1]), np.array([0, 1]), 2, 3, numbers)
     np.testing.assert_array_equal(numbers, [3, -1])
+
+
+# categories ---------------------------------------------------------------------------------------------
+
+VALUES = st.one_of(st.text("ab", max_size=2), st.integers(-2, 2), st.booleans(), st.binary(max_size=1))
+
+
+@given(X=st.lists(VALUES, min_size=1, max_size=8), Y=st.lists(VALUES, min_size=1, max_size=8))
+def test_categories_match_or_not(X, Y):
+    np.testing.assert_array_equal(Match()(X), [[match(x, z) for z in X] for x in X])
+    np.testing.assert_array_equal(Match()(X, Y), [[match(x, z) for z in Y] for x in X])
+    np.testing.assert_array_equal(Match().diag(Match().pack(X)), 1.0)
+
+
+@pytest.mark.parametrize(
+    "wrap", [list, np.array, pd.Series, pl.Series, lambda x: np.array(x, object), lambda x: pd.DataFrame({"a": x})]
+)
+@pytest.mark.parametrize("values", [["red", "", "red"], [1, 2, 1], [True, False, True]])
+def test_categories_come_in_any_container(wrap, values):
+    np.testing.assert_array_equal(Match()(wrap(values)), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+
+
+def test_a_category_is_one_symbol_however_long():
+    kernel = Match()
+    S = kernel.pack(["GATTACA", "TAG"])
+    assert S.vocabulary == ("GATTACA", "TAG") and kernel.pack(S) is S
+    F, keys = kernel.features(S)
+    assert F.shape == (2, 2) and keys.symbols(0) == ("GATTACA",)
+    assert kernel.strict and kernel.normalised and kernel.bounded and kernel.get_params() == {}
+    assert parse(repr(kernel)) == kernel and repr(kernel) == "Match()"
+
+
+def test_categories_beside_other_columns():
+    table = {"city": ["Oslo", "Rome", "Oslo"], "name": ["ab", "bc", "abc"]}
+    kernel = Match().on("city") * Spectrum(1).on("name") + Match().on("city")
+    np.testing.assert_array_equal(kernel(table), [[3.0, 0.0, 3.0], [0.0, 3.0, 0.0], [3.0, 0.0, 4.0]])
+
+
+def test_a_column_is_read_as_categories_or_as_texts():
+    with pytest.raises(DomainError, match="Strings and Strings of one symbol at once"):
+        (Match().on("name") + Spectrum(2).on("name"))({"name": ["ab", "bc"]})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["a", None], "Sample 1 is missing"),
+        ([float("nan"), "a"], "Sample 0 is missing"),
+        (pd.array(["a", pd.NA]), "Sample 1 is missing"),
+        ([1.5, 2.5], "Sample 0 is a real number"),
+        ([["a"], ["b"]], "Sample 0 is of type list"),
+        ("abc", "single string"),
+        ([], "minimum of 1 is required"),
+        (Strings.pack(["a", "bc"]), "sample 1 has 2 symbols"),
+    ],
+)
+def test_what_is_no_category(values, message):
+    with pytest.raises(DomainError, match=message):
+        Match()(values)
 
 
 @pytest.mark.slow

@@ -1,0 +1,103 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from mercer.errors import MercerError
+
+__all__ = ["OverwriteError", "refuse_overwriting", "write_atomically"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Piece: TypeAlias = bytes | bytearray | memoryview
+
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES)
+
+
+class OverwriteError(MercerError, FileExistsError):
+    """A file of that name is there already, and nobody said that it may go."""
+
+
+def refuse_overwriting(path: PathLike) -> None:
+    """Raise OverwriteError if there is a file of that name."""
+    if os.path.lexists(path):
+        raise OverwriteError(
+            f"{os.fspath(path)} exists already; a file is overwritten only if that is asked for. "
+            "Choose another name, or say force=True (on the command line --force)."
+        )
+
+
+def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = False) -> None:
+    """Write a file so that at every moment either the old or the whole new one has that name.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file is to be. A symbolic link is followed, so the file that it names is replaced.
+    pieces : iterable of bytes-like
+        The content, one piece after another.
+    force : bool, default False
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    OverwriteError
+        There is a file of that name, and ``force`` is false.
+    OSError
+        The content could not be written. The file of that name is the old one or the whole new one, and
+        nothing else is left behind.
+
+    Notes
+    -----
+    A temporary file in the same directory is written, flushed and synchronised, then it takes the name by
+    one `os.replace`, and the directory is synchronised, so that the name survives a loss of power.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(f"{folder}/a.txt", [b"one ", b"two"])
+    ...     print(Path(folder, "a.txt").read_text())
+    one two
+    """
+    if not force:
+        refuse_overwriting(path)
+    final = os.path.realpath(path)
+    folder, name = os.path.split(final)
+    # in the same directory: a name is taken over atomically only within one file system
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as stream:
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if not force:
+            refuse_overwriting(path)  # it may have come while this one was written
+        os.replace(temporary, final)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _synchronise_directory(folder)
+
+
+def _synchronise_directory(folder: str) -> None:
+    """Make the new name durable; systems that cannot do it for a directory are left in peace."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows does not open directories
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,8 @@
+"""Pictures as objects: each display holds the numbers it shows, and draws them on request."""
+
+from mercer.plots.convergence import ConvergenceDisplay
+from mercer.plots.gram import GramDisplay
+from mercer.plots.profile import KernelProfileDisplay
+from mercer.plots.spectrum import SpectrumDisplay
+
+__all__ = ["ConvergenceDisplay", "GramDisplay", "KernelProfileDisplay", "SpectrumDisplay"]

@@ -1,0 +1,133 @@
+"""Kernels on columns, on images under a map, on pairs."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from mercer.domains import Frames, Pairs
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, RankOne, Spectrum
+from mercer.testing import check_kernel
+
+X = np.random.default_rng(0).normal(size=(7, 3))
+G, L = Gaussian(1.2), Linear()
+
+
+def first(data):
+    return np.asarray(data)[:, 0]
+
+
+@pytest.mark.parametrize("columns", [0, [0], [2, 0], (1, 2), np.int64(1)], ids=repr)
+def test_columns(columns):
+    index = np.atleast_1d(columns)
+    np.testing.assert_allclose(G.on(columns)(X), G(X[:, index]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [G.on([0, 2]), (G + L).on([1]), G.on(0) * L.on([1, 2]), G.of(np.tanh)], ids=repr)
+def test_laws_on_vectors(kernel):
+    check_kernel(kernel, X)
+
+
+def test_columns_by_name():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    np.testing.assert_allclose(G.on(["a", "c"])(frame), G(X[:, [0, 2]]), rtol=1e-13)
+    np.testing.assert_allclose(G.on("b")(frame), G(X[:, [1]]), rtol=1e-13)
+    np.testing.assert_allclose(L.on(["c", "a"]).on(["a", "c"])(frame), L(X[:, [2, 0]]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("columns", [[], [0, 0], True, 1.5, None, [None]], ids=repr)
+def test_columns_are_names_or_numbers(columns):
+    with pytest.raises(ParameterError, match=r"\.on\("):
+        L.on(columns)
+
+
+def test_the_same_columns_read_in_two_ways():
+    kernel = G.of(np.exp).on([0]) + L.on([0]) + G.of(np.tanh).on([0])
+    x = X[:, [0]]
+    np.testing.assert_allclose(kernel(X), G(np.exp(x)) + L(x) + G(np.tanh(x)), rtol=1e-12)
+    assert isinstance(kernel.pack(X), Frames)
+
+
+def test_images():
+    np.testing.assert_allclose(L.of(np.exp)(X), np.exp(X) @ np.exp(X).T, rtol=1e-13)
+    lengths = L.of(lambda words: [[len(word)] for word in words])
+    assert lengths(["a", "abc"]).tolist() == [[1.0, 3.0], [3.0, 9.0]]
+    both = Spectrum(1) + lengths
+    np.testing.assert_allclose(both(["a", "abc"]), Spectrum(1)(["a", "abc"]) + np.array([[1, 3], [3, 9]]))
+
+
+def test_a_map_keeps_the_number_of_samples():
+    with pytest.raises(DomainError, match="3 images of 7 samples"):
+        L.of(lambda data: data[:3])(X)
+    with pytest.raises(ParameterError, match=r"\.of\("):
+        L.of("log")
+
+
+def test_a_fitted_transformer_stays_fitted():
+    scaler = StandardScaler().fit(X)
+    kernel = 2.0 * G.of(scaler)
+    expected = 2.0 * G(scaler.transform(X))
+    S = kernel.pack(X)
+    again, samples = pickle.loads(pickle.dumps((kernel, S)))
+    for k, data in ((kernel, X), (clone(kernel), X), (copy.deepcopy(kernel), X), (kernel, S), (again, samples)):
+        np.testing.assert_allclose(k(data), expected, rtol=1e-13)
+
+
+def test_rank_one():
+    k = RankOne(first)
+    np.testing.assert_allclose(k(X), np.outer(X[:, 0], X[:, 0]), rtol=1e-15)
+    np.testing.assert_allclose((k * G)(X), np.outer(X[:, 0], X[:, 0]) * G(X), rtol=1e-13)
+    check_kernel(k, X)
+    check_kernel(k * G + 1.0, X)
+    with pytest.raises(ParameterError, match="RankOne"):
+        RankOne(3.0).check()
+
+
+PAIRS = [((1.0, 2.0), "ab"), ((0.5, 0.0), "a"), ((1.0, 2.0), "ba"), ((-1.0, 1.0), "")]
+
+
+@pytest.mark.parametrize("method", ["tensor", "direct_sum"])
+def test_pairs(method):
+    kernel = getattr(G, method)(Spectrum(1) + 1.0)
+    left, right = G([list(p[0]) for p in PAIRS]), (Spectrum(1) + 1.0)([p[1] for p in PAIRS])
+    expected = left * right if method == "tensor" else left + right
+    np.testing.assert_allclose(kernel(PAIRS), expected, rtol=1e-13)
+    assert isinstance(kernel.pack(PAIRS), Pairs)
+    check_kernel(kernel, PAIRS)
+    check_kernel(0.5 * kernel + 1.0, PAIRS)
+
+
+def test_pairs_of_the_algebra():
+    kernel = G.tensor(L) + 2.0 * G.direct_sum(L)
+    pairs = [([1.0], [2.0]), ([0.0], [1.0])]
+    g, l = G([[1.0], [0.0]]), L([[2.0], [1.0]])
+    np.testing.assert_allclose(kernel(pairs), g * l + 2.0 * (g + l), rtol=1e-13)
+
+
+def test_pairs_learn_and_declare():
+    kernel = Gaussian("median").tensor(Laplacian(1.0))
+    pairs = [([0.0], [2.0]), ([3.0], [1.0])]
+    learned = kernel.learn(kernel.pack(pairs))
+    assert learned == Gaussian(3.0).tensor(Laplacian(1.0))
+    assert learned.learn(learned.pack(pairs)) is learned
+    assert learned.normalised and learned.strict and learned.bounded and learned.order == 0
+    assert not G.direct_sum(G).strict and G.direct_sum(NegativeDistance()).order is None
+    assert "pullback" in learned.capabilities
+
+
+def test_parts_declare_what_the_kernel_inside_does():
+    part = NegativeDistance().on([0])
+    assert part.order == 1 and G.on([0]).normalised and G.on([0]).bounded
+    assert not G.on([0]).universal  # nor strict: other columns may differ
+    assert G.on([0]).capabilities == frozenset({"pullback"})
+
+
+@pytest.mark.parametrize("make", [lambda: L.on([0]).replace(kernel=3), lambda: G.tensor(L).replace(left=None)])
+def test_the_inside_must_be_a_kernel(make):
+    with pytest.raises(ParameterError, match="kernel"):
+        make().check()

@@ -1,0 +1,150 @@
+"""The driver of tiles: order, threads, interruption, monitors, buffers."""
+
+import _thread
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from mercer.numerics import tiling
+from mercer.numerics.tiling import Scratch, Stopped, run_tasks, serial_blas, spans, thread_count, tile_grid, tile_side
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, None])
+def test_every_task_is_done_once(threads):
+    done, lock = [], threading.Lock()
+
+    def work(task):
+        with lock:
+            done.append(task)
+
+    run_tasks(range(100), work, n_threads=threads)
+    assert sorted(done) == list(range(100))
+    run_tasks([], work, n_threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_of_a_task_is_raised_and_ends_the_run(threads):
+    done = []
+
+    def work(task):
+        if task == 3:
+            raise ZeroDivisionError("task 3")
+        time.sleep(0.001)
+        done.append(task)
+
+    with pytest.raises(ZeroDivisionError, match="task 3"):
+        run_tasks(range(1000), work, n_threads=threads)
+    assert len(done) < 1000
+    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_answered_at_once_and_leaves_no_thread(threads):
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_tasks(range(5000), lambda task: time.sleep(0.005), n_threads=threads)
+            time.sleep(1.0)
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - began < 5.0
+    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_monitor_stops_the_run(threads):
+    done = []
+    with pytest.raises(Stopped):
+        run_tasks(
+            range(2000),
+            lambda task: done.append(task) or time.sleep(0.001),
+            n_threads=threads,
+            monitor=lambda fraction: fraction > 0.01,
+        )
+    assert 20 <= len(done) < 2000
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_monitor_sees_the_end_and_cannot_stop_what_is_done(threads):
+    seen = []
+    run_tasks(range(5), lambda task: None, n_threads=threads, monitor=lambda p: seen.append(p) or p == 1.0)
+    assert seen[-1] == 1.0 and seen == sorted(seen)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_of_the_monitor_ends_the_run(threads):
+    def monitor(fraction):
+        raise OSError("no progress bar")
+
+    with pytest.raises(OSError, match="no progress bar"):
+        run_tasks(range(2000), lambda task: time.sleep(0.001), n_threads=threads, monitor=monitor)
+    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+
+
+def test_thread_counts():
+    assert thread_count(3) == 3 and thread_count(0) == 1 and thread_count(None) >= 1
+
+
+def test_thread_count_without_affinity(monkeypatch):
+    monkeypatch.delattr(tiling.os, "sched_getaffinity", raising=False)
+    assert thread_count(None) >= 1
+
+
+def _blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_serial_inside_and_as_before_after():
+    before = _blas_threads()
+    with serial_blas():
+        with serial_blas():
+            assert all(count == 1 for count in _blas_threads())
+        assert all(count == 1 for count in _blas_threads())
+    assert _blas_threads() == before
+    with pytest.raises(ValueError, match="inside"), serial_blas():
+        raise ValueError("inside")
+    assert _blas_threads() == before
+
+
+def test_spans_and_grids():
+    assert spans(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert spans(0, 2) == []
+    side = tile_side(8)
+    n = 2 * side + 1
+    assert len(tile_grid(n, n, 8)) == 9
+    half = tile_grid(n, n, 8, symmetric=True)
+    assert len(half) == 6 and all(c.start >= r.start for r, c in half)
+    assert tile_side(4) > tile_side(8)
+    covered = np.zeros((7, n), dtype=int)
+    for rows, columns in tile_grid(7, n, 8):
+        covered[rows, columns] += 1
+    assert (covered == 1).all()
+
+
+def test_scratch_hands_the_same_memory_out_again():
+    scratch = Scratch()
+    first, second = scratch.empty((3, 4), np.dtype(float)), scratch.empty((3, 4), np.dtype(float))
+    first[...], second[...] = 1.0, 2.0
+    assert first.shape == (3, 4) and not np.shares_memory(first, second) and first.flags.c_contiguous
+    scratch.reset()
+    again = scratch.empty((2, 2), np.dtype(np.float32))
+    assert np.shares_memory(again, first) and again.dtype == np.float32
+    large = scratch.empty((600, 600), np.dtype(float))
+    assert large.shape == (600, 600)
+    scratch.reset()
+    larger = scratch.empty((700, 700), np.dtype(float))
+    assert larger.nbytes == 700 * 700 * 8
+
+
+def test_scratch_belongs_to_a_thread():
+    scratch, other = Scratch(), []
+    mine = scratch.empty((2, 2), np.dtype(float))
+    thread = threading.Thread(target=lambda: other.append(scratch.empty((2, 2), np.dtype(float))))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(mine, other[0])
