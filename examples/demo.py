@@ -123,9 +123,7 @@ def main():
         scores, picture = example()
         pictures.append(picture)
         for i, (model, score) in enumerate(scores.items()):
-            table.add_row(
-                "" if i else title, model, f"{round(score, 3) + 0.0:.3f}", end_section=i == len(scores) - 1
-            )
+            table.add_row("" if i else title, model, f"{round(score, 3) + 0.0:.3f}", end_section=i == len(scores) - 1)
     console.print(table)
     try:
         draw(*pictures)

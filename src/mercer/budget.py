@@ -162,8 +162,6 @@ class Clock:
         return self.max_time is not None and self.seconds > self.max_time
 
 
-
-
 @dataclass(frozen=True)
 class Resources:
     """What a computation may use, and whom it tells how far it is.

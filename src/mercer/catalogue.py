@@ -25,8 +25,6 @@ CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
 
 # Other names in the literature; mercer has one name for each thing.
 SYNONYMS = {
-    "absolute exponential": "Exponential",
-    "Bartlett-Priestley kernel": "Epanechnikov",
     "bag of n-grams": "Spectrum",
     "Brownian motion": "Brownian",
     "check loss": "Pinball",
@@ -42,10 +40,9 @@ SYNONYMS = {
     "Jaccard index": "Tanimoto",
     "k-mer kernel": "Spectrum",
     "kernel density estimate": "ParzenDensity",
-    "kriging, the predictor": "KernelRidge",
     "L1 loss": "Absolute",
     "L2 loss": "Squared",
-    "least squares support vector machine": "KernelRidge",
+    "least squares support vector machine, for numbers": "KernelRidge",
     "min kernel": "Intersection",
     "MLP kernel": "Sigmoid",
     "n-gram kernel": "Spectrum",
@@ -177,10 +174,8 @@ def grams() -> tuple[Entry, ...]:
     rows = []
     for cls in _public("gram", base.GramSpec):
         operator = _operator(cls)
-        open_ended = operator is base.Gram
-        rows.append(_entry(cls, {word: None if open_ended else hasattr(operator, name) for word, name in asked.items()}))
-        if open_ended:
-            rows[-1].offers["products"] = True  # type: ignore[index]
+        unsure = None if operator is base.Gram else False  # an operator that is chosen later may offer more
+        rows.append(_entry(cls, {word: hasattr(operator, name) or unsure for word, name in asked.items()}))
     return tuple(rows)
 
 
@@ -194,8 +189,8 @@ def solvers() -> tuple[Entry, ...]:
         fits: dict[str, bool | None] = {}
         for spec in specs:
             operator = _operator(spec)
-            has_all = all(hasattr(operator, name) for name in wanted)
-            fits[spec.__name__] = None if operator is base.Gram and not has_all else has_all
+            unsure = None if operator is base.Gram else False
+            fits[spec.__name__] = all(hasattr(operator, name) for name in wanted) or unsure
         rows.append(_entry(cls, fits))
     return tuple(rows)
 
@@ -274,7 +269,7 @@ def _varies(cls: type, name: str, own: bool = False) -> bool:
     return isinstance(inspect.getattr_static(cls, name), property) or name in _arguments(cls)
 
 
-def _entry(cls: type, offers: dict[str, bool | None] | dict[str, bool]) -> Entry:
+def _entry(cls: type, offers: Mapping[str, bool | None]) -> Entry:
     text = inspect.getdoc(cls) or ""
     return Entry(
         name=cls.__name__,
@@ -289,11 +284,11 @@ def _entry(cls: type, offers: dict[str, bool | None] | dict[str, bool]) -> Entry
 
 
 def seed_of(text: str) -> str:
-    """Return the Seed paragraph of a docstring without its last part, which names the row of a list.
+    r"""Return the Seed paragraph of a docstring without its last part, which names the row of a list.
 
     Examples
     --------
-    >>> seed_of("Kernel.\\n\\nSeed: [HSS] Eq. (30). Ledger: K-VEC-RBF.")
+    >>> seed_of("Kernel.\n\nSeed: [HSS] Eq. (30). Ledger: K-VEC-RBF.")
     '[HSS] Eq. (30).'
     """
     found = re.search(r"^\s*Seed:(.*?)(?:\n\s*\n|\Z)", text, re.DOTALL | re.MULTILINE)

@@ -132,10 +132,11 @@ def _frames(S: Frames) -> None:
 def _expansion(f: Expansion) -> None:
     _require(isinstance(f.kernel, Kernel) and isinstance(f.samples, Samples), "a function without kernel or samples")
     _require(isinstance(f.samples, f.kernel.domain), f"{type(f.samples).__name__} for the kernel {f.kernel!r:.80}")
-    good = _is_array(f.coef, f.coef.ndim, *_FLOATS) and f.coef.ndim in (1, 2) and len(f.coef) == len(f.samples)
-    _require(good, "coefficients that are not one row per sample")
-    _require(_is_array(f.intercept, f.intercept.ndim, *_FLOATS), "an intercept that is not a number")
-    _require(f.intercept.shape in ((), f.coef.shape[1:]), "an intercept that is not one per output")
+    good = _is_array(f.coef, 1, *_FLOATS) or _is_array(f.coef, 2, *_FLOATS)
+    _require(good and len(f.coef) == len(f.samples), "coefficients that are not one row per sample")
+    intercept = np.asarray(f.intercept)
+    _require(intercept.dtype.kind == "f", "an intercept that is not a number")
+    _require(intercept.shape in ((), f.coef.shape[1:]), "an intercept that is not one per output")
     _require(isinstance(f.diagonal, (int, float)), "a multiple of the diagonal that is not a number")
 
 
@@ -143,8 +144,9 @@ def _feature_expansion(f: FeatureExpansion) -> None:
     _require(isinstance(f.kernel, Kernel), "a function without a kernel")
     good = isinstance(f.weights, np.ndarray) and f.weights.ndim in (1, 2) and f.weights.dtype in _FLOATS
     _require(good, "weights that are not one row per feature")
-    good = isinstance(f.intercept, np.ndarray) and f.intercept.shape in ((), f.weights.shape[1:])
-    _require(good and f.intercept.dtype in _FLOATS, "an intercept that is not one per output")
+    intercept = np.asarray(f.intercept)
+    good = intercept.dtype.kind == "f" and intercept.shape in ((), f.weights.shape[1:])
+    _require(good, "an intercept that is not one per output")
 
 
 def _classes(target: Binary | Multiclass) -> None:

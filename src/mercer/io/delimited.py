@@ -372,9 +372,7 @@ class _Reading:
 
     def _long_field(self, chunk: list[tuple[int, list[str]]]) -> FileError:
         most = self.source.limits.field
-        line, j = next(
-            (line, j) for line, row in chunk for j, text in enumerate(row) if len(text) > most
-        )
+        line, j = next((line, j) for line, row in chunk for j, text in enumerate(row) if len(text) > most)
         return self.source.error(
             f"The field has more than {most:,} characters, the limit.",
             "Shorten it, close a quote, or allow more with Limits(field=...).",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -100,7 +101,7 @@ class _Reading:
         except json.JSONDecodeError as error:
             raise self.source.error(
                 f"This is not JSON: {error.msg}.",
-                "Write one complete object per line, as {\"name\": 1.5, \"text\": \"GATTACA\"}.",
+                'Write one complete object per line, as {"name": 1.5, "text": "GATTACA"}.',
                 line=line,
                 character=error.pos + 1,
             ) from error
@@ -131,8 +132,8 @@ class _Reading:
     def _object(self, line: int, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         record = dict(pairs)
         if len(record) != len(pairs):
-            names = [name for name, _ in pairs]
-            name = next(name for name in names if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            name = counts.most_common(1)[0][0]
             raise self.source.error(
                 f"The key {shown(name)} stands twice in one object.", "Keep one of them.", line=line
             )

@@ -31,12 +31,14 @@ from mercer.targets import Target
 
 __all__ = ["find_class", "id_of", "registry", "user_classes"]
 
-# Those that are not there yet are passed over. A record (a small dataclass that a fitted model keeps, such as
-# the features of a string kernel) need not be exported: it is found in the module of a public class.
+# Those that are not there yet are passed over.
 PACKAGES = (
     *("domains", "kernels", "losses", "targets", "problems", "models", "gram", "solvers", "selection"),
     *("inference", "estimators", "estimators.imported", "numerics.ragged"),
 )
+# A record (a small dataclass that a fitted model keeps, such as the features of a string kernel) need not be
+# exported: in these packages it is found in the module of a public class.
+_RECORDS = ("kernels", "models", "gram", "inference", "estimators")
 _KINDS: tuple[tuple[type, str], ...] = (
     (Kernel, "kernel"),
     (GramSpec, "gram"),
@@ -84,6 +86,8 @@ def _members(package: str) -> Iterator[type]:
     public = [getattr(module, member) for member in getattr(module, "__all__", ())]
     classes = [member for member in public if isinstance(member, type)]
     yield from classes
+    if package not in _RECORDS:
+        return
     for home in dict.fromkeys(member.__module__ for member in classes):
         if home.startswith("mercer."):
             for member in vars(sys.modules[home]).values():
@@ -106,7 +110,9 @@ def kind_of(member: type) -> str | None:
     for base, kind in _KINDS:
         if issubclass(member, base):
             return kind if member is not base else None
-    return "record" if dataclasses.is_dataclass(member) else None
+    if not dataclasses.is_dataclass(member) or "gram" in [field.name for field in dataclasses.fields(member)]:
+        return None  # what has a Gram is a problem, not what was found
+    return "record"
 
 
 def id_of(member: type) -> str | None:

@@ -8,13 +8,14 @@ from mercer.kernels.conditional import InverseMultiquadric, Logarithmic, Multiqu
 from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
+from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.spline import Brownian, BSpline, LinearSpline
+from mercer.kernels.spline import BSpline, Brownian, LinearSpline
 from mercer.kernels.strings import Match, Spectrum
 from mercer.kernels.subsets import AllSubsets, Anova
 from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis
@@ -37,6 +38,7 @@ __all__ = [
     "Exponential",
     "ExponentialDot",
     "Gaussian",
+    "Hyperkernel",
     "Intersection",
     "InverseMultiquadric",
     "Kernel",

@@ -108,7 +108,8 @@ class Comparison:
     def _make_operands(self, path: Path, base: Base) -> tuple[Any, Any]:
         A, B = self.sides(path)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
-        X, Z = A.with_dtype(self.dtype).X, B.with_dtype(self.dtype).X
+        X: Any = A.with_dtype(self.dtype).X
+        Z: Any = B.with_dtype(self.dtype).X
         same = B is A
         if X.shape[1] != Z.shape[1]:
             raise DomainError(

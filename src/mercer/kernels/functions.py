@@ -237,7 +237,8 @@ class PolynomialOf(Wrapped):
 
     def diag(self, A: Samples) -> Floats:
         """Evaluate the polynomial on the kernel's diagonal."""
-        return np.polynomial.polynomial.polyval(self._diags(A)[0], np.asarray(self.coefficients, dtype=float))
+        values = np.polynomial.polynomial.polyval(self._diags(A)[0], np.asarray(self.coefficients, dtype=float))
+        return np.asarray(values, dtype=float)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivatives by the chain rule, then those in the coefficients."""
@@ -253,7 +254,7 @@ class PolynomialOf(Wrapped):
 
     def _slopes(self) -> Floats:
         c = np.asarray(self.coefficients, dtype=float)
-        return c[1:] * np.arange(1, len(c)) if len(c) > 1 else np.zeros(1)
+        return np.asarray(c[1:] * np.arange(1.0, len(c))) if len(c) > 1 else np.zeros(1)
 
     def __repr__(self) -> str:
         return f"PolynomialOf({self.kernel!r}, {tuple(map(float, self.coefficients))!r})"
@@ -287,7 +288,7 @@ class Normalized(Wrapped):
     formula = r"k_1(x, x') / \sqrt{k_1(x, x) \, k_1(x', x')}"
     cost = "that of the kernel"
     normalised = True
-    bounded = True
+    bounded = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel

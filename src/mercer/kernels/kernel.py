@@ -28,9 +28,9 @@ CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
 
 
 class Kernel(Spec, ABC):
-    """A similarity between two objects: an inner product of their images in a feature space.
+    r"""A similarity between two objects: an inner product of their images in a feature space.
 
-    .. math:: k(x, x') = \\langle \\Phi(x), \\Phi(x') \\rangle
+    .. math:: k(x, x') = \langle \Phi(x), \Phi(x') \rangle
 
     Seed: [HSS] Eq. (2), Definition 2; [STS] Definition 1.
 
@@ -283,7 +283,7 @@ def fill(
         if symmetric and rows != columns:
             transpose_into(tile, out[columns, rows])
 
-    grid = tile_grid(*out.shape, comparison.dtype.itemsize, symmetric=symmetric)
+    grid = tile_grid(out.shape[0], out.shape[1], comparison.dtype.itemsize, symmetric=symmetric)
     run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
 
 

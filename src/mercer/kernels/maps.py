@@ -459,9 +459,7 @@ class Tensor(_OnPairs):
         """Apply the product rule."""
         left, right = self._blocks(A, B)
         a, b = self._sides(A), self._sides(B)
-        return np.concatenate(
-            [self.left.pullback(a[0], b[0], W * right), self.right.pullback(a[1], b[1], W * left)]
-        )
+        return np.concatenate([self.left.pullback(a[0], b[0], W * right), self.right.pullback(a[1], b[1], W * left)])
 
     def __repr__(self) -> str:
         return f"{enclosed(self.left, ATOM)}.tensor({self.right!r})"

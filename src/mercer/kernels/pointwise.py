@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from mercer.arrays import Floats
 from mercer.constraints import Positive, free_values
@@ -173,7 +172,7 @@ class DotProduct(OneBase):
 def dense(A: Samples) -> Floats:
     """Return vectors as a dense float64 array."""
     assert isinstance(A, Vectors)
-    return A.X.toarray().astype(float) if sp.issparse(A.X) else np.asarray(A.X, dtype=float)
+    return np.asarray(A.X if isinstance(A.X, np.ndarray) else A.X.toarray(), dtype=float)
 
 
 def _centred(A: Samples, B: Samples) -> tuple[Floats, Floats, Floats]:

@@ -84,7 +84,6 @@ class Gaussian(Radial):
         """Draw normal frequencies with standard deviation 1 / l."""
         return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
 
-
     def log_integral(self, width: int) -> float | None:
         """Return log of (2 pi)^(d/2) times the product of the length scales."""
         return 0.5 * width * math.log(2.0 * math.pi) + _log_volume(self.length_scale, width)
@@ -150,13 +149,10 @@ class Matern(Radial):
         mixing = np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
 
-
     def log_integral(self, width: int) -> float | None:
         """Return the logarithm of the spectral density at zero, times (2 pi)^d."""
         gammas = special.gammaln(self.nu + 0.5 * width) - special.gammaln(self.nu)
-        return float(
-            0.5 * width * math.log(2.0 * math.pi / self.nu) + gammas + _log_volume(self.length_scale, width)
-        )
+        return float(0.5 * width * math.log(2.0 * math.pi / self.nu) + gammas + _log_volume(self.length_scale, width))
 
 
 class Exponential(Matern):

@@ -180,8 +180,8 @@ class Match(Spectrum):
         if np.any(S.lengths != 1):
             i = int(np.flatnonzero(S.lengths != 1)[0])
             raise DomainError(
-                f"Match was given packed strings, of which sample {i} has {S.lengths[i]} symbols; one symbol per sample "
-                "is accepted. Give the raw values, or use Spectrum(1) to compare strings symbol by symbol."
+                f"Match was given packed strings, of which sample {i} has {S.lengths[i]} symbols; one symbol per "
+                "sample is accepted. Give the raw values, or use Spectrum(1) to compare strings symbol by symbol."
             )
         return S
 
@@ -193,8 +193,8 @@ def _as_symbol(value: Any, i: int) -> tuple[Hashable]:
         given = f"of type {type(value).__name__}"
     if given is not None:
         raise DomainError(
-            f"Sample {i} is {given} ({str(value)[:40]}); categories are texts, whole numbers, True or False. Replace or "
-            "drop it; numbers that are measured are compared by kernels on vectors, for example Gaussian()."
+            f"Sample {i} is {given} ({str(value)[:40]}); categories are texts, whole numbers, True or False. Replace "
+            "or drop it; numbers that are measured are compared by kernels on vectors, for example Gaussian()."
         )
     return (value,)
 

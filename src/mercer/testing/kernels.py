@@ -219,7 +219,7 @@ def _polynomials(S: Samples, order: int) -> Floats:
     """Return all monomials of total degree below the order at vectors; for other samples the constants."""
     if not isinstance(S, Vectors):
         return np.ones((len(S), 1))
-    X = S.X.toarray() if sp.issparse(S.X) else S.X
+    X = S.X if isinstance(S.X, np.ndarray) else S.X.toarray()
     X = np.asarray(X, dtype=float) / max(1.0, float(np.abs(X).max()))
     columns = range(X.shape[1])
     chosen = [c for degree in range(order) for c in combinations_with_replacement(columns, degree)]

@@ -1,0 +1,64 @@
+"""Docstrings are written to be read in a terminal; this makes their plain text safe as reStructuredText.
+
+A bar in ``|x|^2`` is no substitution, an underscore at the end of ``coef_`` no link and an asterisk in
+``a * k`` no emphasis. Code, formulas and what stands between backquotes are left as they are.
+"""
+
+import re
+
+from sphinx.application import Sphinx
+
+LITERAL = re.compile(r"(``.*?``|:[\w:]+:`.*?`|`[^`]*`)")
+SPECIAL = re.compile(r"([|*])|(?<=\w)(_)(?=[\s,.;:)\]]|$)")
+
+
+def escaped(line: str) -> str:
+    """Return a line of prose in which bars, asterisks and final underscores mean themselves."""
+    parts = LITERAL.split(line)
+    return "".join(part if place % 2 else SPECIAL.sub(r"\\\g<0>", part) for place, part in enumerate(parts))
+
+
+def indent(line: str) -> int:
+    """Return the number of leading spaces."""
+    return len(line) - len(line.lstrip())
+
+
+def plain(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Escape the prose of a docstring in place, before numpydoc reads it."""
+    inside = None  # the indentation of a directive or a literal block
+    out = []
+    for line in without_ledger(lines):
+        if inside is not None and line.strip() and indent(line) <= inside:
+            inside = None
+        text = line.lstrip()
+        if inside is None and (text.startswith("..") or text.rstrip().endswith("::")):
+            inside = indent(line)
+            out.append(line)
+        elif inside is not None or text.startswith((">>>", "... ")) or is_output(out):
+            out.append(line)
+        else:
+            out.append(escaped(line))
+    lines[:] = out
+
+
+def is_output(lines: list[str]) -> bool:
+    """Whether the next line is what an example prints."""
+    for line in reversed(lines):
+        if not line.strip():
+            return False
+        if line.lstrip().startswith(">>>"):
+            return True
+    return False
+
+
+def without_ledger(lines: list[str]) -> list[str]:
+    """Leave out the identifiers at the end of a Seed line, which are for those who write mercer."""
+    text = "\n".join(lines)
+    text = re.sub(r"\s*\bLedger:[^\n]*?\.?\s*(?=\n\s*\n|\Z)", "", text)
+    return text.split("\n")
+
+
+def setup(app: Sphinx) -> dict:
+    """Listen before numpydoc does."""
+    app.connect("autodoc-process-docstring", plain, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

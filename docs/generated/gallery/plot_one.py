@@ -1,0 +1,8 @@
+"""
+One
+===
+
+x
+"""
+import matplotlib.pyplot as plt
+plt.plot([1,2])

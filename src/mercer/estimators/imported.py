@@ -1,0 +1,395 @@
+"""Machines that another library has fitted: functions that are given, not learned.
+
+Symbols: f_ij the function that tells class i (positive) from class j, c classes, P = c (c - 1) / 2 pairs.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+
+from mercer.arrays import Array, Floats
+from mercer.domains import Similarities, Vectors
+from mercer.errors import CapabilityError, ParameterError
+from mercer.estimators.estimator import _remember_columns
+from mercer.gram import Expansion, FeatureExpansion
+from mercer.kernels import Kernel, Precomputed
+
+__all__ = ["ImportedClassifier", "ImportedDetector", "ImportedRegressor"]
+
+_VOTES, _COLUMNS = "one-versus-one", "one-versus-rest"
+
+
+class _Imported(BaseEstimator):
+    """An estimator whose fitted function is one of its parameters."""
+
+    expansion: Any
+    feature_names: Any
+
+    def fit(self, X: Any, y: Any = None) -> NoReturn:
+        """Raise CapabilityError: the function was fitted elsewhere."""
+        raise CapabilityError(
+            f"{type(self).__name__}.fit was called; this machine was fitted by another library and only its function "
+            "is known, not how it was found. Use it as it is, or fit an estimator of mercer, such as "
+            f"KernelRidge({self.kernel_!r:.80})."
+        )
+
+    @property
+    def expansion_(self) -> Expansion | FeatureExpansion:
+        """The function, one column per output."""
+        return self.expansion
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel of the function."""
+        return self.expansion.kernel
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that new data must have."""
+        samples = getattr(self.expansion, "samples", None)
+        if isinstance(samples, (Vectors, Similarities)):
+            return samples.width
+        if isinstance(self.expansion, FeatureExpansion):
+            return len(self.expansion.weights)
+        raise AttributeError("n_features_in_ exists for vectors and similarities only")
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns, if the other library knew them."""
+        if self.feature_names is None:
+            raise AttributeError("feature_names_in_ exists only if the columns had names")
+        return np.asarray(self.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel_, Precomputed)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Raise ParameterError unless there is a function."""
+        if not isinstance(self.expansion, (Expansion, FeatureExpansion)):
+            raise ParameterError(
+                f"{type(self).__name__} was given {self.expansion!r:.80}; an Expansion or a FeatureExpansion is "
+                "accepted. Use from_libsvm or from_sklearn of mercer.io."
+            )
+
+    def _columns(self) -> int | None:
+        """Number of outputs of the function; None if it is one number per sample."""
+        _Imported._check_parameters(self)
+        values = self.expansion.coef if isinstance(self.expansion, Expansion) else self.expansion.weights
+        return values.shape[1] if values.ndim == 2 else None
+
+    def _evaluate(self, X: Any) -> Floats:
+        """Return the function at new data: one block against the samples kept, and one product."""
+        T = self.kernel_.pack(X)
+        _remember_columns(self, X, T, reset=False)
+        return self.expansion(T)
+
+
+class _Single(_Imported):
+    """A machine with one function."""
+
+    def __init__(self, expansion: Expansion | FeatureExpansion, *, feature_names: Any = None) -> None:
+        self.expansion = expansion
+        self.feature_names = feature_names
+
+    def _check_parameters(self) -> None:
+        """Raise ParameterError unless there is one function."""
+        if self._columns() is not None:
+            raise ParameterError(
+                f"{type(self).__name__} was given a function of {self._columns()} outputs; one output, with "
+                "coefficients of shape (n,), is accepted. Give one machine per output."
+            )
+
+
+class ImportedRegressor(RegressorMixin, _Single):
+    r"""A regression function that another library has fitted.
+
+    .. math:: f(x) = \sum_i c_i \, k(x, s_i) + b
+
+    Seed: [HSS] Theorem 11, Eq. (50).
+
+    Parameters
+    ----------
+    expansion : Expansion or FeatureExpansion
+        f, with coefficients of shape (n,).
+    feature_names : sequence of str, optional
+        Names of the columns of the training data.
+
+    Notes
+    -----
+    Made by ``mercer.io.from_libsvm`` and ``mercer.io.from_sklearn``. It is fitted from the start and cannot be
+    fitted again; clones of it are fitted, too.
+
+    Examples
+    --------
+    >>> from mercer.gram import FeatureExpansion
+    >>> from mercer.kernels import Linear
+    >>> ImportedRegressor(FeatureExpansion(Linear(), None, np.array([2.0]), np.array(1.0))).predict([[10.0]])
+    array([21.])
+    """
+
+    def predict(self, X: Any) -> Floats:
+        """Return f at new data, shape (m,).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._evaluate(X)
+
+
+class ImportedDetector(OutlierMixin, _Single):
+    r"""A one-class machine that another library has fitted: positive where new data are like the old.
+
+    .. math:: f(x) = \sum_i c_i \, k(x, s_i) - \rho
+
+    Seed: [HSS] Eqs. (82)-(84).
+
+    Parameters
+    ----------
+    expansion : Expansion or FeatureExpansion
+        f, with coefficients of shape (n,) and intercept -rho.
+    feature_names : sequence of str, optional
+        Names of the columns of the training data.
+
+    Notes
+    -----
+    Made by ``mercer.io.from_libsvm`` and ``mercer.io.from_sklearn``. It is fitted from the start and cannot be
+    fitted again.
+
+    Examples
+    --------
+    >>> from mercer.gram import FeatureExpansion
+    >>> from mercer.kernels import Linear
+    >>> machine = ImportedDetector(FeatureExpansion(Linear(), None, np.array([1.0]), np.array(-5.0)))
+    >>> machine.predict([[10.0], [1.0]])
+    array([ 1, -1])
+    """
+
+    @property
+    def offset_(self) -> Floats:
+        """Rho: ``decision_function`` is ``score_samples`` minus it."""
+        return -np.atleast_1d(self.expansion.intercept)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return f at new data, shape (m,): positive for inliers.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._evaluate(X)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return f + rho at new data, shape (m,).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._evaluate(X) + self.offset_
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for inliers and -1 for outliers, shape (m,).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return np.where(self._evaluate(X) > 0, 1, -1)
+
+
+class ImportedClassifier(ClassifierMixin, _Imported):
+    r"""A classifier that another library has fitted: by votes of pairs, or one function per class.
+
+    .. math:: f_{ij}(x) = \sum_s c_{ijs} \, k(x, x_s) + b_{ij}, \qquad i < j
+
+    Each f_ij that is positive is a vote for class i, any other one for class j; the class with most votes
+    wins, and of several the first.
+
+    Seed: [HSS] Theorem 11, Eq. (50) for each function; one versus one is of LIBSVM.
+
+    Parameters
+    ----------
+    expansion : Expansion or FeatureExpansion
+        All functions over the union of their samples, one column per pair (0, 1), (0, 2), ..., (1, 2), ..., or
+        per class; coefficients of shape (n,) for two classes.
+    classes : (c,) array
+        Labels in sorted order.
+    strategy : {"one-versus-one", "one-versus-rest"}, default "one-versus-one"
+        What the columns are. One versus one: for two classes positive values are for the first. One versus
+        rest: for two classes positive values are for the second.
+    decision_function_shape : {"ovr", "ovo"}, default "ovr"
+        As in scikit-learn: what ``decision_function`` returns for three classes or more of one versus one.
+    break_ties : bool, default False
+        As in scikit-learn: whether ties of votes are broken by ``decision_function`` ("ovr" only).
+    order : (c,) array of int, optional
+        The place of each class among the columns, if they are not in sorted order: it decides ties.
+    feature_names : sequence of str, optional
+        Names of the columns of the training data.
+    probability : pair of (P,) arrays, optional
+        probA and probB of LIBSVM, kept as ``probA_`` and ``probB_``; nothing here uses them.
+
+    Notes
+    -----
+    Made by ``mercer.io.from_libsvm`` and ``mercer.io.from_sklearn``. It is fitted from the start and cannot be
+    fitted again; clones of it are fitted, too. Prediction is one block against all samples kept and one
+    product, O(m n (d + P)).
+
+    Examples
+    --------
+    >>> from mercer.gram import FeatureExpansion
+    >>> from mercer.kernels import Linear
+    >>> f = FeatureExpansion(Linear(), None, np.array([1.0]), np.array(0.0))
+    >>> ImportedClassifier(f, np.array(["no", "yes"]), strategy="one-versus-rest").predict([[2.0], [-2.0]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        expansion: Expansion | FeatureExpansion,
+        classes: Array,
+        *,
+        strategy: str = _VOTES,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        order: Any = None,
+        feature_names: Any = None,
+        probability: Any = None,
+    ) -> None:
+        self.expansion = expansion
+        self.classes = classes
+        self.strategy = strategy
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.order = order
+        self.feature_names = feature_names
+        self.probability = probability
+
+    @property
+    def classes_(self) -> Array:
+        """Labels in sorted order."""
+        return np.asarray(self.classes)
+
+    @property
+    def probA_(self) -> Floats:
+        """LIBSVM's probA, if there was one."""
+        return self._probabilities()[0]
+
+    @property
+    def probB_(self) -> Floats:
+        """LIBSVM's probB, if there was one."""
+        return self._probabilities()[1]
+
+    def _probabilities(self) -> Any:
+        if self.probability is None:
+            raise AttributeError("probA_ and probB_ exist only if the model had probabilities")
+        return self.probability
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return decision values as scikit-learn does.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+
+        Returns
+        -------
+        (m,) array for two classes, positive for the second; (m, c) for "ovr"; (m, P) for "ovo"
+        """
+        self._check_parameters()
+        values = self._evaluate(X)
+        if self.strategy == _COLUMNS:
+            return values
+        if len(self.classes_) == 2:
+            return values if self._place()[0] > self._place()[1] else -values
+        pairs = self._sorted(values)
+        return _by_class(pairs, len(self.classes_)) if self.decision_function_shape == "ovr" else pairs
+
+    def predict(self, X: Any) -> Array:
+        """Return labels, shape (m,).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        self._check_parameters()
+        c = len(self.classes_)
+        if self.strategy == _COLUMNS or (self.break_ties and c > 2):
+            values = self.decision_function(X)
+            return self.classes_[np.argmax(values, axis=1) if values.ndim == 2 else (values > 0).astype(int)]
+        values = self._evaluate(X)
+        votes = np.zeros((len(values), c), dtype=np.intp)
+        for column, (i, j) in enumerate(combinations(range(c), 2)):
+            first = (values if c == 2 else values[:, column]) > 0
+            votes[:, i] += first
+            votes[:, j] += ~first
+        return self.classes_[np.argsort(self._place())[np.argmax(votes, axis=1)]]
+
+    def _place(self) -> Array:
+        """Return the place of each class, in sorted order, among the columns."""
+        return np.arange(len(self.classes_)) if self.order is None else np.asarray(self.order, dtype=np.intp)
+
+    def _sorted(self, values: Floats) -> Floats:
+        """Return the columns in the order of sorted classes, positive for the first of each pair."""
+        if self.order is None:
+            return values
+        place, c = self._place(), len(self.classes_)
+        column = {pair: k for k, pair in enumerate(combinations(range(c), 2))}
+        out = np.empty_like(values)
+        for k, (a, b) in enumerate(combinations(range(c), 2)):
+            i, j = int(place[a]), int(place[b])
+            out[:, k] = values[:, column[i, j]] if i < j else -values[:, column[j, i]]
+        return out
+
+    def _check_parameters(self) -> None:
+        """Raise ParameterError unless classes and columns fit together."""
+        columns, c = self._columns(), len(np.atleast_1d(self.classes_))
+        for name, known in (
+            ("strategy", (_VOTES, _COLUMNS)),
+            ("decision_function_shape", ("ovr", "ovo")),
+            ("break_ties", (True, False)),
+        ):
+            if getattr(self, name) not in known:
+                raise ParameterError(
+                    f"ImportedClassifier was given {name}={getattr(self, name)!r}; accepted are "
+                    f"{' and '.join(map(repr, known))}. Use one of them."
+                )
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ParameterError(
+                "break_ties must be False when decision_function_shape is 'ovo'; ties are broken by the values of "
+                "'ovr'. Change one of the two."
+            )
+        expected = None if c == 2 else c * (c - 1) // 2 if self.strategy == _VOTES else c
+        if c < 2 or columns != expected:
+            raise ParameterError(
+                f"ImportedClassifier was given {c} classes and functions of shape {columns or '(n,)'}; {self.strategy} "
+                "needs (n,) for two classes, else one column per pair or class. Use from_libsvm or from_sklearn."
+            )
+        if not np.array_equal(np.sort(self._place()), np.arange(c)):
+            raise ParameterError(
+                f"ImportedClassifier was given order={self.order!r}; each of 0 to {c - 1} once is accepted. "
+                "Leave it out if the columns are in sorted order."
+            )
+
+
+def _by_class(pairs: Floats, c: int) -> Floats:
+    """Return votes per class, ties ordered by the sums of decision values, which count for less than a vote."""
+    votes, sums = np.zeros((len(pairs), c)), np.zeros((len(pairs), c))
+    for k, (i, j) in enumerate(combinations(range(c), 2)):
+        values = pairs[:, k]
+        second = values < 0  # scikit-learn counts a zero for the first class here, LIBSVM for the second
+        votes[:, i] += ~second
+        votes[:, j] += second
+        sums[:, i] += values
+        sums[:, j] -= values
+    return votes + sums / (3.0 * (np.abs(sums) + 1.0))

@@ -1,0 +1,102 @@
+"""How numbers and foreign text are written on a page.
+
+Names of columns, labels and data come from anywhere. What cannot be seen (control characters, marks that turn
+the direction of reading) is spelt out, and what is endless is cut; the template escapes the rest.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+__all__ = ["counted", "number", "percent", "shown", "span"]
+
+LONGEST = 60
+
+
+def shown(value: Any, limit: int = LONGEST) -> str:
+    r"""Return any value as short text without invisible characters.
+
+    Examples
+    --------
+    >>> shown("age"), shown("a\u202eb"), shown("a\nb")
+    ('age', 'a\\u202eb', 'a\\nb')
+    >>> shown("x" * 1000, limit=5)
+    'xxxxx… (1000 characters)'
+    """
+    try:
+        text = str(value)
+    except Exception as error:  # the text of a foreign object: nothing is known about it
+        text = f"<{type(value).__name__}: no text, {type(error).__name__}>"
+    visible = "".join(map(_visible, text[:limit]))
+    return visible if len(text) <= limit else f"{visible}… ({len(text)} characters)"
+
+
+def _visible(character: str) -> str:
+    if character == " " or unicodedata.category(character)[0] not in "CZ":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def number(value: Any, digits: int = 4) -> str:
+    r"""Return a number as a person writes it; text and None are given back as text.
+
+    Examples
+    --------
+    >>> number(0.123456), number(1234567), number(1e-12), number(float("nan")), number(None), number(3.0)
+    ('0.1235', '1\u202f234\u202f567', '1e-12', 'not defined', '–', '3')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (int, np.integer)):
+        return f"{int(value):,}".replace(",", "\u202f")
+    if not isinstance(value, (float, np.floating)):
+        return shown(value)
+    value = float(value)
+    if np.isnan(value):
+        return "not defined"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{value:.{digits}g}"
+    mantissa, e, exponent = text.partition("e")
+    return mantissa.replace("-", "−") + (f"e{int(exponent)}" if e else "")
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.0012)
+    ('50 %', '0.12 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "sample"), counted(2, "class", "classes"), counted(0, "fold")
+    ('1 sample', '2 classes', 'no folds')
+    """
+    word = noun if n == 1 else plural or f"{noun}s"
+    return f"{number(n) if n else 'no'} {word}"
+
+
+def span(seconds: float) -> str:
+    """Return a duration.
+
+    Examples
+    --------
+    >>> span(0.00042), span(12.3), span(600.0)
+    ('0.42 ms', '12.3 s', '10 min')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.2g} min"
