@@ -2,7 +2,7 @@
 #
 #   make demo    a short tour                  make lint    style, types, layers
 #   make test    lint, then every test         make clean   remove .venv, builds and caches
-#   make bench   the benchmarks
+#   make bench   the benchmarks                make docs    the documentation, in build/docs
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
 
@@ -10,7 +10,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench lint setup clean
+.PHONY: help demo test bench docs lint setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -48,6 +48,12 @@ help:
 	@$(PIP) install -c constraints.txt --no-build-isolation -e ".[dev]"
 	@touch $@
 
+# What builds the documentation.
+.venv/.stamp-docs: .venv/.stamp
+	@echo "Installing the documentation tools into .venv"
+	@$(PIP) install -c constraints.txt --no-build-isolation -e ".[docs]"
+	@touch $@
+
 setup: .venv/.stamp-dev
 
 demo: .venv/.stamp
@@ -55,6 +61,12 @@ demo: .venv/.stamp
 
 bench: .venv/.stamp-dev
 	@$(BIN)/python -m benchmarks.run
+
+# Pages made from the classes are written first; any warning is an error.
+docs: .venv/.stamp-docs
+	@for page in catalogue equations reference; do $(BIN)/python -m docs.make_$$page; done
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
+	@echo "The documentation is in build/docs/index.html"
 
 lint: .venv/.stamp-dev
 	@$(BIN)/ruff check --quiet .
@@ -67,5 +79,5 @@ test: lint
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
 
 clean:
-	@rm -rf .venv build dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@rm -rf .venv build docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -21,7 +21,7 @@ import numpy as np
 Call = Callable[[], Any]
 PACKAGES = ("mercer", "numpy", "scipy", "scikit-learn", "numba", "torch", "pykeops")
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 50
-LONG = 45.0  # seconds
+LONG = 30.0  # seconds
 
 
 def seconds(call: Call) -> float:

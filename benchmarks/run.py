@@ -209,6 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
     console.print(
         f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}; {versions}"
     )
+    if (about["load"] or 0.0) > 0.25 * about["cores"]:
+        console.print("[yellow]Something else is running: ratios may be off, and bars missed for no fault.[/]")
     done = {}
     for row in rows.ROWS:
         if not options.names or row.name in options.names:

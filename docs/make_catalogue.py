@@ -4,14 +4,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from pages import cell, table, write
+from docs.pages import cell, table, write
 
 from mercer import catalogue
 from mercer.catalogue import Entry, KernelEntry
 
 FOLDER = Path(__file__).resolve().parent / "catalogue"
 TICKS = {True: "yes", False: "–", None: "depends"}
-NOTE = "This page is made from the classes by `docs/make_catalogue.py`.\n"
+NOTE = "% Made from the classes by docs/make_catalogue.py; changes here are lost.\n"
 TITLES = {
     "kernels": "Kernels",
     "losses": "Losses",
@@ -31,7 +31,7 @@ def api(row: Entry) -> str:
 
 def formula(tex: str) -> str:
     """Return LaTeX as it may stand in a cell: without bars, which end a cell."""
-    tex = " ".join(tex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+    tex = " ".join(tex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ").strip()
     return f"${tex}$" if tex else ""
 
 
@@ -167,7 +167,7 @@ spectral measure. *Derivative*: in the free parameters. *Derivative in inputs*: 
 _LOSSES = "Losses are summed over the samples, never averaged; y is what was observed, f what is predicted.\n"
 _GRAMS = """\
 How the Gram matrix K is held is an argument of every estimator, `gram=`. *Rows*: single rows can be asked for.
-*Factor*: K = F Fᵀ with F of few columns. All of these are exact.
+*Factor*: K = F Fᵀ with F of few columns.
 """
 _ESTIMATORS = "All are scikit-learn estimators, and are imported from `mercer`.\n"
 

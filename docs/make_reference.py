@@ -5,7 +5,7 @@ import importlib.util
 import inspect
 from pathlib import Path
 
-from pages import write
+from docs.pages import write
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 MODULES = (

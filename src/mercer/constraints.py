@@ -274,11 +274,15 @@ class Integer(Constraint):
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, numbers.Integral) or _is_boolean(value):
             return False
+        if abs(int(value)) > _LARGEST_INTEGER:
+            return False
         return (self.low is None or int(value) >= self.low) and (self.high is None or int(value) <= self.high)
 
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, (float, np.floating)) and float(value).is_integer():
             return f"Write {name}={int(value)}, without a decimal point."
+        if isinstance(value, numbers.Integral) and abs(int(value)) > _LARGEST_INTEGER:
+            return "Give a number below 2**62."
         nearest = self.low if self.low is not None else self.high
         return _number_advice(name, value) or f"Try {name}={1 if nearest is None else nearest}."
 

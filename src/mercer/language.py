@@ -84,7 +84,7 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
 def _parse(text: str, registry: Mapping[str, type]) -> Any:
     if not isinstance(text, str):
         raise ParameterError(
-            f"parse was given a {type(text).__name__}; it reads a string. Write parse('Gaussian(2.0)')."
+            f"parse was given {text!r:.40}; it reads a string. Write parse('Gaussian(2.0)')."
         )
     if len(text) > LONGEST_TEXT:
         raise ParameterError(
@@ -384,7 +384,7 @@ class _Reader:
     def unexpected(self, accepted: str) -> ParameterError:
         remedy = "Correct the text at the mark."
         if self.word.text == "-":
-            remedy = "Kernels are not subtracted: a difference need not be positive definite."
+            remedy = "Write a sum: a difference of kernels need not be positive definite."
         return _error(self.text, self.word.at, str(self.word), accepted, remedy)
 
 

@@ -65,6 +65,10 @@ WORDS = Data(strings(max_samples=5, alphabet="ab", max_length=5), ["ab", "ba", "
 MATRICES = Data(similarities(max_samples=5, square=True), np.array([[2.0, 1.0], [1.0, 2.0]]))
 MEMBER = st.tuples(st.integers(-8, 8).map(lambda v: (v / 4,)), st.text("ab", max_size=3))
 COUPLES = Data(st.lists(MEMBER, min_size=1, max_size=5), [((0.5,), "a"), ((1.5,), "ab"), ((1.5,), "")])
+POINT = st.integers(1, 12).map(lambda v: (v / 4,))
+TWINS = Data(
+    st.lists(st.tuples(POINT, POINT), min_size=1, max_size=5), [((0.5,), (1.0,)), ((1.5,), (1.5,)), ((2.0,), (0.25,))]
+)
 TABLES = Data(
     st.lists(MEMBER, min_size=1, max_size=5).map(
         lambda rows: {"size": [row[0][0] for row in rows], "gene": [row[1] for row in rows]}
@@ -160,6 +164,8 @@ def _entries() -> dict[str, Entry]:
         "Tensor": ([G.tensor(K.Spectrum(1)), L.tensor(K.Spectrum(2) + 1.0)], COUPLES),
         "DirectSum": ([G.direct_sum(K.Spectrum(1)), (L + G).direct_sum(K.Spectrum(2))], COUPLES),
         "Spectrum": ([K.Spectrum(1), K.Spectrum(2)], WORDS),
+        "Match": ([K.Match(), K.Match() + 0.5 * K.Match()], WORDS),
+        "Hyperkernel": ([K.Hyperkernel(G), K.Hyperkernel(L.normalized(), decay=0.3)], TWINS),
     }
     extra = {
         "Gaussian per column": Entry([K.Gaussian((0.7, 1.9))], PAIRS_OF_NUMBERS),

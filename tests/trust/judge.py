@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+import mercer
 from mercer.errors import MercerError
 from tests.trust.isolation import Finding
 
@@ -26,11 +28,11 @@ GOOD = {"finite", "warned", "refused"}
 # What a user knows by name; the words of the messages need not be ours.
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
-    r"|targets?|strings?|text|pairs?|similarities|memory|budget|[a-z_0-9]+=|[A-Z]\w+\()"
+    r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|[a-z_0-9]+=|[A-Z]\w+\()"
 )
 _ADVICE = re.compile(
     r"\b(Add|Build|Call|Check|Choose|Clip|Compare|Convert|Correct|Count|Did you mean|Drop|Encode|Fill|Fit|Flatten|Give"
-    r"|Keep|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove|Rename|Replace|Reshape|Say|Scale|Select|Sort"
+    r"|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove|Rename|Replace|Reshape|Say|Scale|Select|Sort"
     r"|Split|Take|Train|Try|Turn|Use|Wrap|Write|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
 )
 _ENTRAILS = (
@@ -42,6 +44,8 @@ _ENTRAILS = (
 )
 _CLEAR = (MercerError, ValueError, TypeError, MemoryError)
 _SHORTEST = 40
+_PACKAGE = str(Path(mercer.__file__).parent)  # warnings of a user's own functions are the user's
+_QUOTED = re.compile(r'"[^"]*"')  # what a user's own function said may be as cryptic as it likes
 
 
 def unclear(error: BaseException) -> str:
@@ -49,7 +53,8 @@ def unclear(error: BaseException) -> str:
     text = str(error)
     if not isinstance(error, _CLEAR):
         return "an error of a class that nobody expects"
-    found = next((entrail for entrail in _ENTRAILS if entrail in text), None)
+    own = _QUOTED.sub("", text)
+    found = next((entrail for entrail in _ENTRAILS if entrail in own), None)
     if found is not None:
         return f"an error from the entrails ({found!r})"
     if len(text) < _SHORTEST:
@@ -82,7 +87,7 @@ def _one(call: Callable[[], Any], expect: str) -> Finding:
             return Finding("wrong", str(wrong))
         except Exception as error:
             return _refusal(error, expect)
-    leaked = [w for w in seen if issubclass(w.category, RuntimeWarning)]
+    leaked = [w for w in seen if issubclass(w.category, RuntimeWarning) and _PACKAGE in w.filename]
     told = [w for w in seen if issubclass(w.category, UserWarning)]
     if not finite(result):
         return Finding("warned" if told and expect != ACCEPT else "not finite", _shown(result))

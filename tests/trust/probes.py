@@ -92,7 +92,7 @@ def _faults_of(kernel: Kernel, X: Any) -> tuple[list[Fault], list[Fault]]:
 
 def _asks_user(kernel: Kernel) -> bool:
     """Tell whether the raw data go to a function of the user, which alone knows what it takes."""
-    return any(hasattr(kernel, name) for name in ("transform", "function", "basis")) and not isinstance(
+    return any(hasattr(kernel, name) for name in ("transform", "function", "functions")) and not isinstance(
         kernel, K.RadialFunction
     )
 
@@ -419,7 +419,7 @@ def _parts_of(cls: type) -> list[Spec]:
 
 
 def _setting(cls: type, parameters: dict[str, Any], expect: str) -> Probe:
-    words = ", ".join(f"{name}={str(value)[:40] if isinstance(value, (int, str)) else value!r}" for name, value in parameters.items())
+    words = ", ".join(f"{name}={value!r}"[:60] for name, value in parameters.items())
     return Probe("settings", cls.__name__, words, expect, partial(_setting_calls, cls, parameters))
 
 
@@ -500,7 +500,8 @@ class Scorecard:
         kinds = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common() if verdict not in GOOD)
         lines = [f"{len(self.probes)} probes in {self.seconds:.0f} s: {good}; bad: {kinds or 'none'}"]
         lines += [
-            f"  {f.verdict:<12} {p.subject[:60]} | {p.fault} ({p.expect})\n               {f.detail[:600]}" for p, f in self.bad
+            f"  {f.verdict:<12} {p.subject[:60]} | {p.fault} ({p.expect})\n               {' '.join(f.detail[:600].split())}"
+            for p, f in self.bad
         ]
         return "\n".join(lines)
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.arrays import Indices
-from mercer.domains.samples import Samples
+from mercer.domains.samples import Samples, kind_of
 from mercer.errors import DomainError
 
 __all__ = ["WHOLE", "Frames", "Whole"]
@@ -226,7 +226,7 @@ def _table(X: Any) -> _Table:
         if len({len(row) for row in X}) == 1:
             return _Table(dict(enumerate(map(list, zip(*X, strict=True)))))
         raise DomainError(f"Rows of different lengths were given. {_ACCEPTED} Give every row all columns.")
-    raise DomainError(f"{type(X).__name__} was given. {_ACCEPTED} Make a two-dimensional table of it.")
+    raise DomainError(f"{kind_of(X)} was given. {_ACCEPTED} Make a two-dimensional table of it.")
 
 
 def _packed(X: Any, table: _Table | None, columns: Columns, pack: Callable[[Any], Samples]) -> Samples:
@@ -264,4 +264,6 @@ def _as_column(values: Any) -> NDArray[Any]:
         array = np.empty(())
     if array.ndim == 1 and (isinstance(values, np.ndarray) or array.dtype.kind in "fiub"):
         return array
+    if not hasattr(values, "__len__"):
+        raise DomainError(f"A column is {kind_of(values)}, not one value per sample. {_ACCEPTED} Give a list of values.")
     return np.fromiter(values, dtype=object, count=len(values))

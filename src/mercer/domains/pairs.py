@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Indices
-from mercer.domains.samples import Samples, is_hashable
+from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.errors import DomainError
 
 __all__ = ["Pairs"]
@@ -169,16 +169,20 @@ def _sides(X: Any) -> tuple[Any, Any]:
             raise DomainError(f"An array of shape {X.shape} was given. {_ACCEPTED} Give shape (n, 2).")
         return _some(list(X[:, 0])), list(X[:, 1])
     if isinstance(X, str | bytes | Mapping | Set) or not (isinstance(X, Iterable) and hasattr(X, "__len__")):
-        raise DomainError(f"{type(X).__name__} was given. {_ACCEPTED} Make a list of tuples of it.")
+        raise DomainError(f"{kind_of(X)} was given. {_ACCEPTED} Make a list of tuples of it.")
     pairs = _some(list(X))
     for i, pair in enumerate(pairs):
         is_sequence = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes)
         if not is_sequence or len(pair) != 2:
             raise DomainError(
-                f"Sample {i} is of type {type(pair).__name__} ({str(pair)[:40]}), not a pair. {_ACCEPTED} "
+                f"Sample {i} is {_shown(pair)}, not a pair. {_ACCEPTED} "
                 "Give a tuple of two objects."
             )
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _shown(thing: Any) -> str:
+    return "None" if thing is None else f"of type {type(thing).__name__} ({str(thing)[:40]})"
 
 
 def _some(objects: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mercer.arrays import Indices
 from mercer.errors import DomainError, ParameterError
 
-__all__ = ["Samples", "is_hashable", "row_index"]
+__all__ = ["Samples", "is_hashable", "kind_of", "row_index"]
 
 
 class Samples(ABC):
@@ -223,6 +223,11 @@ def is_hashable(thing: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def kind_of(thing: Any) -> str:
+    """What a thing is, as a user would say it: the name of its class, or None."""
+    return "None" if thing is None else type(thing).__name__
 
 
 def _first_axis(key: tuple[Any, ...]) -> Any:

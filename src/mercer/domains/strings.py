@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
-from mercer.domains.samples import Samples, is_hashable
+from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
@@ -157,7 +157,7 @@ def listed(X: Any) -> list[Any]:
         return X.to_pylist()
     if isinstance(X, Mapping | Set) or not (isinstance(X, Iterable) and hasattr(X, "__len__")):
         raise DomainError(
-            f"{type(X).__name__} was given, which has no order or no length. {_ACCEPTED} Make a list of it."
+            f"{kind_of(X)} was given, which has no order or no length. {_ACCEPTED} Make a list of it."
         )
     return list(X)
 

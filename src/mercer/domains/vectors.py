@@ -270,6 +270,8 @@ def _checked(X: Any, names: tuple[str, ...] | None = None) -> Any:
     except (ValueError, TypeError, OverflowError) as error:
         refusal = _NotNumbers if isinstance(error, TypeError) else DomainError
         given = str(error).strip().rstrip(".")
+        if given.startswith("setting an array element"):
+            given = "Rows of different lengths, or nested ones, were given (an inhomogeneous shape)"
         advice = " ".join(text for word, text in _ADVICE.items() if word in given)
         raise refusal(f"{given}. {_where(X, names)}{_ACCEPTED} {advice}".rstrip()) from error
 

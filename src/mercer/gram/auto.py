@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mercer.budget import Plan, Resources, budget
+from mercer.constraints import Boolean
 from mercer.domains import Samples
 from mercer.gram.dense import Dense
 from mercer.gram.features import Features
@@ -37,6 +38,8 @@ class Auto(GramSpec):
     >>> Auto().choose(Gaussian(1.0), 1000), Auto().choose(Gaussian(1.0), 10_000_000)
     (Dense(), Tiles())
     """
+
+    constraints = {"features": Boolean()}
 
     def __init__(self, features: bool = True) -> None:
         self.features = features

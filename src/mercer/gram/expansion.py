@@ -100,6 +100,7 @@ class FeatureExpansion:
 
     def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
         """Return f at packed samples, shape (m,) or (m, k), in float64."""
-        values = [np.asarray(self.kernel.features(piece, self.keys)[0] @ self.weights) for piece in T.tiles(4096)]
+        with np.errstate(over="ignore", invalid="ignore"):  # estimators refuse what is not finite
+            values = [np.asarray(self.kernel.features(piece, self.keys)[0] @ self.weights) for piece in T.tiles(4096)]
         shape = self.weights.shape[1:]
         return (np.concatenate(values) if values else np.empty((0, *shape))) + self.intercept

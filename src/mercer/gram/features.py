@@ -13,7 +13,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, overflow_error
 
 __all__ = ["Features"]
 
@@ -58,7 +58,12 @@ class Features(GramSpec):
         if count is not None and not _is_sparse(samples):
             self.plan(kernel, len(samples), count).require(resources.memory)
         matrix, keys = kernel.features(samples)
-        return FeatureGram(kernel, samples, matrix, keys, resources)
+        gram = FeatureGram(kernel, samples, matrix, keys, resources)
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(gram.diag()).all()
+        if not finite:
+            raise overflow_error(kernel)
+        return gram
 
 
 class FeatureGram(Gram):

@@ -21,7 +21,7 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     its tiles in order, so the result does not depend on the number of threads.
     """
     V = np.asarray(V)
-    columns = V.reshape(len(V), -1)
+    columns = V[:, None] if V.ndim == 1 else V  # there may be no rows
     m, n = len(comparison.A), len(comparison.B)
     if len(columns) != n:
         raise ValueError(f"a matrix with {n} columns cannot be multiplied with an array of {len(columns)} rows")

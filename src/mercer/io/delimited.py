@@ -1,8 +1,9 @@
 """CSV and TSV: header, delimiter and kinds of columns found by documented rules, errors by line and column.
 
 The delimiter is that of tab, semicolon and comma which splits the first rows into equally many fields, more
-than one. The first row is a header unless one of its fields is a number. Blank lines are skipped, blanks
-around a field dropped (except in texts). Every row has as many fields as the first.
+than one. The first row is a header unless one of its fields is a number; it is one all the same if a word in
+it stands above numbers. Blank lines are skipped, blanks around a field dropped (except in texts). Every row
+has as many fields as the first.
 """
 
 from __future__ import annotations
@@ -78,6 +79,17 @@ def sniff_delimiter(source: Source) -> str:
     return widest
 
 
+def _is_header(first: list[str], sample: list[list[str]]) -> bool:
+    """Whether the first row names the columns: no field is a number, or one is the word above numbers."""
+    if not any(map(NUMBER.fullmatch, first)):
+        return True
+    for j, text in enumerate(first):
+        below = [row[j] for row in sample if j < len(row)]
+        if text.strip() not in MISSING and not NUMBER.fullmatch(text) and below and all(map(NUMBER.fullmatch, below)):
+            return True
+    return False
+
+
 def _widths(lines: list[str], delimiter: str) -> list[int]:
     rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     widths = []
@@ -117,6 +129,7 @@ class _Reading:
     kinds: Kinds
     names: list[str] = field(default_factory=list)
     has_header: bool = True
+    width: int = 0  # fields of the first row
     blank: int = 0
     lines: array[int] = field(default_factory=lambda: array("q"))
     numbers: dict[int, list[Floats]] = field(default_factory=dict)
@@ -130,7 +143,9 @@ class _Reading:
         line, first = next(rows, (1, []))
         if not first:
             raise self.source.error("There are only blank lines.", "Give a header and at least one row.", line=1)
-        self.has_header = not any(map(NUMBER.fullmatch, first))
+        sample = list(islice(rows, _SAMPLE))
+        self.has_header = _is_header(first, [row for _, row in sample])
+        rows = chain(sample, rows)
         if self.has_header:
             self.names = self._checked_names(line, first)
         else:
@@ -157,9 +172,10 @@ class _Reading:
                 return
             except csv.Error as error:
                 raise self._malformed(line, str(error)) from error
-            if not row or (len(row) == 1 and len(self.names) > 1 and not row[0].strip()):
+            if not row or (len(row) == 1 and self.width != 1 and not row[0].strip()):
                 self.blank += 1
             else:
+                self.width = self.width or len(row)
                 yield line, row
 
     def _guarded(self) -> Iterator[str]:
@@ -176,7 +192,7 @@ class _Reading:
 
     def _chunks(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[list[str]]]:
         """Rows in chunks, checked for the number and the length of their fields."""
-        width, limits = len(self.names), self.source.limits
+        width, limits = self.width, self.source.limits
         height = max(1, _CHUNK // width)
         while chunk := list(islice(rows, height)):
             for line, row in chunk:
@@ -320,6 +336,8 @@ class _Reading:
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
+        if self.has_header and any(map(NUMBER.fullmatch, self.names)):
+            notes.append("The first line is taken for a header, though some names in it are numbers.")
         if not self.has_header:
             notes.append("The first line holds numbers, so there is no header: columns are named column1, ...")
         if self.blank:
@@ -355,7 +373,7 @@ class _Reading:
         )
 
     def _ragged(self, line: int, row: list[str]) -> FileError:
-        width, found = len(self.names), len(row)
+        width, found = self.width, len(row)
         mark = DELIMITERS.get(self.delimiter, shown(self.delimiter))
         if row[0].lstrip().startswith("#"):
             fix = "Remove comment lines."

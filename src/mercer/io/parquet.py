@@ -152,8 +152,10 @@ class _Reading:
 
     def _converted(self, j: int, item: Any, column: Any) -> Any:
         """A batch of a column: an array of numbers, or a list of truth values or texts."""
+        convert = _reader(self.pa.types, item.type)
+        assert convert is not None
         try:
-            return _reader(self.pa.types, item.type)(self.pa, column)
+            return convert(self.pa, column)
         except (self.pa.ArrowException, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise self._error(

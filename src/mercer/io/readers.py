@@ -70,7 +70,7 @@ def read(
     limits: Limits | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """Read the samples of a file.
+    r"""Read the samples of a file.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def read(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "data.csv")
-    ...     _ = path.write_text("age,city\\n3,Rome\\n5,Oslo\\n4,Rome\\n")
+    ...     _ = path.write_text("age,city\n3,Rome\n5,Oslo\n4,Rome\n")
     ...     table = read(path)
     >>> table
     <Table of data.csv: 3 samples, 1 number, 1 category>

@@ -112,11 +112,12 @@ class Sparse(Dataset):
         indices = self.matrix.indices
         if len(indices) and (indices.max() + shift >= width or indices.min() + shift < 0):
             base = 0 if zero_based or (zero_based is None and self.zero_based) else 1
+            largest = self.width - 1 if self.zero_based else self.width
             raise FileError(
                 self.path,
-                f"The largest index is {self.width - 1 + (0 if self.zero_based else 1)}; {width} columns, counted "
-                f"from {base}, are accepted.",
-                "Remove the pairs of columns that the other file does not have.",
+                f"Indices go up to {largest}{' and down to 0' * self.zero_based}; {width} columns, counted from "
+                f"{base}, are accepted.",
+                "Count the columns from the same number, and remove pairs of columns that the other lacks.",
                 row=int(np.searchsorted(self.matrix.indptr, int(indices.argmax()), side="right")),
             )
         parts = (self.matrix.data, indices + shift, self.matrix.indptr)
@@ -202,14 +203,14 @@ class _Reading:
         self.source.check_time(self.lines[-1])
         tokens = ":".join(self.pending).split(":") if self.pending else []
         owners = np.repeat(np.arange(self.converted, len(self.lines)), self.counts[self.converted :])
-        # Digits beyond 18 are cut: such an index is too large anyway, and int() of a long text is slow.
-        indices = np.fromiter((int(t.lstrip("0")[:18] or 0) for t in tokens[0::2]), np.int64, len(owners))
+        # As floats, which are exact far beyond the largest index and quick for any number of digits.
+        indices = np.fromiter(map(float, tokens[0::2]), np.float64, len(owners))
         values = np.fromiter(map(float, tokens[1::2]), np.float64, len(owners))
         for wrong, problem, fix in (
             (indices > LARGEST, f"exceeds the largest index, {LARGEST}", "Number the columns from 1."),
             (~np.isfinite(values), "has a value too large for a number", "Write a finite number."),
             (
-                np.r_[False, (np.diff(indices) <= 0) & (np.diff(owners) == 0)] if len(owners) else np.empty(0, bool),
+                np.r_[np.zeros(min(1, len(owners)), bool), (np.diff(indices) <= 0) & (np.diff(owners) == 0)],
                 "does not ascend: its index is not larger than the one before",
                 "Sort the pairs of the line by their index, and keep each index once.",
             ),
@@ -220,7 +221,7 @@ class _Reading:
                 position = at - int(np.searchsorted(owners, row)) + 1
                 text = shown(self.pending[at])
                 raise self.source.error(f"The pair {text} {problem}.", fix, line=self.lines[row], column=position)
-        self.indices.append(indices)
+        self.indices.append(indices.astype(np.int64))
         self.values.append(values)
         self.pending.clear()
         self.converted = len(self.lines)

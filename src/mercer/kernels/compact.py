@@ -17,6 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.calls import called
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, dense
 from mercer.numerics import profiles
@@ -309,7 +310,7 @@ def _distance(tile: Floats, inv_l: float) -> Floats:
 
 def _called(function: Callable[[Floats], Any], r: Floats) -> Floats:
     """Return function(r), which must have the shape of r."""
-    values = np.asarray(function(r))
+    values = np.asarray(called(function, r, "RadialFunction"))
     if values.shape != r.shape or values.dtype.kind not in "fiub":
         raise DomainError(
             f"The function returned shape {values.shape}, {values.dtype}, for distances of shape {r.shape}; "

@@ -65,6 +65,7 @@ class Comparison:
     """
 
     def __init__(self, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> None:
+        require_same_columns(A, B)
         self.A, self.B = A, B
         self.symmetric = B is A
         self.dtype = np.dtype(dtype) if dtype is not None else common_dtype(A, B)
@@ -111,11 +112,6 @@ class Comparison:
         X: Any = A.with_dtype(self.dtype).X
         Z: Any = B.with_dtype(self.dtype).X
         same = B is A
-        if X.shape[1] != Z.shape[1]:
-            raise DomainError(
-                f"Vectors with {X.shape[1]} and with {Z.shape[1]} columns were compared; both sides must have the "
-                "same columns. Give new samples the columns of the training samples, in their order."
-            )
         if base.period is not None:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)
@@ -211,6 +207,18 @@ class View:
         return out
 
 
+def require_same_columns(A: Samples, B: Samples) -> None:
+    """Raise DomainError if vectors, or vectors that are parts of two tables, have different numbers of columns."""
+    if isinstance(A, Frames) and isinstance(B, Frames):
+        for key in A.parts.keys() & B.parts.keys():
+            require_same_columns(A.parts[key], B.parts[key])
+    elif isinstance(A, Vectors) and isinstance(B, Vectors) and A.width != B.width:
+        raise DomainError(
+            f"Vectors with {A.width} and with {B.width} columns were compared; both sides must have the "
+            "same columns. Give new samples the columns of the training samples, in their order."
+        )
+
+
 def common_dtype(*collections: Samples) -> np.dtype:
     """Return the wider float type of some collections; float64 for everything but vectors."""
     return np.result_type(*(_dtype_of(S) for S in collections))
@@ -226,5 +234,7 @@ def _dtype_of(samples: Samples) -> np.dtype:
 
 def wound(X: Any, period: float) -> Floats:
     """Return the columns wound around a circle: cos and sin of 2 pi x / period, so 2 d columns."""
-    angle = (2.0 * np.pi / period) * (X.toarray() if sp.issparse(X) else X)
+    # the remainder is exact: points however far out, and periods however short, keep their phase
+    turns = np.fmod(np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float), period) / period
+    angle = 2.0 * np.pi * turns
     return np.ascontiguousarray(np.hstack([np.cos(angle), np.sin(angle)]), dtype=X.dtype)

@@ -206,6 +206,11 @@ class PolynomialOf(Wrapped):
 
     def check(self) -> Any:
         """Raise ParameterError for a polynomial without a positive coefficient."""
+        if np.ndim(self.coefficients) != 1:
+            raise ParameterError(
+                f"PolynomialOf was given coefficients={self.coefficients!r}; a tuple of numbers is accepted. "
+                "Give c_0, c_1, ... of the polynomial."
+            )
         super().check()
         if not np.any(np.asarray(self.coefficients, dtype=float) > 0):
             raise ParameterError(

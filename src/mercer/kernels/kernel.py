@@ -6,6 +6,7 @@ others write ``tile(view)`` instead (see `mercer.kernels.comparison`).
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -56,6 +57,11 @@ class Kernel(Spec, ABC):
     formula: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     part: Hashable = WHOLE
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "diag" in vars(cls):  # like the matrix, no diagonal leaves the range of numbers without a word
+            cls.diag = _finite_diagonal(cls.diag)
 
     # what is known of the mathematics -------------------------------------------------------------
 
@@ -285,6 +291,18 @@ def fill(
 
     grid = tile_grid(out.shape[0], out.shape[1], comparison.dtype.itemsize, symmetric=symmetric)
     run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
+
+
+def _finite_diagonal(diag: Callable[[Any, Samples], Floats]) -> Callable[[Any, Samples], Floats]:
+    @functools.wraps(diag)
+    def finite(self: Kernel, A: Samples) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = diag(self, A)
+        if not np.isfinite(values).all():
+            raise overflow_error(self)
+        return values
+
+    return finite
 
 
 def mirror(tile: Floats) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.calls import called, real_values
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Tiled, narrowed
@@ -146,8 +147,8 @@ class Selected(_Part):
     >>> from mercer.kernels import Gaussian, Linear
     >>> k = Gaussian(1.0).on([0]) + Linear().on([1])
     >>> k([[0.0, 2.0], [1.0, 3.0]]).round(3)
-    array([[5.   , 6.607],
-           [6.607, 10.   ]])
+    array([[ 5.   ,  6.607],
+           [ 6.607, 10.   ]])
     """
 
     formula = r"k_1(x_S, x'_S)"
@@ -253,7 +254,7 @@ class Composed(_Part):
         return type(self)(copy.deepcopy(self.kernel), self.transform)
 
     def _pack_images(self, data: Any) -> Samples:
-        images = self.transform.transform(data) if hasattr(self.transform, "transform") else self.transform(data)
+        images = called(getattr(self.transform, "transform", self.transform), data, self)
         packed = self.kernel.pack(images)
         if hasattr(data, "__len__") and len(packed) != len(data):
             raise DomainError(
@@ -313,7 +314,7 @@ class RankOne(Tiled):
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the function's values as a column."""
-        return {self.part: lambda data: Vectors.pack(np.asarray(self.function(data), dtype=float).reshape(-1, 1))}
+        return {self.part: lambda data: Vectors.pack(real_values(called(self.function, data, self), self).reshape(-1, 1))}
 
     def pack(self, X: Any) -> Samples:
         """Evaluate the function once per sample."""

@@ -189,6 +189,7 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
     weighting it changes the choice. All rows equal gives 1.
     """
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
+    w = np.ldexp(w, -np.frexp(w.max())[1])  # products of weights must neither overflow nor vanish
     if len(S) > MEDIAN_ROWS:
         direction = np.random.default_rng(0).normal(size=S.width)
         place = np.argsort(np.asarray(S.X @ direction), kind="stable")

@@ -404,7 +404,7 @@ def _matern(nu: float, s: Floats) -> Floats:
     s = np.minimum(s, 2e3)  # beyond, the value is 0
     decay = np.exp(-0.5 * s)  # twice, since exp(-s) alone may vanish before the product does
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        value = (2.0 / math.gamma(nu)) * ((0.5 * s) ** nu * special.kve(nu, s)) * decay * decay
+        value = (2.0 * special.rgamma(nu)) * ((0.5 * s) ** nu * special.kve(nu, s)) * decay * decay
     value = np.minimum(value, 1.0)
     if nu <= 1.0:
         return np.where(s == 0.0, 1.0, value)

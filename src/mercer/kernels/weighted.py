@@ -16,6 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, Positive
 from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.calls import called, real_values
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.maps import _Same
@@ -319,10 +320,15 @@ class Basis(Tiled):
 
     def _evaluate(self, data: Any) -> Vectors:
         if isinstance(self.functions, (tuple, list)):
-            values = np.column_stack([np.asarray(f(data), dtype=float).reshape(-1) for f in self.functions])
+            columns = [real_values(called(f, data, self), self).reshape(-1) for f in self.functions]
+            if len({len(column) for column in columns}) != 1:
+                raise DomainError(
+                    f"the functions of Basis returned {[len(column) for column in columns]} values; one per sample is "
+                    "needed of each. Correct the functions."
+                )
+            values = np.column_stack(columns)
         else:
-            values = self.functions(data)
-            values = values if sp.issparse(values) else np.asarray(values, dtype=float)
+            values = real_values(called(self.functions, data, self), self)
             values = values.reshape(-1, 1) if values.ndim == 1 else values
         packed = Vectors.pack(values)
         width = packed.width if self.covariance is None else len(_array(self.covariance))
@@ -386,7 +392,7 @@ def check_semidefinite(matrix: Any, name: str, owner: object) -> None:
     whose = type(owner).__name__
     try:
         B = _array(matrix)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         B = np.empty(0)
     if B.ndim != 2 or len(set(B.shape)) != 1 or not B.size or not np.isfinite(B).all():
         raise ParameterError(

@@ -129,12 +129,13 @@ def _cut_power(tile, c, coefficients, exponent):
 
 @compiled
 def _transpose(source, target):
-    # Squares of 8 by 8 go through a buffer in first-level cache: both the reads of the source and
-    # the writes of the target are then whole cache lines, twice as fast as writing single numbers far apart.
+    # Squares of 8 by 8 go through a buffer in first-level cache: both the reads of the source and the writes of the
+    # target are then whole cache lines, twice as fast as writing single numbers far apart. The squares follow
+    # the rows of the target, which is in main memory; the source is a tile in cache.
     rows, columns = source.shape
     square = np.empty((8, 8), source.dtype)
-    for top in range(0, rows - 7, 8):
-        for left in range(0, columns - 7, 8):
+    for left in range(0, columns - 7, 8):
+        for top in range(0, rows - 7, 8):
             for i in range(8):
                 for j in range(8):
                     square[j, i] = source[top + i, left + j]

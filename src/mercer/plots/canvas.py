@@ -59,7 +59,7 @@ def axes(ax: Any = None, size: tuple[float, float] = (5.0, 3.6)) -> tuple[Any, A
     return ax, figure
 
 
-def svg(draw: Callable[[Any], None], size: tuple[float, float], salt: str = "mercer") -> str:
+def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "mercer") -> str:
     """Return what a function draws on fresh axes as an <svg> element for an HTML page.
 
     Parameters

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -105,7 +106,7 @@ def describe(subject: Subject) -> DataFacts:
         target=None if subject.y is None else _target(subject.y, subject.task),
         remarks=(),
     )
-    return DataFacts(**{**vars(facts), "remarks": tuple(_remarks(facts))})
+    return replace(facts, remarks=tuple(_remarks(facts)))
 
 
 # columns ------------------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ def _keys(S: Samples) -> list[bytes] | None:
         if isinstance(S.X, np.ndarray):
             return [row.tobytes() for row in S.X + 0.0]  # minus zero equals zero
         data, indices, indptr = S.arrays
-        runs = [slice(a, b) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+        runs = [slice(a, b) for a, b in pairwise(indptr)]
         return [indices[run].tobytes() + data[run].tobytes() for run in runs]
     if isinstance(S, Strings):
         return [S.ragged.row(i).tobytes() for i in range(len(S))]
@@ -292,7 +293,8 @@ def _remarks(facts: DataFacts) -> Iterator[str]:
         names = ", ".join(facts.constant[:5]) + (", …" if len(facts.constant) > 5 else "")
         yield f"{counted(len(facts.constant), 'column')} without variation: {names}."
     if facts.duplicates:
-        yield f"{counted(facts.duplicates, 'sample')} repeat an earlier one ({percent(facts.duplicates / facts.n_samples)})."
+        share = percent(facts.duplicates / facts.n_samples)
+        yield f"{counted(facts.duplicates, 'sample')} equal to an earlier one ({share})."
     if facts.conflicts:
         yield f"{counted(facts.conflicts, 'repeated sample')} with another target than the first: no model fits both."
     if facts.scale_ratio is not None and facts.scale_ratio > 100:
@@ -302,6 +304,7 @@ def _remarks(facts: DataFacts) -> Iterator[str]:
         )
     classes = facts.target.classes if facts.target else ()
     if len(classes) > 1 and classes[-1][1] * 10 < classes[0][1]:
-        yield f"Classes are unbalanced: the rarest shown has {counted(classes[-1][1], 'sample')}, the commonest {classes[0][1]}."
+        rare, common = classes[-1][1], classes[0][1]
+        yield f"Classes are unbalanced: the rarest has {counted(rare, 'sample')}, the commonest {number(common)}."
     if facts.target and facts.target.kind == "numbers" and facts.target.low == facts.target.high:
         yield "The target is constant."

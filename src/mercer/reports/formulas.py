@@ -15,12 +15,8 @@ LONGEST = 2000
 
 _WORD = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 _GREEK = dict(
-    zip(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
-        .split(),
-        "αβγδεζηθικλμνξπρστφχψω",
-        strict=True,
-    ),
+    alpha="α", beta="β", gamma="γ", delta="δ", epsilon="ε", zeta="ζ", eta="η", theta="θ", iota="ι", kappa="κ", mu="μ",
+    nu="ν", xi="ξ", pi="π", rho="ρ", sigma="σ", tau="τ", phi="φ", chi="χ", psi="ψ", omega="ω",
     Gamma="Γ", Delta="Δ", Theta="Θ", Lambda="Λ", Xi="Ξ", Pi="Π", Sigma="Σ", Phi="Φ", Psi="Ψ", Omega="Ω",
     ell="ℓ", infty="∞", top="⊤", varepsilon="ε", varphi="ϕ", nabla="∇", partial="∂", emptyset="∅",
 )  # fmt: skip
@@ -29,6 +25,7 @@ _OPERATORS = dict(
     ne="≠", neq="≠", subseteq="⊆", subset="⊂", cup="∪", cap="∩", to="→", mapsto="↦", mid="∣", circ="∘", pm="±",
     lfloor="⌊", rfloor="⌋", setminus="∖", otimes="⊗", oplus="⊕", sim="∼", approx="≈", star="⋆", ast="∗", otherwise="",
 )  # fmt: skip
+_GREEK["lambda"] = "λ"  # words of Python cannot be keywords
 _OPERATORS["in"] = "∈"
 _FUNCTIONS = frozenset(
     ("exp", "log", "ln", "sin", "cos", "tan", "tanh", "cosh", "sinh", "arccos", "min", "max", "det", "tr", "Pr")

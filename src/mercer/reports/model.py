@@ -11,16 +11,14 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Vectors
-from mercer.errors import MercerError
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
-from mercer.language import parse
 from mercer.plots.spectrum import SpectrumDisplay
 from mercer.reports.formulas import mathml
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, number, shown
 
-__all__ = ["CoefficientFacts", "ConditionFacts", "KernelFacts", "ParameterFacts", "PartFacts", "Recipe"]
+__all__ = ["CoefficientFacts", "ConditionFacts", "KernelFacts", "ParameterFacts", "PartFacts"]
 
 LARGEST = 10  # coefficients listed
 LONGEST_TEXT = 2000  # of a kernel's text on the page
@@ -188,11 +186,13 @@ def coefficient_facts(subject: Subject) -> CoefficientFacts:
     order = np.argsort(-sizes, kind="stable")
     numbers = np.arange(len(rows)) if where is None else np.asarray(where)
     total = np.cumsum(sizes[order])
-    has_targets = subject.y is not None and numbers.max(initial=-1) < len(subject.y) and subject.n == len(rows)
+    targets = None if subject.y is None else np.asarray(subject.y)
+    if targets is not None and (targets.ndim > 1 or numbers.max(initial=-1) >= len(targets)):
+        targets = None  # other samples than those of the fit, or several outputs
     largest = tuple(
         (
             int(numbers[i]),
-            number(np.asarray(subject.y)[numbers[i]]) if has_targets and np.ndim(subject.y) == 1 else "",
+            "" if targets is None else number(targets[numbers[i]]),
             ", ".join(number(float(value)) for value in rows[i][:4]) + (", …" if rows.shape[1] > 4 else ""),
         )
         for i in order[:LARGEST]
@@ -301,7 +301,8 @@ def _deeds(subject: Subject) -> Iterator[str]:
     coef = getattr(model, "dual_coef_", None)
     zero = 0 if coef is None or hasattr(model, "support_") else int(np.sum(~np.any(np.c_[coef] != 0, axis=1)))
     if zero:
-        yield f"{counted(zero, 'sample')} with a coefficient of exactly zero; samples of weight zero are left out of a fit."
+        who = counted(zero, "sample")
+        yield f"{who} with a coefficient of exactly zero; samples of weight zero are left out of a fit."
     if isinstance(getattr(model, "expansion_", None), FeatureExpansion):
         yield "The fitted function is held by its weights in feature space; no training sample is kept."
 
@@ -330,7 +331,8 @@ def _solver_deeds(model: Any) -> Iterator[str]:
         yield f"The Gram matrix was held as {shown(repr(gram))}{chosen}; {_exactness(gram)}."
     if solver is not None:
         chosen = "" if getattr(model, "solver", None) is not None else ", chosen by what the Gram offers"
-        yield f"The problem was solved by {shown(repr(solver))}{chosen}. {solution.status.value if solution else ''}".strip()
+        status = solution.status.value if solution else ""
+        yield f"The problem was solved by {shown(repr(solver))}{chosen}. {status}".strip()
     if solution is not None:
         jitter = float(solution.jitter)
         yield (
@@ -343,65 +345,3 @@ def _solver_deeds(model: Any) -> Iterator[str]:
 def _exactness(gram: Any) -> str:
     exact = type(gram).__name__ in ("Dense", "Tiles", "Features", "Auto")
     return "this is exact" if exact else "this may approximate the kernel"
-
-
-# how to do it again -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Code that fits the same model again, and whether it has been read back."""
-
-    code: str
-    text: str
-    is_complete: bool
-    remark: str
-
-
-def recipe(subject: Subject, cv: Any = 5) -> Recipe:
-    """Return the lines that reproduce the model and the report."""
-    model = subject.model
-    text = expression(model)
-    try:
-        again = expression(parse(text))
-    except MercerError as error:
-        reason = shown(str(error).partition("\n")[0], 300)
-        return Recipe("", shown(text, LONGEST_TEXT), False, f"The text of the model cannot be read back: {reason}")
-    fit = "fit(X)" if subject.y is None else "fit(X, y)"
-    data = "X" if subject.y is None else "X, y"
-    n = getattr(model, "dual_coef_", None)
-    size = f"  # the {len(n)} training samples" if n is not None and np.ndim(n) >= 1 else ""
-    folds = f", cv={cv}" if isinstance(cv, int) and cv != 5 else ""
-    lines = [
-        "import mercer",
-        "",
-        f"model = mercer.parse({text!r})",
-        f"model.{fit}{size}",
-        f'mercer.report(model, {data}{folds}, path="report.html")',
-    ]
-    whole = again == text and model is subject.estimator
-    remark = "" if whole else "Steps of the pipeline before the last one must be added."
-    return Recipe("\n".join(lines), text, whole, remark)
-
-
-def expression(model: Any) -> str:
-    """Return an estimator as text that `mercer.parse` reads: its class and what differs from the defaults.
-
-    Examples
-    --------
-    >>> from mercer import KernelRidge
-    >>> from mercer.kernels import Gaussian
-    >>> expression(KernelRidge(Gaussian(2.0), alpha=0.1))
-    'KernelRidge(Gaussian(2.0), alpha=0.1)'
-    """
-    signature = inspect.signature(type(model).__init__).parameters
-    parts = []
-    for place, (name, value) in enumerate(
-        (name, getattr(model, name)) for name in signature if name != "self" and hasattr(model, name)
-    ):
-        text = repr(value.item()) if isinstance(value, np.generic) else repr(value)
-        if text == repr(signature[name].default):
-            continue
-        positional = place == 0 and signature[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parts.append(text if positional else f"{name}={text}")
-    return f"{type(model).__name__}({', '.join(parts)})"

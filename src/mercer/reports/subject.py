@@ -21,7 +21,7 @@ from mercer.plots.sources import samples_of
 __all__ = ["NotApplicable", "Subject"]
 
 
-class NotApplicable(Exception):  # noqa: N818  (not an error: it tells why a section is left out)
+class NotApplicable(Exception):
     """A section does not apply; the message says why, for the reader of the page."""
 
 
@@ -71,8 +71,8 @@ class Subject:
                     f"This {type(estimator).__name__} instance is not fitted yet, and no data were given to report; a "
                     "fitted estimator or X and y are needed. Call fit first."
                 )
-            estimator = clone(estimator)
-            estimator.fit(X) if y is None else estimator.fit(X, y)
+            copy: Any = clone(estimator)
+            estimator = copy.fit(X) if y is None else copy.fit(X, y)
         _check_lengths(X, y)
         model, seen = estimator, X
         if isinstance(estimator, Pipeline):
@@ -124,7 +124,8 @@ def _check_lengths(X: Any, y: Any) -> None:
         raise ParameterError("y was given to report without X; both or X alone are accepted. Give X as well.")
     if X is not None and y is not None and _length(X) != len(y):
         raise DomainError(
-            f"X has {_length(X)} samples and y has {len(y)}; there must be one target per sample. Give both of one length."
+            f"X has {_length(X)} samples and y has {len(y)}; there must be one target per sample. "
+            "Give both of one length."
         )
 
 

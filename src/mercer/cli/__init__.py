@@ -1,0 +1,8 @@
+"""The same words on a command line.
+
+Only click is imported before a command runs, so that ``mercer --help`` answers at once.
+"""
+
+from mercer.cli.application import main
+
+__all__ = ["main"]

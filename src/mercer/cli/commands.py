@@ -1,0 +1,191 @@
+"""The commands as click sees them: arguments, options, help. What they do is in the module of the same name.
+
+Nothing heavy is imported here, so every ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mercer.cli.application import COMMANDS, work
+
+__all__ = ["EXAMPLES", "check", "convert", "doctor", "fit", "gram", "kernels", "predict", "warmup"]
+
+EXAMPLES = {
+    "check": "mercer check patients.csv --target progression",
+    "convert": "mercer convert patients.csv -o patients.jsonl",
+    "doctor": "mercer doctor",
+    "fit": "mercer fit patients.csv --target progression",
+    "gram": "mercer gram proteins.fasta --kernel 'Spectrum(3).normalized()' -o proteins.npy",
+    "kernels": "mercer kernels --domain strings",
+    "predict": "mercer predict patients.mercer new.csv -o predictions.csv",
+    "warmup": "mercer warmup",
+}
+FORMATS = ("csv", "tsv", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+FILE = click.Path(path_type=Path, allow_dash=False)
+
+
+def _command(name: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """A command with the options that all have, and an example at the end of its help."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        help = f"{COMMANDS[name]}\n\n{details}".strip()
+        command = click.command(name, help=help, epilog=f"\b\nExample:\n  {EXAMPLES[name]}")(function)
+        command.params += [
+            click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
+            click.Option(["-q", "--quiet"], is_flag=True, help="No messages and no progress bar."),
+            click.Option(["--debug"], is_flag=True, help="Show where an error happened."),
+        ]
+        return command
+
+    return decorate
+
+
+def _all(*options: Decorator) -> Decorator:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+_format = click.option("--format", type=click.Choice(FORMATS), help="Format of the data; found if not given.")
+_memory = click.option("--memory", metavar="SIZE", help="Memory to use, as 2GB; 70 % of what is free if not given.")
+_threads = click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores if not given.")
+_max_time = click.option(
+    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after so many seconds."
+)
+_force = click.option("-f", "--force", is_flag=True, help="Overwrite output files that exist.")
+_budgets = _all(_memory, _max_time, _threads)
+
+
+def _output(required: bool, help: str) -> Decorator:
+    return click.option("-o", "--output", type=FILE, required=required, metavar="FILE", help=help)
+
+
+@_command(
+    "fit",
+    "Without --estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
+    "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
+    "leave-one-out on at most 2000 rows.",
+)
+@click.argument("data", type=FILE)
+@click.option("-t", "--target", metavar="NAME", help="What is to be predicted: the name of a column or field.")
+@click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
+@click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
+@click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="What to do with rows that miss a value.",
+)
+@click.option(
+    "--folds", type=click.IntRange(0), default=5, show_default=True, help="Cross-validation of a given --estimator."
+)
+@_format
+@_output(False, "The model; DATA with the ending .mercer if not given.")
+@click.option("--report", type=FILE, metavar="FILE", help="The report; the model's name with .html if not given.")
+@click.option("--no-report", is_flag=True, help="Write no report.")
+@click.option("--allow-partial", is_flag=True, help="Keep a model whose solver did not converge.")
+@_force
+@_budgets
+def fit(**options: Any) -> None:
+    """Fit a model."""
+    work("fit", options)
+
+
+@_command("predict", "Predictions go to stdout, or to the file of -o, as CSV with the names of the samples.")
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@_output(False, "Where the predictions go; stdout if not given.")
+@click.option("--scores", is_flag=True, help="Add the values that decide between classes.")
+@_format
+@_force
+@_budgets
+def predict(**options: Any) -> None:
+    """Predict."""
+    work("predict", options)
+
+
+@_command(
+    "check",
+    "Finds missing values, constant columns, repeated rows and columns, different scales and unequal classes. With "
+    "--kernel, or for a Gram matrix: symmetry, smallest eigenvalue, condition and rank, on at most 2000 samples.",
+)
+@click.argument("data", type=FILE)
+@click.option("-t", "--target", metavar="NAME", help="What is to be predicted.")
+@click.option("-k", "--kernel", metavar="TEXT", help="Look at the Gram matrix of this kernel, too.")
+@_format
+@_memory
+@_threads
+def check(**options: Any) -> None:
+    """Look at data."""
+    work("check", options)
+
+
+@_command("kernels", "With a NAME all about one kernel; other names in the literature (RBF) are understood.")
+@click.argument("name", required=False)
+@click.option("-d", "--domain", metavar="DOMAIN", help="Only those that compare vectors, strings, ...")
+def kernels(**options: Any) -> None:
+    """List kernels."""
+    work("kernels", options)
+
+
+@_command(
+    "gram",
+    "The matrix is written to disk block by block; memory does not grow with its size. A run that was interrupted "
+    "goes on where it stopped when the same command is given again, and the result is the same to the bit.",
+)
+@click.argument("data", type=FILE)
+@click.option("-k", "--kernel", required=True, metavar="TEXT", help="As repr prints it: 'Gaussian(2.0) + Linear()'.")
+@_output(True, "The matrix, a .npy file; names of samples go to a file with the ending .ids.")
+@click.option("-t", "--target", metavar="NAME", help="A column that is not compared.")
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+@click.option("--restart", is_flag=True, help="Begin anew instead of going on with an interrupted run.")
+@_format
+@_force
+@_budgets
+def gram(**options: Any) -> None:
+    """Compute a Gram matrix."""
+    work("gram", options)
+
+
+@_command(
+    "convert",
+    "Data: CSV, TSV, JSON lines, svmlight and Parquet, read and written; FASTA, FASTQ and Gram matrices, read. "
+    "Models: a text file of LIBSVM becomes a model of mercer (-o name.mercer).",
+)
+@click.argument("data", type=FILE)
+@_output(True, "The new file; its ending names the format.")
+@click.option(
+    "--to", type=click.Choice(["csv", "tsv", "jsonl", "svmlight", "parquet", "mercer"]), help="Format of the new file."
+)
+@click.option("-t", "--target", metavar="NAME", help="The column that becomes the label of svmlight.")
+@_format
+@_force
+@_memory
+def convert(**options: Any) -> None:
+    """Convert a file."""
+    work("convert", options)
+
+
+@_command("doctor")
+def doctor(**options: Any) -> None:
+    """Tell about the installation."""
+    work("doctor", options)
+
+
+@_command("warmup", "Compiled code is kept in a cache on disk that belongs to the user alone.")
+@_threads
+def warmup(**options: Any) -> None:
+    """Compile everything."""
+    work("warmup", options)

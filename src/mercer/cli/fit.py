@@ -1,0 +1,377 @@
+"""``mercer fit``: from a data file to a model file and a report."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from mercer.arrays import Array
+from mercer.budget import Clock, format_bytes
+from mercer.cli.data import Problem, column_kinds, open_data, pose, samples, usable_columns
+from mercer.cli.failures import NotConverged, UsageFault
+from mercer.cli.machine import peak_memory
+from mercer.cli.outputs import beside, require_writable
+from mercer.cli.scores import cross_validated, scores, words
+from mercer.cli.terminal import Terminal, pairs
+from mercer.errors import TimeBudgetError
+from mercer.estimators import KernelMeanClassifier, KernelRidge
+from mercer.io.model import save
+from mercer.io.svmlight import Sparse
+from mercer.io.tables import Table
+from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
+from mercer.language import parse
+from mercer.selection.automatic import ROWS, best_means, best_ridge, find_task, some_rows, table_kernels
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments and options of the command."""
+
+    data: Path
+    target: str | None
+    labels: Path | None
+    estimator: str | None
+    task: str | None
+    missing: str
+    folds: int
+    format: str | None
+    output: Path | None
+    report: Path | None
+    no_report: bool
+    allow_partial: bool
+    force: bool
+    memory: str | None
+    max_time: float | None
+    threads: int | None
+
+
+@dataclass
+class Outcome:
+    """What was done, told to a person and to a program."""
+
+    model: Any
+    X: Any
+    y: Array | None
+    task: str | None
+    found: dict[str, float]
+    method: str
+    steps: list[str]
+
+
+def run(terminal: Terminal, **options: Any) -> None:
+    """Fit a model to a data file, save it, report on it."""
+    request = Request(**options)
+    clock = Clock.start(request.max_time)
+    output = request.output or beside(request.data, ".mercer")
+    page = _page(request, output)
+    for path in (output, page):
+        if path is not None:
+            require_writable(path, request.force)
+    with threadpool_limits(request.threads, user_api="blas"), _kept_warnings() as told:
+        estimator = _parsed(request)
+        problem = _problem(request, estimator, terminal)
+        if estimator is None:
+            outcome = _automatic(request, problem, clock, terminal)
+        else:
+            outcome = _as_asked(request, problem, estimator, clock, terminal)
+    notes = _unconverged(told, request.allow_partial)
+    for note in notes:
+        terminal.warn(note)
+    outcome.model.data_ = _remembered(problem, outcome)
+    save(outcome.model, output, force=request.force)
+    if page is not None:
+        _report(outcome, page, request, terminal)
+    _tell(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
+
+
+# the pieces -----------------------------------------------------------------------------------------------
+
+
+def _parsed(request: Request) -> Any:
+    """The estimator that the user wrote, with the budgets of the command."""
+    if request.estimator is None:
+        return None
+    estimator = parse(request.estimator)
+    if not hasattr(estimator, "fit"):
+        raise UsageFault(
+            f"--estimator {request.estimator!r} is a {type(estimator).__name__}; an estimator is needed. Write for "
+            f"example --estimator 'KernelRidge({request.estimator})'."
+        )
+    return estimator
+
+
+def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
+    """Give an estimator the budgets of the command, where it takes them and has none of its own."""
+    known = estimator.get_params(deep=False)
+    wanted = {"memory": request.memory, "n_threads": request.threads, "max_time": _time_left(clock)}
+    return estimator.set_params(
+        **{name: value for name, value in wanted.items() if value is not None and known.get(name, 0) is None}
+    )
+
+
+def _time_left(clock: Clock) -> float | None:
+    if clock.max_time is None:
+        return None
+    if clock.expired:
+        raise TimeBudgetError(
+            f"The {clock.max_time:g} seconds of --max-time were over before the model was fitted. Allow more, use fewer "
+            "rows, or name the estimator with all its parameters by --estimator."
+        )
+    return max(clock.max_time - clock.seconds, 1e-3)
+
+
+def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
+    kernel = getattr(estimator, "kernel", None)
+    data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
+    for note in data.notes:
+        terminal.say(f"{request.data}: {note}")
+    supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
+    if supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
+        choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
+        remedy = "Name it with --target" if data.targets else "Give a table of targets with --labels"
+        raise UsageFault(f"What is to be predicted was not said{choices}. {remedy}.")
+    columns = None
+    if isinstance(data, Table) and estimator is not None:
+        rest = data.drop(request.target) if request.target else data
+        columns = samples(rest, kernel)[1]
+    problem = pose(data, request.target, request.labels, columns, request.missing == "drop")
+    if problem.dropped:
+        terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
+    if problem.n < 2:
+        raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
+    return problem
+
+
+def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
+    assert problem.y is not None
+    task = request.task or find_task(problem.y)
+    y = problem.y if task == "classification" else _numbers(problem)
+    steps = [_why(task, request, problem)]
+    kernels = _candidates(problem, steps)
+    rows = some_rows(problem.n)
+    some = problem.take(rows)
+    X = samples(some.data, kernels[0])[0]
+    choose = best_means if task == "classification" else best_ridge
+
+    with terminal.progress("choosing") as bar:
+        choice = choose(kernels, X, y[rows], lambda fraction: (bar(fraction), _time_left(clock)))
+    if len(rows) < problem.n:
+        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
+    steps.append(f"{len(choice.tried)} kernels were compared by closed-form leave-one-out")
+    if task == "classification":
+        model: Any = KernelMeanClassifier(choice.kernel)
+        predictions = np.unique(y[rows])[choice.predictions]
+    else:
+        model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
+        predictions = choice.predictions
+    X = samples(problem.data, choice.kernel)[0]
+    _fit(_budgeted(model, request, clock), X, y, terminal)
+    method = f"leave-one-out on {len(rows)} rows"
+    return Outcome(model, X, y, task, scores(task, y[rows], predictions), method, steps)
+
+
+def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
+    kernel = getattr(estimator, "kernel", None)
+    X, used = samples(problem.data, kernel)
+    steps = []
+    left = [name for name in usable_columns(problem.data) if used and name not in used]
+    if left:
+        steps.append(f"columns that the kernel does not read: {', '.join(left)}")
+    y, task = problem.y, None
+    if is_classifier(estimator) or is_regressor(estimator):
+        task = "classification" if is_classifier(estimator) else "regression"
+        y = y if task == "classification" else _numbers(problem)
+    found, method = {}, "not validated"
+    if request.folds >= 2 and problem.n >= 2 * request.folds:
+        S = kernel.pack(X) if isinstance(kernel, Kernel) else X
+        with terminal.progress(f"{request.folds} folds") as bar:
+            watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
+            guesses, logs = cross_validated(_budgeted(estimator, request, clock), S, y, request.folds, watch)
+        method = f"{request.folds}-fold cross-validation"
+        if task is not None and guesses is not None:
+            found = scores(task, y, guesses)
+        elif len(logs):
+            found = {"score_per_sample": float(np.mean(logs))}
+    _fit(_budgeted(estimator, request, clock), X, y, terminal)
+    return Outcome(estimator, X, y, task, found, method, steps)
+
+
+def _numbers(problem: Problem) -> Array:
+    assert problem.y is not None
+    if problem.y.dtype.kind not in "fiu":
+        raise UsageFault(
+            f"The target {problem.target!r} holds texts (as {str(problem.y[0])[:40]!r}), and regression needs numbers. "
+            "Leave --task away, or use a classifier."
+        )
+    return problem.y.astype(float)
+
+
+def _why(task: str, request: Request, problem: Problem) -> str:
+    if request.task is not None:
+        return f"{task}, as asked"
+    assert problem.y is not None
+    distinct = len(np.unique(problem.y))
+    if task == "regression":
+        return f"regression, since the target is a number with {distinct} different values"
+    return f"classification, since the target has {distinct} classes"
+
+
+def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
+    """The kernels to choose from, by what the samples are."""
+    data = problem.data
+    if isinstance(data, Table):
+        kinds = {name: "number" if kind == "boolean" else kind for name, kind in data.kinds.items()}
+        left = data.of_kind("constant", "identifier")
+        if left:
+            steps.append(f"left out, being constant or naming the rows: {', '.join(left)}")
+        rows = some_rows(data.n)
+        return table_kernels(data.take(rows).columns, kinds)
+    if data.kind == "gram":
+        return (Precomputed(),)
+    if data.kind == "sequences":
+        shortest = min(map(len, data.X))
+        return tuple(Spectrum(p).normalized() for p in range(1, max(2, min(6, shortest + 1))))
+    X = data.X[some_rows(data.n)]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
+    size = float(f"{np.sqrt(max(variance, 0.0)) or 1.0:.4g}")
+    return tuple(Gaussian(factor * size) for factor in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
+
+
+class _Bar:
+    """A callback of scikit-learn that moves a progress bar."""
+
+    def __init__(self, move: Callable[[float], None]) -> None:
+        self.move, self.done = move, 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to clear away."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Nothing to show yet."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Move on by one step of a hundred; never stop the fit."""
+        self.done += 1
+        self.move(self.done / 100.0)
+        return False
+
+
+def _fit(model: Any, X: Any, y: Array | None, terminal: Terminal) -> None:
+    with terminal.progress("fitting") as bar:
+        if hasattr(model, "set_callbacks"):
+            model.set_callbacks(_Bar(bar))
+        try:
+            model.fit(X) if y is None else model.fit(X, y)
+        finally:
+            if hasattr(model, "set_callbacks"):
+                model.set_callbacks()
+
+
+@contextmanager
+def _kept_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        yield told
+
+
+def _unconverged(told: list[warnings.WarningMessage], allowed: bool) -> list[str]:
+    """Return the warnings as sentences, each once; a solver that did not converge is an error unless allowed."""
+    for warning in told:
+        if issubclass(warning.category, ConvergenceWarning) and not allowed:
+            raise NotConverged(
+                f"{warning.message} No model was written. Allow more iterations or time, raise tol, or keep the model "
+                "as it is with --allow-partial."
+            )
+    ours = [warning for warning in told if issubclass(warning.category, UserWarning)]
+    return list(dict.fromkeys(str(warning.message) for warning in ours))
+
+
+def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
+    """What prediction has to know about the data file; it is saved with the model."""
+    data = problem.data
+    known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
+    if isinstance(data, Table):
+        used = samples(data, outcome.model.kernel)[1]
+        known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+    if isinstance(data, Sparse):
+        known |= {"width": data.width, "zero_based": data.zero_based}
+    return known
+
+
+def _page(request: Request, output: Path) -> Path | None:
+    """Where the report goes; none if it is not wanted, or if what it needs is not installed."""
+    if request.no_report:
+        return None
+    if request.report is not None:
+        return request.report
+    return beside(output, ".html") if importlib.util.find_spec("jinja2") is not None else None
+
+
+def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) -> None:
+    module = importlib.import_module("mercer.reports")
+    with terminal.progress("report"):
+        module.report(outcome.model, outcome.X, outcome.y).save(page, force=request.force)
+
+
+def _tell(
+    terminal: Terminal,
+    problem: Problem,
+    outcome: Outcome,
+    files: dict[str, Path | None],
+    clock: Clock,
+    notes: list[str],
+) -> None:
+    seconds, peak = clock.seconds, peak_memory()
+    data = problem.data
+    result = {
+        "data": {"file": data.path, "format": data.format, "samples": data.n, "dropped": problem.dropped},
+        "target": problem.target,
+        "task": outcome.task,
+        "estimator": repr(outcome.model),
+        "kernel": repr(getattr(outcome.model, "kernel_", None)),
+        "scores": outcome.found,
+        "validation": outcome.method,
+        "steps": outcome.steps,
+        "seconds": round(seconds, 3),
+        "peak_memory": peak,
+        "warnings": notes,
+        "files": files,
+    }
+    rows = [
+        ("data", repr(data).strip("<>")),
+        ("target", f"{problem.target}" if problem.target else "none"),
+        ("done", "\n".join(outcome.steps) or "as asked"),
+        ("kernel", repr(getattr(outcome.model, "kernel_", outcome.model.kernel))),
+        ("estimator", _short(outcome.model)),
+        ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
+        ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
+        *((name, str(path)) for name, path in files.items() if path is not None),
+    ]
+    terminal.result(result, pairs(rows))
+
+
+def _short(model: Any) -> str:
+    """The estimator without its kernel, which has a line of its own."""
+    kept = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name != "kernel" and value is not None and value is not False
+    }
+    return f"{type(model).__name__}({', '.join(['kernel', *(f'{name}={value!r}' for name, value in kept.items())])})"

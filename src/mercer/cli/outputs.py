@@ -1,0 +1,38 @@
+"""Where results go: names next to the data, nothing overwritten unasked, files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mercer.cli.failures import UsageFault
+from mercer.io.atomic import refuse_overwriting
+
+__all__ = ["beside", "require_writable"]
+
+_PACKED = (".gz", ".gzip")
+
+
+def beside(path: Path, ending: str) -> Path:
+    """Return the name of a file next to another, with another ending.
+
+    Examples
+    --------
+    >>> beside(Path("data/patients.csv.gz"), ".mercer").name
+    'patients.mercer'
+    """
+    stem = path.with_suffix("") if path.suffix.lower() in _PACKED else path
+    return stem.with_suffix(ending) if stem.suffix != ending else stem.with_name(stem.name + ending)
+
+
+def require_writable(path: Path, force: bool) -> None:
+    """Refuse an output file before the work begins: one that exists, or whose folder does not."""
+    if not force:
+        refuse_overwriting(path)
+    if path.is_dir():
+        raise UsageFault(f"{path} is a folder; the name of a file is needed. Write {path / 'result'}.")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise UsageFault(f"{path}: there is no folder {folder}. Make it first, or choose another.")
+    if not os.access(folder, os.W_OK):
+        raise UsageFault(f"{path}: the folder {folder} is not writable. Choose another with -o.")

@@ -1,0 +1,228 @@
+"""What out-of-fold predictions look like in detail: residuals, ROC curves, calibration, confusion, leave-one-out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+from sklearn.base import clone
+
+from mercer.arrays import Floats, Indices
+from mercer.estimators import KernelMeanClassifier, ParzenDensity
+from mercer.plots.sources import gram_matrix
+from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
+from mercer.reports.subject import NotApplicable, Subject
+from mercer.reports.wording import number, shown
+from mercer.selection import mean_leave_one_out
+from mercer.targets import Multiclass
+
+__all__ = ["calibration", "confusion", "left_out", "residuals", "roc"]
+
+WORST = 8
+MOST_CURVES = 6
+MOST_CLASSES = 12
+GROUPS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutFacts:
+    """Leave-one-out scores in closed form."""
+
+    scores: Mapping[str, float]
+    how: str
+
+
+def left_out(subject: Subject) -> LeftOutFacts:
+    """Return leave-one-out scores for the estimators that have them in closed form."""
+    model, S, y = subject.model, subject.samples, subject.y
+    if subject.X is None or S is None or subject.model is not subject.estimator:
+        raise NotApplicable("it needs the data, and an estimator that is not inside a pipeline")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if "leave_one_out" in model.get_params(deep=False) and y is not None:
+            again: Any = clone(model)
+            again.set_params(leave_one_out=True).fit(S, y)
+            scores = regression_scores(y, again.loo_predictions_)
+            return LeftOutFacts(scores, "one factorisation, all samples of weight one")
+        if isinstance(model, KernelMeanClassifier) and y is not None:
+            return _means_left_out(subject)
+        if isinstance(model, ParzenDensity):
+            return _density_left_out(subject)
+    raise NotApplicable(f"there is no closed form for {type(model).__name__}")
+
+
+def _means_left_out(subject: Subject) -> LeftOutFacts:
+    target = Multiclass().learn(subject.y)
+    codes = target.codes(subject.y)
+    assert subject.kernel is not None and subject.samples is not None
+    f = mean_leave_one_out(gram_matrix(subject.kernel, subject.samples), codes, len(target.classes))
+    scores = classification_scores(codes, np.argmax(f, axis=1))
+    if np.all(np.isfinite(f)):
+        values = f[:, 1] - f[:, 0] if len(target.classes) == 2 else f
+        area = area_under_roc(codes, values, np.arange(len(target.classes)))
+        if area is not None:
+            scores["ROC area"] = area
+    return LeftOutFacts(scores, "each sample taken out of its class mean; the kernel as it was learned from all")
+
+
+def _density_left_out(subject: Subject) -> LeftOutFacts:
+    assert subject.kernel is not None and subject.samples is not None
+    K = gram_matrix(subject.kernel, subject.samples)
+    if len(K) < 2:
+        raise NotApplicable("two samples are the fewest")
+    mean = (K.sum(axis=1) - np.diagonal(K)) / (len(K) - 1)
+    log = np.log(np.maximum(mean, np.finfo(float).tiny)) - (subject.model.log_integral_ or 0.0)
+    return LeftOutFacts({"mean log-density": float(np.mean(log))}, "the kernel as it was learned from all samples")
+
+
+# regression ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualFacts:
+    """Residuals (observed minus predicted) out of fold; several outputs are laid one after another."""
+
+    observed: Floats
+    predicted: Floats
+    quantiles: tuple[tuple[str, float], ...]
+    bias: float
+    deviation: float
+    worst: tuple[tuple[int, float, float, float], ...]
+    outputs: int
+
+    @property
+    def residuals(self) -> Floats:
+        """Observed minus predicted."""
+        return self.observed - self.predicted
+
+
+def residuals(scores: ScoreFacts, index: Indices) -> ResidualFacts:
+    """Return the residuals of a regression; `index` holds the numbers of the samples among all."""
+    if scores.task != "regression" or scores.predicted is None:
+        raise NotApplicable("residuals belong to regression")
+    truth, predicted = np.asarray(scores.truth, dtype=float), np.asarray(scores.predicted, dtype=float)
+    outputs = truth.shape[1] if truth.ndim == 2 else 1
+    observed, guess = truth.reshape(len(truth), -1).T.ravel(), predicted.reshape(len(truth), -1).T.ravel()
+    error = observed - guess
+    levels = (("smallest", 0.0), ("10 %", 0.1), ("median", 0.5), ("90 %", 0.9), ("largest", 1.0))
+    order = np.argsort(-np.abs(error), kind="stable")[:WORST]
+    numbers = np.tile(index, outputs)
+    worst = tuple((int(numbers[i]), float(observed[i]), float(guess[i]), float(error[i])) for i in order)
+    return ResidualFacts(
+        observed,
+        guess,
+        tuple((name, float(np.quantile(error, level))) for name, level in levels),
+        float(np.mean(error)),
+        float(np.std(error)),
+        worst,
+        outputs,
+    )
+
+
+# classification -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One ROC curve: of a class against the others."""
+
+    label: str
+    false_positive: Floats
+    true_positive: Floats
+    area: float
+
+
+@dataclass(frozen=True, eq=False)
+class RocFacts:
+    """ROC curves out of fold: one for two classes, else one for each class against the rest."""
+
+    curves: tuple[Curve, ...]
+    more: int
+
+
+def roc(scores: ScoreFacts) -> RocFacts:
+    """Return ROC curves from decision values."""
+    y, values, classes = _decided(scores)
+    if values.ndim == 1:
+        columns = [(classes[1], values)]
+    else:
+        columns = list(zip(classes, values.T, strict=True))
+    curves = []
+    for label, column in columns[:MOST_CURVES]:
+        positive = y == label
+        if positive.all() or not positive.any():
+            continue
+        fpr, tpr, _ = metrics.roc_curve(positive, column)
+        curves.append(Curve(shown(label, 24), fpr, tpr, float(metrics.auc(fpr, tpr))))
+    return RocFacts(tuple(curves), max(0, len(columns) - MOST_CURVES))
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationFacts:
+    """How often a decision is right, in groups of samples of similar decision value.
+
+    Attributes
+    ----------
+    groups : tuple of (mean value, share, count)
+        Ten groups of about equal size, in the order of their values.
+    axis, share : str
+        What the value and the share are.
+    """
+
+    groups: tuple[tuple[float, float, int], ...]
+    axis: str
+    share: str
+
+
+def calibration(scores: ScoreFacts) -> CalibrationFacts:
+    """Return calibration from decision values: of the second class, or for more classes of the margin."""
+    y, values, classes = _decided(scores)
+    if values.ndim == 1:
+        happened = y == classes[1]
+        axis, share = "decision value", f"share of {shown(classes[1], 24)}"
+    else:
+        ordered = np.sort(values, axis=1)
+        happened = y == classes[np.argmax(values, axis=1)]
+        values, axis, share = (
+            ordered[:, -1] - ordered[:, -2],
+            "margin between the two best classes",
+            "share that is right",
+        )
+    order = np.argsort(values, kind="stable")
+    groups = [run for run in np.array_split(order, min(GROUPS, max(1, len(order) // 5))) if len(run)]
+    rows = tuple((float(values[run].mean()), float(np.mean(happened[run])), len(run)) for run in groups)
+    return CalibrationFacts(rows, axis, share)
+
+
+def _decided(scores: ScoreFacts) -> tuple[Any, Floats, Any]:
+    if scores.task != "classification":
+        raise NotApplicable("it belongs to classification")
+    if scores.values is None or scores.classes is None:
+        raise NotApplicable("there are no decision values for all classes")
+    return np.asarray(scores.truth), scores.values, scores.classes
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionFacts:
+    """Counts of (true class, predicted class), out of fold."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+def confusion(scores: ScoreFacts) -> ConfusionFacts:
+    """Return the confusion matrix."""
+    if scores.task != "classification" or scores.classes is None or scores.predicted is None:
+        raise NotApplicable("it belongs to classification")
+    if len(scores.classes) > MOST_CLASSES:
+        raise NotApplicable(f"{number(len(scores.classes))} classes are too many for a table")
+    truth, predicted = np.asarray(scores.truth), np.asarray(scores.predicted)
+    counts = tuple(
+        tuple(int(np.sum((truth == row) & (predicted == column))) for column in scores.classes)
+        for row in scores.classes
+    )
+    return ConfusionFacts(tuple(shown(label, 24) for label in scores.classes), counts)

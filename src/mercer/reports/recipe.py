@@ -1,0 +1,77 @@
+"""How to do it again: the code that fits the same model, read back before it is shown."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.errors import MercerError
+from mercer.language import parse
+from mercer.reports.subject import Subject
+from mercer.reports.wording import shown
+
+__all__ = ["Recipe", "expression", "recipe"]
+
+LONGEST_TEXT = 2000  # of a model that cannot be read back
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Code that fits the same model again, and whether it has been read back."""
+
+    code: str
+    text: str
+    is_complete: bool
+    remark: str
+
+
+def recipe(subject: Subject, cv: Any = 5) -> Recipe:
+    """Return the lines that reproduce the model and the report."""
+    model = subject.model
+    text = expression(model)
+    try:
+        again = expression(parse(text))
+    except MercerError as error:
+        reason = shown(str(error).partition("\n")[0], 300)
+        return Recipe("", shown(text, LONGEST_TEXT), False, f"The text of the model cannot be read back: {reason}")
+    fit = "fit(X)" if subject.y is None else "fit(X, y)"
+    data = "X" if subject.y is None else "X, y"
+    n = getattr(model, "dual_coef_", None)
+    size = f"  # the {len(n)} training samples" if n is not None and np.ndim(n) >= 1 else ""
+    folds = f", cv={cv}" if isinstance(cv, int) and cv != 5 else ""
+    lines = [
+        "import mercer",
+        "",
+        f"model = mercer.parse({text!r})",
+        f"model.{fit}{size}",
+        f'mercer.report(model, {data}{folds}, path="report.html")',
+    ]
+    whole = again == text and model is subject.estimator
+    remark = "" if whole else "Steps of the pipeline before the last one must be added."
+    return Recipe("\n".join(lines), text, whole, remark)
+
+
+def expression(model: Any) -> str:
+    """Return an estimator as text that `mercer.parse` reads: its class and what differs from the defaults.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> expression(KernelRidge(Gaussian(2.0), alpha=0.1))
+    'KernelRidge(Gaussian(2.0), alpha=0.1)'
+    """
+    signature = inspect.signature(type(model).__init__).parameters
+    parts = []
+    for place, (name, value) in enumerate(
+        (name, getattr(model, name)) for name in signature if name != "self" and hasattr(model, name)
+    ):
+        text = repr(value.item()) if isinstance(value, np.generic) else repr(value)
+        if text == repr(signature[name].default):
+            continue
+        positional = place == 0 and signature[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parts.append(text if positional else f"{name}={text}")
+    return f"{type(model).__name__}({', '.join(parts)})"
