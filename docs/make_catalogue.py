@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.pages import cell, table, write
-
 from mercer import catalogue
 from mercer.catalogue import Entry, KernelEntry
 
@@ -26,7 +25,11 @@ WORDS = {"pullback": "derivative", "pullback_inputs": "derivative in inputs"}
 def api(row: Entry) -> str:
     """Return a link to the reference page of a class; estimators are imported from mercer itself."""
     package = row.cls.__module__.split(".")[1]
-    return f"{{py:class}}`~mercer.{row.name}`" if package == "estimators" else f"{{py:class}}`~mercer.{package}.{row.name}`"
+    return (
+        f"{{py:class}}`~mercer.{row.name}`"
+        if package == "estimators"
+        else f"{{py:class}}`~mercer.{package}.{row.name}`"
+    )
 
 
 def formula(tex: str) -> str:
@@ -95,7 +98,9 @@ def plain_page(kind: str, text: str, ticked: str = "") -> str:
     """Return a page of losses, Grams, solvers or estimators."""
     rows = getattr(catalogue, kind)()
     parts = [f"# {TITLES[kind]}\n", NOTE, text]
-    parts.append(table(["class", "what it does", "formula"], [[api(r), cell(r.summary), formula(r.formula)] for r in rows]))
+    parts.append(
+        table(["class", "what it does", "formula"], [[api(r), cell(r.summary), formula(r.formula)] for r in rows])
+    )
     if ticked:
         parts += [f"## {ticked}\n", ticks("class", ((row, dict(row.offers)) for row in rows))]
     parts += ["## Parameters\n", parameters(rows)]

@@ -54,9 +54,8 @@ def public() -> Iterator[tuple[str, object]]:
         module = importlib.import_module(f"mercer.{package}")
         for name in module.__all__:
             member = getattr(module, name)
-            if isinstance(member, type) or callable(member):
-                if seed_of(member.__doc__ or ""):
-                    yield f"mercer.{package}.{name}", member
+            if callable(member) and seed_of(member.__doc__ or ""):
+                yield f"mercer.{package}.{name}", member
 
 
 def places(text: str) -> list[str]:

@@ -33,15 +33,15 @@ def parse_bytes(size: int | float | str) -> int:
         match = _SIZE.fullmatch(size)
         if match is None:
             raise ParameterError(
-                f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
+                f"memory={size!r} is not a size; a number of bytes or text such as '512MiB' is accepted. Write memory='2GB'."
             )
         amount = float(match[1]) * _UNITS[match[2].lower()]
     elif isinstance(size, bool) or not isinstance(size, numbers.Real):
         raise ParameterError(
-            f"memory={size!r} is not a size; a number of bytes or text such as '2GB' or '512MiB' is accepted."
+            f"memory={size!r} is not a size; a number of bytes or text such as '512MiB' is accepted. Write memory='2GB'."
         )
     else:
-        amount = float(size)
+        amount = float(size) if abs(size) < 1e300 else float("inf")  # an integer may be beyond the largest float
     if not 0 < amount < float("inf"):
         raise ParameterError(f"memory={size!r} must be positive and finite; give for example memory='2GB'.")
     return int(amount)

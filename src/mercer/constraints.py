@@ -48,6 +48,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 # exp(700) is finite and exp(-700) is a normal number: any step of an optimiser leads to an acceptable value.
 _LARGEST_LOG = 700.0
+_LARGEST_INTEGER = 2**62  # what arrays and compiled code count with
 
 
 class Constraint(ABC):

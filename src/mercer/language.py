@@ -384,7 +384,7 @@ class _Reader:
     def unexpected(self, accepted: str) -> ParameterError:
         remedy = "Correct the text at the mark."
         if self.word.text == "-":
-            remedy = "Write a sum: a difference of kernels need not be positive definite."
+            remedy = "Kernels are not subtracted: a difference need not be positive definite. Write a sum."
         return _error(self.text, self.word.at, str(self.word), accepted, remedy)
 
 

@@ -84,9 +84,10 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Count the parameters a caller may give."""
+    """Count the parameters a caller may give; options of a constructor that are given by name do not count."""
     given = function.args
-    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    by_name = [] if function.name == "__init__" else given.kwonlyargs
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *by_name)]
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from tests.trust.judge import ACCEPT, EITHER, REFUSE, TOLD
 
-__all__ = ["Fault", "GRAMS", "OBJECTS", "PAIRS", "SECOND", "STRINGS", "TABLES", "TARGETS", "VECTORS", "WEIGHTS"]
+__all__ = ["COUPLES", "Fault", "GRAMS", "OBJECTS", "PAIRS", "SECOND", "STRINGS", "TABLES", "TARGETS", "VECTORS", "WEIGHTS"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ _WRITTEN = [  # other ways to write good data
     Fault("csr, 64-bit indices", _long_indices, ACCEPT, _itself),
     Fault("int8", _whole(np.int8), ACCEPT, _as_float(np.int8)),
     Fault("uint8", _whole(np.uint8), ACCEPT, _as_float(np.uint8)),
-    Fault("bool", lambda X: X > np.median(X), ACCEPT, lambda X: (X > np.median(X)).astype(float)),
+    Fault("bool", lambda X: np.median(X) < X, ACCEPT, lambda X: (np.median(X) < X).astype(float)),
     Fault("float16", lambda X: X.astype(np.float16), ACCEPT, lambda X: X.astype(np.float16).astype(float)),
     Fault("float32", lambda X: X.astype(np.float32), ACCEPT, _itself, 1e-4),
     Fault("fractions", lambda X: [[fractions.Fraction(v) for v in row] for row in X.tolist()], EITHER, _itself),
@@ -369,35 +369,45 @@ STRINGS = [
     Fault("masked", lambda X: np.ma.masked_array(np.array(X, dtype=object), [True] + [False] * (len(X) - 1))),
     *OBJECTS,
 ]
+def _members(i: int, change: Callable[[Any, Any], Any]) -> Callable[[Any], list[Any]]:
+    """Return a fault that changes the two members of one pair."""
+    return lambda X: [change(*pair) if j == i else pair for j, pair in enumerate(X)]
+
+
 PAIRS = [
     Fault("lists", lambda X: [list(pair) for pair in X], ACCEPT, _itself),
     Fault("object array", lambda X: _objects(X), ACCEPT, _itself),
-    Fault("table of two columns", lambda X: pl.DataFrame({"a": [list(p[0]) for p in X], "b": [p[1] for p in X]}), EITHER, _itself),
     Fault("all equal", lambda X: [X[0]] * len(X), ACCEPT),
     Fault("one sample", lambda X: X[:1], EITHER),
-    Fault("huge member", _with(1, ((1e308,), "a")), EITHER),
-    Fault("empty text", _with(1, ((1.0,), "")), ACCEPT),
-    Fault("a triple", _with(1, ((1.0,), "a", "b"))),
-    Fault("a single", _with(1, ((1.0,),))),
+    Fault("huge member", _members(1, lambda left, right: (tuple(1e308 for _ in left), right)), EITHER),
+    Fault("a triple", _members(1, lambda left, right: (left, right, right))),
+    Fault("a single", _members(1, lambda left, right: (left,))),
     Fault("an empty tuple", _with(1, ())),
     Fault("a text", _with(1, "ab")),
-    Fault("None", _with(1, None)),
+    Fault("None as a pair", _with(1, None)),
     Fault("number", _with(1, 3.0)),
-    Fault("dict", _with(1, {"left": 1, "right": 2})),
-    Fault("set", _with(1, {1.0, 2.0})),
-    Fault("sides exchanged", _with(1, ("a", (1.0,)))),
-    Fault("all exchanged", lambda X: [(right, left) for left, right in X]),
-    Fault("NaN member", _with(1, ((float("nan"),), "a"))),
-    Fault("inf member", _with(1, ((float("inf"),), "a"))),
-    Fault("None member", _with(1, (None, "a"))),
-    Fault("None on the right", _with(1, ((1.0,), None))),
-    Fault("number on the right", _with(1, ((1.0,), 2.0))),
-    Fault("ragged members", _with(1, ((1.0, 2.0), "a"))),
+    Fault("dict as a pair", _with(1, {"left": 1, "right": 2})),
+    Fault("set as a pair", _with(1, {1.0, 2.0})),
+    Fault("NaN member", _members(1, lambda left, right: (tuple(float("nan") for _ in left), right))),
+    Fault("inf member", _members(1, lambda left, right: (tuple(float("inf") for _ in left), right))),
+    Fault("None on the left", _members(1, lambda left, right: (None, right))),
+    Fault("None on the right", _members(1, lambda left, right: (left, None))),
+    Fault("ragged members", _members(1, lambda left, right: ((*left, 2.0), right))),
+    Fault("text on the left", _members(1, lambda left, right: ("a", right))),
     Fault("one column", lambda X: np.array([["a"], ["b"]])),
     Fault("three columns", lambda X: np.ones((4, 3))),
     Fault("vector", lambda X: np.ones(4)),
     Fault("table of three columns", lambda X: pd.DataFrame(np.ones((4, 3)), columns=list("abc"))),
     *OBJECTS,
+]
+COUPLES = [  # pairs of some numbers and a text
+    *PAIRS,
+    Fault("table of two columns", lambda X: pl.DataFrame({"a": [list(p[0]) for p in X], "b": [p[1] for p in X]}), ACCEPT, _itself),
+    Fault("empty text", _members(1, lambda left, right: (left, "")), ACCEPT),
+    Fault("sides exchanged", _members(1, lambda left, right: (right, left))),
+    Fault("all exchanged", lambda X: [(right, left) for left, right in X]),
+    Fault("number on the right", _members(1, lambda left, right: (left, 2.0))),
+    Fault("bytes on the right", _members(1, lambda left, right: (left, b"a"))),
 ]
 
 

@@ -161,18 +161,16 @@ def _require_columns(table: Table, columns: Sequence[str]) -> None:
     near = {name: get_close_matches(name, table.names, n=1) for name in lost}
     hints = [f"is {shown(found[0])} meant by {shown(name)}?" for name, found in near.items() if found]
     there = ", ".join(map(shown, table.names[:20])) + (", ..." if len(table.names) > 20 else "")
-    word = "column" if len(lost) == 1 else "columns"
+    word, verb = ("column", "is") if len(lost) == 1 else ("columns", "are")
     raise FileError(
         table.path,
-        f"The {word} {', '.join(map(shown, lost[:20]))} {'is' if len(lost) == 1 else 'are'} missing; there are {there}.",
+        f"The {word} {', '.join(map(shown, lost[:20]))} {verb} missing; there are {there}.",
         f"Add {'it' if len(lost) == 1 else 'them'}; {' '.join(hints)}" if hints else "Add what is missing.",
         line=1,
     )
 
 
-def _complete(
-    data: Dataset, y: Array | None, columns: Sequence[str], drop: bool
-) -> tuple[Dataset, Array | None, int]:
+def _complete(data: Dataset, y: Array | None, columns: Sequence[str], drop: bool) -> tuple[Dataset, Array | None, int]:
     """Return the rows without missing values; refuse them unless they may be left out."""
     if not isinstance(data, Table):
         return data, y, 0
@@ -205,7 +203,8 @@ def _labels(path: Path, data: Dataset, target: str | None) -> tuple[Array, str]:
         rest = [name for name in table.names if table.kinds[name] != "identifier"]
         if len(rest) != 1:
             raise UsageFault(
-                f"{path} has the columns {', '.join(map(shown, table.names))}; one is the target. Name it with --target."
+                f"{path} has the columns {', '.join(map(shown, table.names))}; one is the target. "
+                "Name it with --target."
             )
         target = rest[0]
     _, y = table.split_target(target)
@@ -259,8 +258,8 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
         used = columns or (data.of_kind("text") if data.of_kind("text") else data.of_kind("category"))
         if len(used) != 1:
             raise UsageFault(
-                f"{kernel!r} compares texts, and {data.path} has {len(used)} columns of them; name the one that is meant, "
-                f"as {kernel!r}.on({(used or data.names)[0]!r})."
+                f"{kernel!r} compares texts, and {data.path} has {len(used)} columns of them; name the one that is "
+                f"meant, as {kernel!r}.on({(used or data.names)[0]!r})."
             )
         _require_columns(data, used)
         return data.columns[used[0]], tuple(used)

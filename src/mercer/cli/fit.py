@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
 from mercer.language import parse
-from mercer.selection.automatic import ROWS, best_means, best_ridge, find_task, some_rows, table_kernels
+from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, table_kernels
 
 __all__ = ["run"]
 
@@ -127,8 +126,8 @@ def _time_left(clock: Clock) -> float | None:
         return None
     if clock.expired:
         raise TimeBudgetError(
-            f"The {clock.max_time:g} seconds of --max-time were over before the model was fitted. Allow more, use fewer "
-            "rows, or name the estimator with all its parameters by --estimator."
+            f"The {clock.max_time:g} seconds of --max-time were over before the model was fitted. Allow more, use "
+            "fewer rows, or name the estimator with all its parameters by --estimator."
         )
     return max(clock.max_time - clock.seconds, 1e-3)
 

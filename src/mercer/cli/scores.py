@@ -51,7 +51,9 @@ def words(found: dict[str, float]) -> str:
             f"{found['baseline_accuracy']:.3f})"
         )
     if "r2" in found:
-        return f"R2 {found['r2']:.3f}, root mean squared error {found['rmse']:.4g}, mean absolute error {found['mae']:.4g}"
+        return (
+            f"R2 {found['r2']:.3f}, root mean squared error {found['rmse']:.4g}, mean absolute error {found['mae']:.4g}"
+        )
     return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in found.items())
 
 
@@ -76,12 +78,14 @@ def cross_validated(
     predictions: Array | None = None
     found = []
     for place, (train, test) in enumerate(splitter.split(np.zeros(n), y)):
-        model = clone(estimator)
+        model: Any = clone(estimator)
         model.fit(S[train]) if y is None else model.fit(S[train], y[train])
         if y is not None and hasattr(model, "predict"):
             guesses = np.asarray(model.predict(S[test]))
             if predictions is None:
-                predictions = np.empty((n, *guesses.shape[1:]), dtype=guesses.dtype if guesses.dtype.kind != "U" else object)
+                predictions = np.empty(
+                    (n, *guesses.shape[1:]), dtype=guesses.dtype if guesses.dtype.kind != "U" else object
+                )
             predictions[test] = guesses
         else:
             found.append(float(model.score(S[test])) / len(test) if hasattr(model, "score") else float("nan"))

@@ -133,10 +133,11 @@ def scott(S: Samples, w: Floats) -> Kernel:
     """Return the Gaussian kernel of Scott's width for weighted vectors; width 1 if all are equal."""
     assert isinstance(S, Vectors)
     p = w / w.sum()
-    X = S.X
+    unit = np.ldexp(1.0, np.frexp(S.largest)[1] - 1) if not 1e-100 < S.largest < 1e100 else 1.0  # squares stay in range
+    X = S.X.astype(float) / unit
     mean = np.asarray(p @ X).ravel()
-    second = np.asarray(p @ (sp.csr_array(X).power(2) if sp.issparse(X) else X.astype(float) ** 2)).ravel()
+    second = np.asarray(p @ (sp.csr_array(X).power(2) if sp.issparse(X) else X**2)).ravel()
     variance = float(np.mean(np.maximum(second - mean**2, 0.0)))
     if not variance > 1e-14 * float(np.mean(second)):
         return Gaussian(1.0)
-    return Gaussian(np.sqrt(variance) * w.sum() ** (-1.0 / (S.width + 4)))
+    return Gaussian(np.sqrt(variance) * unit * w.sum() ** (-1.0 / (S.width + 4)))

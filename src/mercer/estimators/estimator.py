@@ -20,12 +20,14 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources, parse_bytes
 from mercer.constraints import Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
+from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Expansion, FeatureExpansion, Features, Gram, GramSpec, HasFactor
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import thread_count, tile_side
 from mercer.problems import Solution, Status
@@ -131,6 +133,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 f"a matrix of shape {S.shape} was given as precomputed similarities of training samples; it must "
                 "be square. Give the matrix of all training samples against each other."
             )
+        if isinstance(S, Similarities):
+            self._check_definite(S)
         _remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
         if not isinstance(spec, Features):  # whose size is known once the features are
@@ -165,6 +169,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()."
             )
 
+    def _check_definite(self, S: Similarities) -> None:
+        S.check_symmetric()
+        smallest, largest = S.extreme_eigenvalues(centred=self.highest_order > 0)
+        if smallest < -1e-8 * abs(largest):
+            warnings.warn(
+                f"The matrix of similarities is not positive definite: among some of the samples its eigenvalues go from "
+                f"{smallest:.3g} to {largest:.3g}, so the problem that {type(self).__name__} solves need not have a "
+                "solution. Correct the matrix, for example by setting negative eigenvalues to zero.",
+                IndefiniteWarning,
+                stacklevel=5,
+            )
+
     def _pack_new(self, X: Any) -> Samples:
         """Pack new data for prediction, and compare their columns with those of the training data."""
         check_is_fitted(self)
@@ -175,7 +191,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _evaluate(self, X: Any) -> Floats:
         """Return the fitted function at new data."""
         T = self._pack_new(X)
-        return self.expansion_(T, self._resources())
+        values = self.expansion_(T, self._resources())
+        if not np.isfinite(values).all():
+            raise overflow_error(self.kernel_)
+        return values
 
     # steps --------------------------------------------------------------------------------------------
 
@@ -278,13 +297,7 @@ def sample_weights(sample_weight: Any, n: int) -> Floats:
     """Return weights of n samples as finite numbers that are not negative, not all zero."""
     if sample_weight is None:
         return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DomainError(
-            f"sample_weight of type {type(sample_weight).__name__} was given; one number per sample is accepted. "
-            "Give a list or an array of numbers."
-        ) from error
+    weight = _as_numbers(sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -301,6 +314,32 @@ def sample_weights(sample_weight: Any, n: int) -> Floats:
         )
     if not weight.any():
         raise DomainError("sample_weight is zero for all samples; at least one must be positive. Raise a weight.")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise DomainError(
+            f"sample_weight sums to {total}; the sum of the weights must be finite. Divide them by the largest: only "
+            "their ratios, and their size compared with the regularisation, matter. Give smaller weights."
+        )
+    return weight
+
+
+def _as_numbers(sample_weight: Any) -> Floats:
+    try:
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c" or any(isinstance(w, (str, bytes)) for w in given.flat):
+            raise TypeError(f"weights of type {given.dtype}")
+        weight = given.astype(float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DomainError(
+            f"sample_weight of type {kind_of(sample_weight)} was given; one real number per sample is accepted. "
+            "Give a list or an array of numbers."
+        ) from error
+    if np.ma.is_masked(sample_weight):
+        raise DomainError(
+            f"sample_weight is a masked array in which {np.ma.count_masked(sample_weight)} values are masked; one number "
+            "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
+        )
     return weight
 
 

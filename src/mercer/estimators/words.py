@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from mercer.constraints import Interval, Positive
 from mercer.errors import ParameterError
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 
 __all__ = ["WORDS", "kernel_from_word"]
+
+_SCALE = Interval(0.0, math.inf, closed="left")
+_GAMMA = {"rbf": Positive(), "laplacian": Positive()}  # what they divide by
 
 # each takes (gamma, degree, coef0) with scikit-learn's meaning
 WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
@@ -44,4 +49,5 @@ def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = Non
             "Use one of them, or an object of mercer.kernels such as Gaussian(1.0)."
         )
     gamma = 1.0 / max(width, 1) if gamma is None else gamma
+    _GAMMA.get(word, _SCALE).check("gamma", gamma, word)
     return WORDS[word](gamma, 3 if degree is None else degree, 1.0 if coef0 is None else coef0).check()

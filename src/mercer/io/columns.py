@@ -40,7 +40,7 @@ __all__ = ["KINDS", "MISSING", "Column", "Kinds"]
 KINDS = ("number", "category", "text", "boolean", "constant", "identifier")
 MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "<NA>", "#N/A", "?"})
 
-NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
+NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*")
 _LIKE_NUMBERS = re.compile(r"[0-9+\-.eE\n ]*")
 _PAIRS = (("no", "yes"), ("false", "true"), ("n", "y"), ("f", "t"))
 _SIDES = {word: (pair, side) for pair in _PAIRS for side, word in enumerate(pair)}

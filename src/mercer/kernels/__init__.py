@@ -15,7 +15,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.spline import BSpline, Brownian, LinearSpline
+from mercer.kernels.spline import Brownian, BSpline, LinearSpline
 from mercer.kernels.strings import Match, Spectrum
 from mercer.kernels.subsets import AllSubsets, Anova
 from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis

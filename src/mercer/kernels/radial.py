@@ -401,6 +401,7 @@ def _matern(nu: float, s: Floats) -> Floats:
     """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s) for any nu, without overflow."""
     if nu > _LARGE_NU:
         return _matern_of_large_order(nu, s)
+    nu = max(nu, 1e-300)  # a subnormal one makes the Bessel function infinite where the value is nearly 0
     s = np.minimum(s, 2e3)  # beyond, the value is 0
     decay = np.exp(-0.5 * s)  # twice, since exp(-s) alone may vanish before the product does
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):

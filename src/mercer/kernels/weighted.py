@@ -293,7 +293,11 @@ class Basis(Tiled):
                 "functions, is accepted. Write for example Basis(lambda X: X[:, :2])."
             )
         if self.covariance is not None:
-            check_semidefinite(self._matrix(), "covariance", self)
+            try:
+                sigma = self._matrix()
+            except (TypeError, ValueError, OverflowError):
+                sigma = self.covariance  # refused there, with what is accepted
+            check_semidefinite(sigma, "covariance", self)
         return super().check()
 
     def _matrix(self) -> Floats:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import math
 import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["COLOURS", "axes", "is_available", "svg"]
+__all__ = ["COLOURS", "axes", "is_available", "logarithmic", "svg"]
 
 # Readable on white and on black, and apart from each other for colour-blind eyes.
 COLOURS = ("#3b7dd8", "#e07b39", "#2a9d8f", "#c2508f", "#8a6fd1", "#b08d2e", "#6c8a3c", "#8c8c8c")
@@ -39,6 +40,7 @@ _STYLE = {
     "text.parse_math": False,  # a label may hold dollar signs
     "svg.fonttype": "none",  # text stays text: it can be read, searched and scaled
 }
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.labelcolor")
 
 
@@ -57,6 +59,18 @@ def axes(ax: Any = None, size: tuple[float, float] = (5.0, 3.6)) -> tuple[Any, A
 
     figure, ax = pyplot.subplots(figsize=size, layout="constrained")
     return ax, figure
+
+
+def logarithmic(ax: Any) -> None:
+    """Make the vertical axis logarithmic, its powers of ten written as text rather than as a formula."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(_power)
+    ax.yaxis.set_minor_formatter(lambda value, place: "")
+
+
+def _power(value: float, place: int | None = None) -> str:
+    exponent = round(math.log10(value)) if value > 0 else 0
+    return f"10{str(exponent).translate(_RAISED)}"
 
 
 def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "mercer") -> str:

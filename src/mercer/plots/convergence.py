@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError, ParameterError
-from mercer.plots.canvas import COLOURS, axes
+from mercer.plots.canvas import COLOURS, axes, logarithmic
 from mercer.problems import Solution
 
 __all__ = ["ConvergenceDisplay", "convergence"]
@@ -141,7 +141,7 @@ class ConvergenceDisplay:
         (self.line_,) = self.ax_.plot(x, y, marker="o", markersize=3, linewidth=1.4, color=COLOURS[0])
         if quantity == "residual":
             if np.any(y > 0):
-                self.ax_.set_yscale("log")
+                logarithmic(self.ax_)
             if self.tol is not None:
                 self.ax_.axhline(
                     self.tol, color=COLOURS[1], linewidth=1, linestyle="--", label=f"tolerance {self.tol:.3g}"

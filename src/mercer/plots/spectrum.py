@@ -13,7 +13,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import Samples, Similarities
 from mercer.kernels import Kernel, Precomputed
-from mercer.plots.canvas import COLOURS, axes
+from mercer.plots.canvas import COLOURS, axes, logarithmic
 from mercer.plots.sources import fitted_kernel, gram_matrix, samples_of, some_of
 
 __all__ = ["SpectrumDisplay", "degrees_of_freedom", "effective_rank", "numerical_rank", "ridge_of", "spectrum"]
@@ -193,7 +193,7 @@ class SpectrumDisplay:
                 sizes = np.maximum(np.abs(values[mask]), 1e-3 * floor or 1.0)
                 self.ax_.plot(place[mask], sizes, "o", markersize=2.5, label=label, **style)
         if floor > 0:
-            self.ax_.set_yscale("log")
+            logarithmic(self.ax_)
         if self.alpha is not None:
             self.ax_.axhline(self.alpha, color=COLOURS[1], linewidth=1, linestyle="--", label=f"ridge {self.alpha:.3g}")
         self.ax_.axvline(

@@ -204,7 +204,7 @@ def _domain(X: Any, S: Samples | None) -> str:
         case Strings():
             return "strings"
         case Frames():
-            return "tables: " + ", ".join(sorted({type(part).__name__.lower() for part in S.parts.values()}))
+            return "tables of " + " and ".join(sorted({type(part).__name__.lower() for part in S.parts.values()}))
         case Similarities():
             return "similarities computed elsewhere"
         case None:
@@ -216,7 +216,8 @@ def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
     """What is worth knowing of domains without columns."""
     parts = S.parts.items() if isinstance(S, Frames) else [("", S)]
     for name, part in parts:
-        of = f" of {shown(name)}" if name else ""
+        columns = name if isinstance(name, tuple) else (name,)
+        of = "" if isinstance(S, Vectors | Strings) or name == "" else " of " + shown(", ".join(map(str, columns)))
         if isinstance(part, Strings):
             lengths = np.asarray(part.lengths)
             yield f"length{of}", f"{lengths.min()} to {lengths.max()}, median {number(float(np.median(lengths)))}"

@@ -34,6 +34,7 @@ _BIG = dict(sum="∑", prod="∏", int="∫", bigcup="⋃")
 _SPACES = {"\\,": "0.17em", "\\;": "0.28em", "\\:": "0.22em", "\\ ": "0.5em", "\\quad": "1em", "\\qquad": "2em"}
 _NOTHING = ("\\!", "\\left", "\\right", "\\big", "\\Big", "\\displaystyle", "\\limits")
 _ESCAPED = {"\\|": "‖", "\\#": "#", "\\{": "{", "\\}": "}", "\\%": "%", "\\&": "&", "\\_": "_"}
+_OPENING = frozenset("([,=+-/^")
 _FENCES = frozenset("()[]{}|‖⟨⟩⌊⌋")
 
 
@@ -58,7 +59,7 @@ def mathml(latex: str) -> str:
     Examples
     --------
     >>> mathml("x^2")
-    '<math display="block"><msup><mi>x</mi><mn>2</mn></msup></math>'
+    '<math displaystyle="true"><msup><mi>x</mi><mn>2</mn></msup></math>'
     """
     if len(latex) > LONGEST:
         raise ValueError(f"a formula of {len(latex)} characters; at most {LONGEST} are read. Show its text.")
@@ -66,7 +67,7 @@ def mathml(latex: str) -> str:
     body = reader.row(0)
     if reader.words:
         raise ValueError(f"{reader.words[-1]!r} closes nothing in a formula. Show its text.")
-    return f'<math display="block">{body}</math>'
+    return f'<math displaystyle="true">{body}</math>'
 
 
 class _Reader:
@@ -74,15 +75,25 @@ class _Reader:
 
     def __init__(self, words: list[str]) -> None:
         self.words = words[::-1]
+        self.opens = True  # whether the next word is the first of something
 
     def row(self, depth: int) -> str:
         """Everything up to a closing brace or the end."""
         if depth > DEEPEST:
             raise ValueError("a formula nested too deeply. Show its text.")
         parts: list[str] = []
+        before, self.opens = self.opens, True
         while self.words and self.words[-1] != "}":
+            word = self.words[-1]
             parts.append(self.scripted(depth))
+            if parts[-1]:
+                self.opens = word in _OPENING
+        self.opens = before
         return "".join(parts)
+
+    def minus(self) -> str:
+        """A minus that is a sign where something opens, else one between two terms."""
+        return '<mo form="prefix">−</mo>' if self.opens else "<mo>−</mo>"
 
     def scripted(self, depth: int) -> str:
         """An atom with what is written above and below it."""
@@ -90,8 +101,8 @@ class _Reader:
         base, low, high = self.atom(depth), "", ""
         while base and self.words and (self.words[-1] in ("^", "_", "'") or self.words[-1].isspace()):
             word = self.words.pop()
-            if word == "'":
-                high += "<mo>′</mo>"
+            if word == "'":  # its glyph is raised already
+                base = f'<mrow>{base}<mo lspace="0" rspace="0">′</mo></mrow>'
             elif word == "^":
                 high += self.argument(depth)
             elif word == "_":
@@ -135,7 +146,7 @@ class _Reader:
             return f"<mi>{escape(word)}</mi>"
         if word in "^_}&$%#~":
             raise ValueError(f"{word!r} at an unexpected place in a formula. Show its text.")
-        return _operator("−" if word == "-" else word)
+        return self.minus() if word == "-" else _operator(word)
 
     def command(self, name: str, depth: int) -> str:
         """A word after a backslash."""

@@ -31,7 +31,7 @@ from mercer.reports.figures import Figure
 from mercer.reports.recipe import Recipe, recipe
 from mercer.reports.scores import ScoreFacts, cross_validated
 from mercer.reports.subject import NotApplicable, Subject
-from mercer.reports.wording import counted, number, percent, shown, span
+from mercer.reports.wording import counted, fixed, number, percent, shown, span
 
 __all__ = ["Facts", "Report", "report"]
 
@@ -229,7 +229,7 @@ def report(
     facts.warned = list(dict.fromkeys(shown(warning.message, 300) for warning in caught))[:5]
     facts.notes = tuple(shown(note, 500) for note in notes)
     facts.seconds = time.perf_counter() - began
-    page = Report(template.render(facts=facts, figures=facts.figures), facts)
+    page = Report(template.render(facts=facts, figures=facts.figures).lstrip(), facts)
     if path is not None:
         page.save(path)
     return page
@@ -363,7 +363,7 @@ def _template() -> Any:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters.update(number=number, percent=percent, span=span, counted=counted)
+    environment.filters.update(number=number, percent=percent, span=span, counted=counted, fixed=fixed)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from mercer.arrays import Array, Floats
 from mercer.errors import ParameterError
 from mercer.reports.subject import NotApplicable, Subject, rows_of
-from mercer.reports.wording import counted, shown
+from mercer.reports.wording import counted, decimals, shown
 
 __all__ = ["FoldFacts", "ScoreFacts", "cross_validated", "measured"]
 
@@ -76,6 +76,11 @@ class ScoreFacts:
     classes: Array | None
     splitter: str
     warned: tuple[tuple[str, int], ...]
+
+    @property
+    def decimals(self) -> dict[str, int]:
+        """How many decimals each column of scores is printed with."""
+        return {name: decimals([fold.scores.get(name, 0.0) for fold in self.folds]) for name in self.names}
 
 
 def cross_validated(subject: Subject, cv: Any = 5) -> ScoreFacts:

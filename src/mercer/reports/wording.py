@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["counted", "number", "percent", "shown", "span"]
+__all__ = ["counted", "decimals", "fixed", "number", "percent", "shown", "span"]
 
 LONGEST = 60
 
@@ -66,6 +66,32 @@ def number(value: Any, digits: int = 4) -> str:
     return mantissa.replace("-", "−") + (f"e{int(exponent)}" if e else "")
 
 
+def decimals(values: Any, digits: int = 4) -> int:
+    """Return how many decimals give the largest of some numbers so many digits: for columns that line up.
+
+    Examples
+    --------
+    >>> decimals([0.9, 0.95]), decimals([55.2, 1.5]), decimals([123456.0])
+    (4, 2, 0)
+    """
+    sizes = np.abs(np.asarray(list(values), dtype=float))
+    largest = float(np.max(sizes[np.isfinite(sizes)], initial=0.0))
+    return int(np.clip(digits - 1 - np.floor(np.log10(largest)), 0, 12)) if largest > 0 else digits
+
+
+def fixed(value: float | None, places: int) -> str:
+    """Return a number with a given number of decimals.
+
+    Examples
+    --------
+    >>> fixed(0.5, 3), fixed(-0.25, 1), fixed(None, 2)
+    ('0.500', '−0.2', '–')
+    """
+    if value is None or not np.isfinite(value):
+        return number(value)
+    return f"{value:.{places}f}".replace("-", "−")
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage.
 
@@ -97,6 +123,8 @@ def span(seconds: float) -> str:
     >>> span(0.00042), span(12.3), span(600.0)
     ('0.42 ms', '12.3 s', '10 min')
     """
-    if seconds < 1:
+    if seconds < 0.01:
         return f"{1000 * seconds:.2g} ms"
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
     return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.2g} min"

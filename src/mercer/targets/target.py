@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -62,9 +63,10 @@ def labels(y: Any, warn: bool = True) -> Array:
     """Class labels from y, (n,), as they were given."""
     _require_given(y, _LABELS)
     try:
-        values = column_or_1d(y, warn=warn)
+        _require_one_type(y if isinstance(y, (list, tuple)) else ())
+        values = _settled(column_or_1d(y, warn=warn))
         assert_all_finite(values, input_name="y")
-        _require_one_type(values)
+        _require_one_type(values if values.dtype == object else ())
         check_classification_targets(values)
     except (ValueError, TypeError) as error:
         raise TargetError(
@@ -77,11 +79,19 @@ def labels(y: Any, warn: bool = True) -> Array:
 
 def _sentence(error: Exception) -> str:
     text = str(error).strip()
+    if text.startswith("setting an array element"):
+        text = "y has entries of different lengths."
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _require_one_type(values: Array) -> None:
-    texts = [isinstance(value, str) for value in values] if values.dtype == object else []
+def _settled(values: Array) -> Array:
+    """Labels that are whole numbers as an array of those: a data frame may hold them as objects."""
+    whole = values.dtype == object and all(isinstance(v, int | np.integer | np.bool_) for v in values)
+    return np.array(values.tolist()) if whole and len(values) else values
+
+
+def _require_one_type(values: Iterable[Any]) -> None:
+    texts = [isinstance(value, str) for value in values]
     if any(texts) and not all(texts):
         names = ", ".join(sorted({type(value).__name__ for value in values}))
         raise ValueError(f"y mixes labels of the types {names}, which cannot be sorted.")

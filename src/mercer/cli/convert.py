@@ -1,0 +1,56 @@
+"""``mercer convert``: data in another format, or a model of LIBSVM as one of mercer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mercer.cli.data import open_data
+from mercer.cli.failures import UsageFault
+from mercer.cli.outputs import require_writable
+from mercer.cli.terminal import Terminal, pairs
+from mercer.cli.writers import format_of, pieces
+from mercer.io.atomic import write_atomically
+from mercer.io.interop import from_libsvm
+from mercer.io.model import save
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments and options of the command."""
+
+    data: Path
+    output: Path
+    to: str | None
+    target: str | None
+    format: str | None
+    force: bool
+    memory: str | None
+
+
+def run(terminal: Terminal, **options: Any) -> None:
+    """Read a file and write it in another format."""
+    request = Request(**options)
+    wanted = request.to or format_of(request.output)
+    if wanted is None:
+        raise UsageFault(
+            f"The ending of {request.output} names no format; csv, tsv, jsonl, svmlight, parquet and mercer do. "
+            "Say which with --to."
+        )
+    require_writable(request.output, request.force)
+    if wanted == "mercer":
+        model = from_libsvm(request.data)
+        save(model, request.output, force=request.force)
+        told = {"from": "libsvm model", "to": "mercer", "model": repr(model)}
+        rows = [("model", repr(model))]
+    else:
+        data = open_data(request.data, request.format, request.memory)
+        for note in data.notes:
+            terminal.say(f"{request.data}: {note}")
+        write_atomically(request.output, pieces(data, wanted, request.target), force=request.force)
+        told = {"from": data.format, "to": wanted, "samples": data.n}
+        rows = [("samples", str(data.n)), ("from", data.format), ("to", wanted)]
+    terminal.result({**told, "file": request.output}, pairs([("file", str(request.output)), *rows]))

@@ -1,0 +1,193 @@
+"""``mercer predict``: a saved model on new samples."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mercer.arrays import Array
+from mercer.cli.data import as_target, column_kinds, open_data, samples, selected_columns
+from mercer.cli.failures import UsageFault
+from mercer.cli.outputs import require_writable
+from mercer.cli.scores import scores, words
+from mercer.cli.terminal import Terminal
+from mercer.io.atomic import write_atomically
+from mercer.io.datasets import Dataset
+from mercer.io.limits import FileError, shown
+from mercer.io.model import load
+from mercer.io.svmlight import Sparse
+from mercer.io.tables import Table
+
+__all__ = ["run"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments and options of the command."""
+
+    model: Path
+    data: Path
+    output: Path | None
+    scores: bool
+    format: str | None
+    force: bool
+    memory: str | None
+    max_time: float | None
+    threads: int | None
+
+
+def run(terminal: Terminal, **options: Any) -> None:
+    """Predict new samples and write the predictions."""
+    request = Request(**options)
+    if request.output is not None:
+        require_writable(request.output, request.force)
+    click.get_current_context().meta["mercer.subject"] = request.model
+    model = load(request.model)
+    click.get_current_context().meta["mercer.subject"] = request.data
+    known = getattr(model, "data_", None) or _guessed(model)
+    data = _opened(request, model, known)
+    X = _samples(data, model, known)
+    with threadpool_limits(request.threads, user_api="blas"):
+        columns = _predicted(_budgeted(model, request), X, request.scores)
+    names, rows = _named(data), len(next(iter(columns.values())))
+    judged = _judged(data, known, columns)
+    if judged:
+        terminal.say(f"{request.data} also has {known['target']!r} itself: {words(judged)}.")
+    text = _csv({**names, **columns}, rows)
+    if request.output is not None:
+        write_atomically(request.output, [text.encode()], force=request.force)
+        terminal.say(f"{rows} predictions were written to {request.output}.")
+    if terminal.as_json:
+        told: dict[str, Any] = {"samples": rows, "file": request.output, "scores": judged}
+        if request.output is None:
+            told |= {"columns": {name: list(values) for name, values in {**names, **columns}.items()}}
+        terminal.result(told, "")
+    elif request.output is None:
+        terminal.raw(text)
+
+
+def _guessed(model: Any) -> dict[str, Any]:
+    """What is known of the training data of a model that was not made by `mercer fit`."""
+    kernel = getattr(model, "kernel_", getattr(model, "kernel", None))
+    names = [name for name in selected_columns(kernel) if isinstance(name, str)]
+    if not names:
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return {"columns": names or None, "kinds": column_kinds(kernel), "width": getattr(model, "n_features_in_", None)}
+
+
+def _opened(request: Request, model: Any, known: dict[str, Any]) -> Dataset:
+    kind = known.get("kind")
+    format = "gram-rows" if kind == "gram" and request.format in (None, "gram") else request.format
+    data = open_data(request.data, format, request.memory, known.get("kinds"))
+    if kind is not None and data.kind != kind:
+        raise FileError(
+            request.data,
+            f"This is a {data.format} file, that is {data.kind}; the model was fitted to a {known['format']} file, "
+            f"that is {kind}.",
+            "Give samples of the kind that the model has learned from, or convert the file (mercer convert).",
+        )
+    if isinstance(data, Sparse) and known.get("width"):
+        data = data.aligned(int(known["width"]), known.get("zero_based"))
+    return data
+
+
+def _samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
+    """The samples as the model takes them; rows that miss a value are named."""
+    kernel = getattr(model, "kernel_", None)
+    X, used = samples(data, kernel, known.get("columns"))
+    if isinstance(data, Table):
+        whole = data.complete(used)
+        if not whole.all():
+            lost = np.flatnonzero(~whole)
+            counts = ", ".join(f"{shown(name)} {data.missing[name]}" for name in used if data.missing[name])
+            places = ", ".join(str(next(iter(data.where(int(row)).values()))) for row in lost[:20])
+            word = "rows" if data.lines is None else "lines"
+            raise FileError(
+                data.path,
+                f"{len(lost)} of {data.n} rows miss a value (by column: {counts}); the {word} are {places}"
+                f"{', ...' if len(lost) > 20 else ''}.",
+                "Fill them in, or remove these rows: a model predicts complete rows only.",
+                **data.where(int(lost[0])),
+            )
+        width = known.get("width")
+        if not known.get("columns") and width is not None and np.ndim(X) == 2 and X.shape[1] != width:
+            raise FileError(
+                data.path,
+                f"There are {X.shape[1]} columns of numbers; the model was fitted to {width} and does not know their names.",
+                f"Give a file with these {width} columns in the order of training.",
+                line=1,
+            )
+    return X
+
+
+def _budgeted(model: Any, request: Request) -> Any:
+    wanted = {"memory": request.memory, "max_time": request.max_time, "n_threads": request.threads}
+    known = model.get_params(deep=False)
+    return model.set_params(**{name: value for name, value in wanted.items() if value is not None and name in known})
+
+
+def _predicted(model: Any, X: Any, with_scores: bool) -> dict[str, Array]:
+    """Predictions by column; densities give the logarithm of the density, transformers their components."""
+    if hasattr(model, "predict"):
+        columns = _spread("prediction", np.asarray(model.predict(X)))
+    elif hasattr(model, "score_samples"):
+        columns = {"log_density": np.asarray(model.score_samples(X))}
+    elif hasattr(model, "transform"):
+        columns = _spread("component", np.asarray(model.transform(X)))
+    else:
+        raise UsageFault(f"A {type(model).__name__} predicts nothing. Give a model that does.")
+    if with_scores and hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X))
+        labels = [f"score_{label}" for label in model.classes_] if values.ndim == 2 else [f"score_{model.classes_[1]}"]
+        columns |= dict(zip(labels, values.reshape(len(values), -1).T, strict=True))
+    return columns
+
+
+def _spread(name: str, values: Array) -> dict[str, Array]:
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}{j + 1}": column for j, column in enumerate(values.T)}
+
+
+def _named(data: Dataset) -> dict[str, Sequence[Any]]:
+    """The names of the samples, or their numbers."""
+    if isinstance(data, Table):
+        for name in data.of_kind("identifier"):
+            return {name: list(map(_plain, data.columns[name]))}
+    if data.ids is not None:
+        return {"id": list(data.ids)}
+    return {"row": range(1, data.n + 1)}
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> dict[str, float]:
+    """Scores, if the new file happens to hold the target as well."""
+    target = known.get("target")
+    if not isinstance(data, Table) or target not in data.names or known.get("task") is None or data.missing[target]:
+        return {}
+    y = as_target(data.split_target(target)[1])
+    predictions = columns.get("prediction")
+    if predictions is None or (y.dtype.kind in "fiu") != (predictions.dtype.kind in "fiu"):
+        return {}
+    return scores(known["task"], y, predictions)
+
+
+def _csv(columns: dict[str, Any], rows: int) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
+    for i in range(rows):
+        writer.writerow([values[i] for values in lists])
+    return stream.getvalue()

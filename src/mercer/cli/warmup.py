@@ -1,0 +1,142 @@
+"""``mercer warmup``: every compiled loop run once on small samples, so that it is in the cache on disk."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba.core.dispatcher import Dispatcher
+
+from mercer import catalogue
+from mercer.cli.terminal import Terminal, pairs
+from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
+from mercer.estimators import KernelRidge
+from mercer.gram import Tiles
+from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum
+from mercer.selection.automatic import table_kernels
+from mercer.solvers import ConjugateGradient
+
+__all__ = ["run"]
+
+ROWS = 12
+
+
+def run(terminal: Terminal, *, threads: int | None) -> None:
+    """Compile all loops and tell how long it took."""
+    began = time.perf_counter()
+    jobs = [*_kernel_jobs(), *_estimator_jobs()]
+    failed: list[str] = []
+    with warnings.catch_warnings(), terminal.progress("compiling") as bar:
+        warnings.simplefilter("ignore")
+        for place, (name, job) in enumerate(jobs):
+            try:
+                job()
+            except Exception as error:  # a loop that cannot be warmed up is compiled when it is needed
+                failed.append(f"{name}: {error}")
+            bar((place + 1) / len(jobs))
+    seconds = time.perf_counter() - began
+    loops = _loops()
+    cold = sorted(name for name, loop in loops.items() if not loop.signatures)
+    result = {
+        "seconds": round(seconds, 3),
+        "loops": len(loops),
+        "compiled": len(loops) - len(cold),
+        "left": cold,
+        "failed": failed,
+    }
+    rows = [
+        ("loops", f"{len(loops) - len(cold)} of {len(loops)} compiled or found in the cache"),
+        ("time", f"{seconds:.1f} s"),
+    ]
+    if cold:
+        rows.append(("left", "compiled when first used: " + ", ".join(cold)))
+    terminal.result(result, pairs(rows))
+
+
+def _loops() -> dict[str, Any]:
+    """The compiled functions of all modules of mercer that are loaded."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mercer."):
+            for attribute, member in vars(module).items():
+                if isinstance(member, Dispatcher) and member.py_func.__module__ == name:
+                    found[f"{name.removeprefix('mercer.')}.{attribute}"] = member
+    return found
+
+
+def _samples(domain: type) -> list[Any]:
+    """Small raw data of a domain, in each form that has loops of its own."""
+    X = np.random.default_rng(0).uniform(0.1, 1.0, size=(ROWS, 4))
+    if domain is Vectors:
+        sparse = sp.csr_array(np.where(X > 0.5, X, 0.0))
+        return [X, X.astype(np.float32), sparse, sparse.astype(np.float32)]
+    if domain is Strings:
+        return [["abracadabra"[i % 5 :] + "xyz" for i in range(ROWS)]]
+    if domain is Similarities:
+        return [X @ X.T]
+    return []
+
+
+# One member of each class that has arguments without defaults; others are made without arguments.
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "Anova": (2,), "ArcCosine": (1,), "BSpline": (3,), "Constant": (1.0,), "LocalityImproved": (1,),
+    "Logarithmic": (1.0,), "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),), "Matern": (1.5,),
+    "Periodic": (1.0,), "Polynomial": (2,), "PowerSeries": ((1.0, 1.0),), "Pyramidal": ((2, 2),),
+    "RationalQuadratic": (1.0,), "Spectrum": (3,), "Wendland": (3,),
+}  # fmt: skip
+
+
+def _member(cls: Any) -> Kernel | None:
+    try:
+        if cls.__name__ in _ARGUMENTS:
+            return cls(*_ARGUMENTS[cls.__name__])
+        inspect.signature(cls).bind()
+        return cls()
+    except TypeError:
+        return None  # nodes of the algebra: their terms have the loops
+
+
+def _kernel_jobs() -> Iterator[tuple[str, Any]]:
+    for row in catalogue.kernels():
+        kernel = _member(row.cls)
+        if kernel is None or not isinstance(kernel.domain, type) or kernel.domain in (Frames, Pairs):
+            continue
+        for X in _samples(kernel.domain):
+            yield row.name, lambda kernel=kernel, X=X: _try_kernel(kernel, X)
+    yield "Spectrum of long substrings", lambda: Spectrum(70)(["ab" * 60, "ba" * 60])
+
+
+def _try_kernel(kernel: Kernel, X: Any) -> None:
+    S = kernel.prepare(kernel.pack(X))
+    kernel = kernel.learn(S)
+    kernel(S)
+    kernel(S[: ROWS // 2], S)
+    kernel.diag(S)
+    if "pullback" in kernel.capabilities:
+        kernel.pullback(S, S, np.ones((ROWS, ROWS)))
+    if "pullback_inputs" in kernel.capabilities:
+        kernel.pullback_inputs(S, S, np.ones((ROWS, ROWS)))
+
+
+def _estimator_jobs() -> Iterator[tuple[str, Any]]:
+    X = _samples(Vectors)[0]
+    y = np.arange(ROWS) % 2
+    for row in catalogue.estimators():
+        try:
+            estimator = row.cls()
+        except TypeError:
+            continue
+        yield row.name, lambda estimator=estimator: estimator.fit(X, y)
+    iterative = KernelRidge(Gaussian(1.0), gram=Tiles(), solver=ConjugateGradient())
+    yield "ConjugateGradient", lambda: iterative.fit(X, y).predict(X)
+    yield "Woodbury", lambda: KernelRidge(Linear()).fit(X, y).predict(X)
+    table = {"a": X[:, 0], "b": ["xy"[i % 2] for i in range(ROWS)], "c": _samples(Strings)[0]}
+    kernel = table_kernels(table, {"a": "number", "b": "category", "c": "text"})[0]
+    yield "table", lambda: KernelRidge(kernel, fit_intercept=True).fit(table, y).predict(table)
+    yield "Match", lambda: Match()(table["b"])

@@ -1,0 +1,87 @@
+"""The documentation is what its scripts make, includes what exists, fetches nothing, and its gallery runs.
+
+That the code of its pages runs and that links lead somewhere is tested with the other documents.
+"""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from docs import make_catalogue, make_reference
+from docs.pages import cell, outdated, table
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.parts)
+SOURCES = [*PAGES, *(path for end in ("py", "css", "rst") for path in sorted(DOCS.rglob(f"*.{end}")))]
+GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
+INCLUDE = re.compile(r"```\{include\} (\S+)\n:start-after: \"(.+)\"\n:end-before: \"(.+)\"\n```")
+TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(DOCS))
+
+
+@pytest.mark.parametrize("script", [make_catalogue, make_reference], ids=lambda script: script.__name__)
+def test_generated_pages_are_up_to_date(script):
+    assert not outdated(script.pages()), f"run: python -m {script.__name__}"
+
+
+@pytest.mark.parametrize("script", [make_catalogue, make_reference], ids=lambda script: script.__name__)
+def test_no_generated_page_is_left_over(script):
+    assert {*script.FOLDER.glob("*.md")} == {*script.pages()}
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = set()
+    for page in PAGES:
+        for tree in TREE.findall(page.read_text(encoding="utf-8")):
+            entries = [line for line in tree.split("\n") if line and not line.startswith(":")]
+            listed |= {(page.parent / f"{entry}.md").resolve() for entry in entries}
+    assert not [name_of(page) for page in PAGES if page not in listed and page != DOCS / "index.md"]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "{include}" in page.read_text(encoding="utf-8")], ids=name_of
+)
+def test_what_is_included_exists(page):
+    found = INCLUDE.findall(page.read_text(encoding="utf-8"))
+    assert found
+    for target, start, end in found:
+        text = (page.parent / target).read_text(encoding="utf-8")
+        assert text.count(f"{start}\n") == 1
+        assert end in text.partition(start)[2]
+
+
+def test_nothing_is_fetched():
+    addresses = [
+        name_of(path)
+        for path in SOURCES
+        if "generated" not in path.parts and re.search(r"https?:/" + "/", path.read_text(encoding="utf-8"))
+    ]
+    assert not addresses
+    configuration = (DOCS / "conf.py").read_text(encoding="utf-8")
+    assert "intersphinx" not in configuration
+    assert 'html_math_renderer = "mathml"' in configuration
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=name_of)
+def test_the_gallery_runs(script, monkeypatch, capsys):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    runpy.run_path(str(script))
+    assert pyplot.get_fignums()
+    pyplot.close("all")
+
+
+def test_formulas_may_stand_in_a_cell():
+    assert make_catalogue.formula(r"\|x - x'\|^2 |y|") == r"$\Vert x - x'\Vert ^2 \vert y\vert$"
+    assert make_catalogue.formula("") == ""
+
+
+def test_tables_are_markdown():
+    assert table(["a", "b"], [["1", cell("x|y")]]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n"

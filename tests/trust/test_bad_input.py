@@ -1,0 +1,87 @@
+"""No bad outcome, whatever is given: not silent, not cryptic, not infinite, no hang, no crash.
+
+The probes run in a process of their own (see `tests.trust.probes`), which forks before it starts any thread.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trust.judge import EITHER, REFUSE, judge, unclear
+from tests.trust.probes import GROUPS, all_probes
+
+ROOT = Path(__file__).resolve().parents[2]
+AT_LEAST = 1500  # on vectors, in all groups but "structures"
+AT_LEAST_STRUCTURED = 600
+LONGEST = 600  # seconds, for a machine that is busy or has nothing compiled yet
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_bad_outcome(group):
+    command = [sys.executable, "-m", "tests.trust.probes", group, "--json"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=False)
+    assert run.stdout, run.stderr
+    result = json.loads(run.stdout.splitlines()[-1])
+    print(f"{group}: {result['probes']} probes, {result['counts']}")
+    table = [f"{verdict}: {subject} | {fault}: {detail}" for _, subject, fault, verdict, detail in result["bad"]]
+    assert not table, f"{len(table)} of {result['probes']} probes ended badly\n" + "\n".join(table)
+
+
+def test_there_are_enough_probes():
+    counts = {group: len(all_probes([group])) for group in GROUPS}
+    assert counts.pop("structures") >= AT_LEAST_STRUCTURED
+    assert sum(counts.values()) >= AT_LEAST, counts
+
+
+def test_every_estimator_is_probed():
+    import mercer
+
+    subjects = {probe.subject.partition("(")[0] for probe in all_probes(["estimators"])}
+    public = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")}
+    assert public <= subjects
+
+
+# the judge itself ---------------------------------------------------------------------------------------
+
+
+def _raises(error):
+    def call():
+        raise error
+
+    return call
+
+
+def _warns():
+    import warnings
+
+    warnings.warn("numbers were lost", UserWarning, stacklevel=1)
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "expect", "verdict"),
+    [
+        (lambda: 1.0, EITHER, "finite"),
+        (lambda: [1.0, float("nan")], EITHER, "not finite"),
+        (lambda: 1.0, REFUSE, "silent"),
+        (lambda: 1.0, "told", "silent"),
+        (_warns, "told", "warned"),
+        (_raises(ValueError("X has 3 columns, 4 were expected: give all of them")), REFUSE, "refused"),
+        (_raises(ValueError("X has 3 columns, 4 were expected: give all of them")), "accept", "refused valid input"),
+        (_raises(ValueError("no")), REFUSE, "cryptic"),
+        (_raises(IndexError("X has 3 columns, 4 were expected: give all of them")), REFUSE, "cryptic"),
+        (_raises(TypeError("X: object of type 'NoneType' has no len(), as it seems")), REFUSE, "cryptic"),
+    ],
+)
+def test_the_judge(call, expect, verdict):
+    assert judge({"call": call}, expect).verdict == verdict
+
+
+def test_advice_is_asked_of_our_own_errors():
+    from mercer.errors import DomainError
+
+    assert unclear(DomainError("X has 3 columns, but 4 columns were expected here")) == "an error without advice"
+    assert not unclear(DomainError("X has 3 columns, but 4 were expected. Give all of them."))
