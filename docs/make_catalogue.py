@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from docs.pages import cell, table, write
+from docs.pages import WIDE, cell, table, write
 from mercer import catalogue
 from mercer.catalogue import Entry, KernelEntry
 
@@ -41,7 +41,7 @@ def formula(tex: str) -> str:
 def family_title(row: Entry) -> str:
     """Return the first sentence of the docstring of a class's module, as a heading."""
     text = (sys.modules[row.cls.__module__].__doc__ or row.family).strip().partition("\n")[0]
-    return text.rstrip(".")
+    return text.partition(":")[0].rstrip(".")
 
 
 def families(rows: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -151,7 +151,7 @@ def pages() -> dict[Path, str]:
         "estimators": plain_page("estimators", _ESTIMATORS, "What an estimator offers after fit"),
         "synonyms": synonyms_page(),
     }
-    return {FOLDER / f"{name}.md": text for name, text in made.items()}
+    return {FOLDER / f"{name}.md": WIDE + text for name, text in made.items()}
 
 
 _INTRODUCTION = """\

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from docs.pages import cell, table, write
+from docs.pages import WIDE, cell, table, write
 from mercer.catalogue import seed_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -137,7 +137,7 @@ def _source(member: object) -> str:
 
 def pages() -> dict[Path, str]:
     """Return the page by its place."""
-    return {PAGE: page()}
+    return {PAGE: WIDE + page()}
 
 
 _INTRODUCTION = """\

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+# Front matter of pages with wide tables: no column of contents beside them.
+WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+
+
 def write(pages: Mapping[Path, str], folder: Path | None = None) -> None:
     """Write pages that have changed; with a folder, remove from it those that are no longer made."""
     for path, text in pages.items():

@@ -531,7 +531,7 @@ def _valid_tables() -> dict[str, tuple[str | bytes, dict]]:
                 pa.table(
                     {
                         "date": pa.array([0, 366], pa.date32()),
-                        "price": pa.array([1, 2]).cast(pa.decimal128(20, 2)),
+                        "price": pa.array([1, 2]).cast(pa.decimal128(30, 2)),
                         "code": pa.array(["x", "y"]).dictionary_encode(),
                         "small": pa.array([1.5, 2.5], pa.float32()),
                         "none": pa.nulls(2),

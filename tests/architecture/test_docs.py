@@ -5,12 +5,16 @@ That the code of its pages runs and that links lead somewhere is tested with the
 
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from docs import make_catalogue, make_reference
 from docs.pages import cell, outdated, table
+from mercer.cli.application import application
+from tests.architecture.test_documents import blocks, run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -76,6 +80,23 @@ def test_the_gallery_runs(script, monkeypatch, capsys):
     runpy.run_path(str(script))
     assert pyplot.get_fignums()
     pyplot.close("all")
+
+
+def test_the_commands_on_the_page_about_the_command_line_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = DOCS / "how-to" / "fit-from-the-command-line.md"
+    ran = []
+    for block in blocks(page):
+        if block.language == "python":
+            run(block, page, {"__name__": "__main__"})
+        for line in block.code.splitlines() if block.language == "console" else ():
+            name, *arguments = shlex.split(line)
+            assert name == "mercer"
+            result = CliRunner().invoke(application, arguments)
+            assert result.exit_code == 0, f"{line}\n{result.output}"
+            ran.append(arguments[0])
+    assert {"check", "fit", "predict"} <= set(ran)
+    assert {path.name for path in tmp_path.iterdir()} >= {"patients.mercer", "patients.html", "predictions.csv"}
 
 
 def test_formulas_may_stand_in_a_cell():

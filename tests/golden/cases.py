@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 import mercer.estimators
+from mercer.domains import Similarities
 from mercer.errors import MercerError
 from mercer.gram import Dense, Features, Tiles
 from mercer.io.model import load
@@ -37,7 +38,7 @@ DOMAINS = {
     "sparse": (sp.csr_array(SPARSE), Gaussian(1.5), False),
     "sparse linear": (sp.csr_array(SPARSE), Polynomial(2), True),
     "sparse float32": (sp.csr_array(SPARSE.astype(np.float32)), Linear(), True),
-    "words of scikit-learn": (ALL, "rbf", False),
+    "a word": (ALL, "rbf", False),
     "named columns": (pd.DataFrame(ALL, columns=["a", "b", "ü"]), Gaussian(1.0), False),
     "strings": (np.array(STRINGS, dtype=object), Spectrum(2), True),
     "normalized strings": (np.array(STRINGS, dtype=object), Spectrum(3).normalized(), True),
@@ -59,8 +60,6 @@ def rows(name, part):
     if X is None and isinstance(kernel, Precomputed):
         return K[part, :N]
     if X is None:  # self-similarities of new samples are needed
-        from mercer.domains import Similarities
-
         return Similarities.pack(K[part, :N], diagonal=np.diag(K)[part]) if part.start else K[part, :N]
     return X.iloc[part] if hasattr(X, "iloc") else X[part]
 
@@ -78,7 +77,7 @@ def cases():
     """Yield (name, unfitted estimator, domain, whether weights are used)."""
     for member in estimators():
         for domain, (_, kernel, has_features) in DOMAINS.items():
-            grams = [None, Dense(), Tiles()] + ([Features()] if has_features else [])
+            grams = [None, Tiles(), *([Dense(), Features()] if has_features else [])]
             grams = grams if "gram" in member().get_params() else [None]
             for gram in grams:
                 params = {"kernel": kernel} if gram is None else {"kernel": kernel, "gram": gram}

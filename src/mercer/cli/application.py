@@ -53,9 +53,9 @@ class Application(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = importlib.import_module("difflib").get_close_matches(args[0], COMMANDS, n=1)
-            if near and "Did you mean" not in error.message:
-                error.message += f" Did you mean {near[0]!r}?"
-            raise
+            if not near or "Did you mean" in error.message:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what it raises becomes an exit code and a paragraph on stderr."""

@@ -136,8 +136,8 @@ def _table_findings(table: Table) -> list[str]:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
         if spreads[large] > WIDE * spreads[small]:
             found.append(
-                f"Scales differ: {shown(large)} varies by {spreads[large]:.3g}, {shown(small)} by {spreads[small]:.3g}. "
-                "The automatic fit scales; with --estimator give a length scale per column."
+                f"Scales differ: {shown(large)} varies by {spreads[large]:.3g}, {shown(small)} by "
+                f"{spreads[small]:.3g}. The automatic fit scales; with --estimator give a length scale per column."
             )
     return found
 

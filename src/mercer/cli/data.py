@@ -180,12 +180,13 @@ def _complete(data: Dataset, y: Array | None, columns: Sequence[str], drop: bool
         return data, y, 0
     counts = {name: data.missing[name] for name in columns if data.missing.get(name)}
     listed = ", ".join(f"{shown(name)} {count}" for name, count in list(counts.items())[:20])
+    place: Any = data.where(int(np.flatnonzero(~whole)[0]))
     if not drop:
         raise FileError(
             data.path,
             f"{lost} of {data.n} rows miss a value (by column: {listed}).",
             "Fill them in, leave a column out of the file, or leave these rows out with --missing drop.",
-            **data.where(int(np.flatnonzero(~whole)[0])),
+            **place,
         )
     if lost == data.n:
         problem = f"All {data.n} rows miss a value (by column: {listed}), so none is left."

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numba
 import threadpoolctl
 
 import mercer
@@ -86,7 +85,7 @@ def _cache() -> dict[str, Any]:
     chosen = compiled._cache_folder(source)
     if chosen is None:
         return {"folder": None, "state": "none: no private folder is writable, so every process compiles anew"}
-    folder = Path(chosen or numba.config.CACHE_DIR or Path(source) / "__pycache__")  # pyright: ignore[reportAttributeAccessIssue]
+    folder = Path(chosen or compiled.config.CACHE_DIR or Path(source) / "__pycache__")
     if not folder.exists():
         return {"folder": str(folder), "state": "made when it is needed"}
     mode = stat.S_IMODE(folder.stat().st_mode)

@@ -242,7 +242,8 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
         return (Precomputed(),)
     if data.kind == "sequences":
         shortest = min(map(len, data.X))
-        return tuple(Spectrum(p).normalized() for p in range(1, max(2, min(6, shortest + 1))))
+        # the shortest last: it wins a tie
+        return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
     X = data.X[some_rows(data.n)]
     mean = np.asarray(X.mean(axis=0)).ravel()
     variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
@@ -318,15 +319,20 @@ def _page(request: Request, output: Path) -> Path | None:
     """Where the report goes; none if it is not wanted, or if what it needs is not installed."""
     if request.no_report:
         return None
-    if request.report is not None:
-        return request.report
-    return beside(output, ".html") if importlib.util.find_spec("jinja2") is not None else None
+    able = importlib.util.find_spec("jinja2") is not None
+    if request.report is None:
+        return beside(output, ".html") if able else None
+    if not able:
+        raise UsageFault("A report needs jinja2, which is not installed. Run: pip install 'mercer[report]'.")
+    return request.report
 
 
 def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) -> None:
     module = importlib.import_module("mercer.reports")
     with terminal.progress("report"):
-        module.report(outcome.model, outcome.X, outcome.y).save(page, force=request.force)
+        title = f"{type(outcome.model).__name__} on {request.data.name}"
+        written = module.report(outcome.model, outcome.X, outcome.y, title=title, notes=outcome.steps)
+    written.save(page, force=request.force)
 
 
 def _tell(

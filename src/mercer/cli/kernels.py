@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from difflib import get_close_matches
 from typing import Any
 
@@ -51,7 +52,8 @@ def _one(terminal: Terminal, name: str) -> None:
     for parameter in row.parameters:
         if parameter.accepts:
             head.append((f"  {parameter.name}", parameter.accepts))
-    terminal.result({**_data(row), "doc": inspect.getdoc(row.cls)}, f"{pairs(head)}\n\n{inspect.getdoc(row.cls)}")
+    text = re.sub(r"\s*Ledger:[^.]*\.", "", inspect.getdoc(row.cls) or "")  # rows of a list that only authors have
+    terminal.result({**_data(row), "doc": text}, f"{pairs(head)}\n\n{text}")
 
 
 def _ticked(known: Any) -> str:

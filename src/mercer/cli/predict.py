@@ -109,19 +109,20 @@ def _samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
             lost = np.flatnonzero(~whole)
             counts = ", ".join(f"{shown(name)} {data.missing[name]}" for name in used if data.missing[name])
             places = ", ".join(str(next(iter(data.where(int(row)).values()))) for row in lost[:20])
+            place: Any = data.where(int(lost[0]))
             word = "rows" if data.lines is None else "lines"
             raise FileError(
                 data.path,
                 f"{len(lost)} of {data.n} rows miss a value (by column: {counts}); the {word} are {places}"
                 f"{', ...' if len(lost) > 20 else ''}.",
                 "Fill them in, or remove these rows: a model predicts complete rows only.",
-                **data.where(int(lost[0])),
+                **place,
             )
         width = known.get("width")
         if not known.get("columns") and width is not None and np.ndim(X) == 2 and X.shape[1] != width:
             raise FileError(
                 data.path,
-                f"There are {X.shape[1]} columns of numbers; the model was fitted to {width} and does not know their names.",
+                f"There are {X.shape[1]} columns of numbers; the model was fitted to {width}, and knows no names.",
                 f"Give a file with these {width} columns in the order of training.",
                 line=1,
             )

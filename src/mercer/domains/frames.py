@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Indices
 from mercer.domains.samples import Samples, kind_of
+from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
 
 __all__ = ["WHOLE", "Frames", "Whole"]
@@ -189,6 +190,7 @@ class _Sparse(_Table):
     """Columns by position of a sparse matrix; a single column is given on as a dense array."""
 
     def __init__(self, matrix: Any):
+        require_sound(matrix)
         super().__init__(dict.fromkeys(range(matrix.shape[1])))
         self.matrix = sp.csc_array(matrix)
 

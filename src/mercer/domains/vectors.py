@@ -18,7 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError
 
-__all__ = ["Vectors"]
+__all__ = ["Vectors", "require_sound"]
 
 Matrix: TypeAlias = NDArray[Any] | sp.csr_array
 
@@ -293,14 +293,19 @@ def _sparse(X: Any) -> sp.csr_array:
         raise DomainError(
             f"A sparse array of shape {X.shape} was given. {_ACCEPTED} Reshape your data to two dimensions."
         )
-    if X.format in ("csr", "csc", "bsr"):
-        try:  # a conversion of indices out of range would write out of bounds
-            type(X)(X, copy=False).check_format(full_check=True)
-        except ValueError as error:
-            raise DomainError(f"The sparse matrix is damaged: {error}. {_ACCEPTED} Build it anew.") from error
+    require_sound(X)
     if X.dtype.kind in "iub":
         X = X.astype(np.float64)  # before duplicates are summed: small integers would wrap around
     return _canonical(sp.csr_array(_checked(X)))
+
+
+def require_sound(X: Any) -> None:
+    """Raise DomainError for a sparse matrix with indices out of range: converting it would write out of bounds."""
+    if X.format in ("csr", "csc", "bsr"):
+        try:
+            type(X)(X, copy=False).check_format(full_check=True)
+        except ValueError as error:
+            raise DomainError(f"The sparse matrix is damaged: {error}. {_ACCEPTED} Build it anew.") from error
 
 
 def _canonical(X: sp.csr_array) -> sp.csr_array:

@@ -58,7 +58,7 @@ Values = NDArray[Any] | list[str | None]
 Kinds = dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column: float64 with NaN for what is missing, or texts with None.
 
@@ -132,10 +132,15 @@ def numbers_identify(name: str, values: Floats) -> bool:
 
 def number_column(values: Floats) -> Column:
     """Return a column of numbers, which may be constant."""
-    absent = np.isnan(values)
-    missing = int(absent.sum())
-    present = values[~absent] if missing else values
-    constant = len(present) == 0 or bool((present == present[0]).all())
+    if len(values) < _FEW:  # tables may have very many short columns
+        listed = values.tolist()
+        present = [value for value in listed if value == value]
+        missing, constant = len(listed) - len(present), len(set(present)) <= 1
+    else:
+        absent = np.isnan(values)
+        missing = int(absent.sum())
+        rest = values[~absent] if missing else values
+        constant = len(rest) == 0 or bool((rest == rest[0]).all())
     return Column(values, "constant" if constant else "number", missing)
 
 
@@ -168,7 +173,8 @@ def _kind_of_texts(name: str, values: list[str | None], distinct: set[str]) -> s
         return "constant"
     if len(distinct) == n and (names_identifiers(name) or (n >= _MANY and _follow_a_pattern(distinct))):
         return "identifier"
-    few = len(distinct) < n and len(distinct) <= max(_FEW, n // _SHARE)
+    repeat = len(distinct) < n - values.count(None)
+    few = repeat and len(distinct) <= max(_FEW, n // _SHARE)
     return "category" if few and max(map(len, distinct)) <= _LONG else "text"
 
 

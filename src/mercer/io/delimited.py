@@ -36,8 +36,11 @@ from mercer.io.tables import Table
 __all__ = ["read_delimited", "sniff_delimiter"]
 
 DELIMITERS = {"\t": "a tab", ";": "a semicolon", ",": "a comma"}  # in the order in which they are preferred
+_HEAD = 2**16  # bytes and
 _SAMPLE = 50  # rows looked at for the delimiter
-_CHUNK = 2**17  # fields converted at a time
+_CHUNK = 2**17  # fields converted at a time,
+_HEIGHT = 2**13  # in so many rows at most
+_SHARED = 2**14  # distinct texts before it is asked whether sharing equal ones pays
 _TEXTS = ("category", "text", "identifier")  # kinds that keep the spelling, whatever it is
 
 _INFINITE = re.compile(r"(?i)[+-]?inf(?:inity)?")
@@ -64,8 +67,8 @@ def read_delimited(source: Source, kinds: Kinds, delimiter: str | None = None) -
 
 def sniff_delimiter(source: Source) -> str:
     """Return the delimiter of a file, from its first rows."""
-    lines = source.head[: 2**16].decode("utf-8-sig", "replace").splitlines(keepends=True)
-    if len(lines) > 1:
+    lines = source.head[:_HEAD].decode("utf-8-sig", "replace").splitlines(keepends=True)
+    if len(source.head) > _HEAD and len(lines) > 1:
         lines.pop()  # perhaps cut in the middle
     counts = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
     for delimiter, widths in counts.items():
@@ -84,7 +87,7 @@ def _is_header(first: list[str], sample: list[list[str]]) -> bool:
     if not any(map(NUMBER.fullmatch, first)):
         return True
     for j, text in enumerate(first):
-        below = [row[j] for row in sample if j < len(row)]
+        below = [row[j] for row in sample if j < len(row) and row[j].strip() not in MISSING]
         if text.strip() not in MISSING and not NUMBER.fullmatch(text) and below and all(map(NUMBER.fullmatch, below)):
             return True
     return False
@@ -193,7 +196,7 @@ class _Reading:
     def _chunks(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[list[str]]]:
         """Rows in chunks, checked for the number and the length of their fields."""
         width, limits = self.width, self.source.limits
-        height = max(1, _CHUNK // width)
+        height = min(max(1, _CHUNK // width), _HEIGHT)
         while chunk := list(islice(rows, height)):
             for line, row in chunk:
                 if len(row) != width:
@@ -234,7 +237,8 @@ class _Reading:
                 row, text = self.overflows[j]
                 raise self._infinite(row, j, text)
             values = np.concatenate(pieces)
-            if not numbers_identify(self.names[j], values):
+            kind = self.kinds.get(self.names[j])
+            if kind == "number" or (kind != "boolean" and not numbers_identify(self.names[j], values)):
                 columns[j] = number_column(values)
             pieces.clear()
         rest = [j for j in range(len(self.names)) if j not in columns]
@@ -253,11 +257,13 @@ class _Reading:
         """The fields of some columns, equal ones shared."""
         columns: list[list[str]] = [[] for _ in wanted]
         if wanted:
-            seen: dict[str, str] = {}
+            seen: dict[str, str] | None = {}
             skip = 1 if self.has_header else 0
             for _, row in islice(self._rows(), skip, None):
                 for column, j in zip(columns, wanted, strict=True):
-                    column.append(seen.setdefault(row[j], row[j]))
+                    column.append(row[j] if seen is None else seen.setdefault(row[j], row[j]))
+                if seen is not None and len(seen) > max(_SHARED, len(wanted) * len(columns[0]) // 2):
+                    seen = None  # nearly all differ
             self.blank //= 2  # the blank lines were met twice
         return columns
 

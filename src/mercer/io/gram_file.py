@@ -25,7 +25,7 @@ MAGIC = b"\x93NUMPY"
 _HEADER = 2**16  # bytes: a matrix of numbers needs 118
 _DESCR = re.compile(r"'descr'\s*:\s*'([<>|=]?[A-Za-z?][0-9]*)'")
 _ORDER = re.compile(r"'fortran_order'\s*:\s*(True|False)")
-_SHAPE = re.compile(r"'shape'\s*:\s*\(\s*((?:[0-9]{1,18}\s*,?\s*)*)\)")
+_SHAPE = re.compile(r"'shape'\s*:\s*\(\s*((?:[0-9]{1,18}\s*(?:,\s*|(?=\))))*)\)")
 _TYPES = {f"{kind}{size}" for kind, sizes in (("f", "248"), ("i", "1248"), ("u", "1248")) for size in sizes}
 _TILE = 512
 _TOLERANCE = 1e-8  # asymmetry allowed, relative to the largest entry: that of the domain Similarities
@@ -161,7 +161,13 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...], int]:
         )
     text = head[8 + size : start].decode("latin-1")
     descr, order, shape = _DESCR.search(text), _ORDER.search(text), _SHAPE.search(text)
-    if descr is None or order is None or shape is None or descr[1].lstrip("<>|=") not in _TYPES:
+    if order is None or shape is None:
+        raise source.error(
+            "The header announces no shape of a matrix: it is damaged.",
+            "Save the matrix again: numpy.save(path, K).",
+            byte=8 + size,
+        )
+    if descr is None or descr[1].lstrip("<>|=") not in _TYPES:
         kind = shown(descr[1]) if descr else "objects or records"
         raise source.error(
             f"The array holds {kind}; real numbers are accepted, and nothing that needs a pickle.",

@@ -243,9 +243,9 @@ class _Reading:
 
     def _numbers(self, name: str, values: list[Any], kind: str | None) -> Column:
         numbers = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-        infinite = np.flatnonzero(np.isinf(numbers))
-        if len(infinite):
-            row = int(infinite[0])
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = int(infinite.argmax())
             raise self._error(
                 self.lines[row],
                 name,

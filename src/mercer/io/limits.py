@@ -58,12 +58,12 @@ class FileError(MercerError, ValueError):
         self.path, self.problem, self.fix, self.name = Path(path), problem, fix, name
         self.line, self.row, self.column = place.get("line"), place.get("row"), place.get("column")
         self.character, self.byte = place.get("character"), place.get("byte")
-        super().__init__(f"{self.place}: {problem} {fix}")
+        super().__init__(printable(f"{self.place}: {problem} {fix}"))
 
     @property
     def place(self) -> str:
         """The file and the place in it."""
-        parts = [printable(str(self.path))]
+        parts = [str(self.path)]
         for word in _PLACES:
             number = getattr(self, word)
             if number is not None:

@@ -113,7 +113,8 @@ class _Reading:
         limits, types = self.source.limits, self.pa.types
         rows = metadata.num_rows
         if len(schema) == 0 or rows == 0:
-            raise self.source.error("There is no column." if rows else "There is no row.", "Add some.", row=1)
+            what = "row" if len(schema) else "column"
+            raise self.source.error(f"There is no {what}.", f"Add at least one {what}.", row=1)
         if rows < 0 or rows > limits.rows:
             raise self.source.error(
                 f"The file announces {rows:,} rows; up to {limits.rows:,} are accepted.",

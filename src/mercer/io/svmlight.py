@@ -218,7 +218,7 @@ class _Reading:
             if wrong.any():
                 at = int(wrong.argmax())
                 row = int(owners[at])
-                position = at - int(np.searchsorted(owners, row)) + 1
+                position = at - int(np.searchsorted(owners, row)) + (3 if self.queries else 2)
                 text = shown(self.pending[at])
                 raise self.source.error(f"The pair {text} {problem}.", fix, line=self.lines[row], column=position)
         self.indices.append(indices.astype(np.int64))

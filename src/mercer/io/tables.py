@@ -158,6 +158,29 @@ class Table(Dataset):
             )
         return self.drop(name), labels(column)
 
+    def labels_for(self, dataset: Dataset, name: str) -> NDArray[Any]:
+        """Return a column of this table as the target of samples in another file, as of a Gram matrix.
+
+        Rows belong to samples by name, if the samples have names and a column here holds all of them;
+        otherwise by their order, if there are as many rows as samples.
+        """
+        ids = dataset.ids
+        for column in self.parts.values():
+            if ids is None or not isinstance(column.values, list):
+                continue
+            position = {value: row for row, value in enumerate(column.values)}
+            if len(position) == self.n and position.keys() >= set(ids):
+                return self.take(np.array([position[i] for i in ids], dtype=np.intp)).split_target(name)[1]
+        if self.n != dataset.n:
+            raise FileError(
+                self.path,
+                f"There are {self.n} rows for the {dataset.n} samples of {dataset.path.name}, and no column that "
+                "names them all.",
+                "Give one row per sample, in the same order or with a column of their names.",
+                row=min(self.n, dataset.n) + 1,
+            )
+        return self.split_target(name)[1]
+
     def describe(self) -> dict[str, Any]:
         """Return what is known about the table and each of its columns."""
         columns = [{"name": name, **_described(column)} for name, column in self.parts.items()]

@@ -177,11 +177,11 @@ class Writer:
             raise self._refusal(path, "a masked array", "Fill the masked values.")
         value = np.asarray(value)
         kind = value.dtype.kind
-        if kind in "UST" or (kind == "O" and all(type(member) is str for member in value.flat)):
+        if kind in "US" or (kind in "OT" and all(type(member) is str for member in value.ravel().tolist())):
             members = value.ravel().tolist()
             word = "object" if kind == "O" else "text" if kind == "T" else value.dtype.str
             return self._texts(members, path, {"as": word, "shape": list(value.shape)})
-        if kind == "O":
+        if kind in "OT":
             members = [self.value(member, f"{path}.{i}", depth + 1) for i, member in enumerate(value.flat)]
             return {"objects": members, "shape": list(value.shape)}
         if value.dtype.newbyteorder("<") not in DTYPES.values():

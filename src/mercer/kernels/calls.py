@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mercer.domains.samples import kind_of
 from mercer.errors import DomainError
 
-__all__ = ["called", "real_values"]
+__all__ = ["called", "real_values", "sample_count"]
 
 
 def called(function: Callable[[Any], Any], data: Any, owner: Any) -> Any:
@@ -53,3 +53,11 @@ def real_values(values: Any, owner: Any) -> Any:
             "per sample, are needed. Correct the function, or give data that it can turn into numbers."
         )
     return array.astype(float, copy=False)
+
+
+def sample_count(data: Any, otherwise: int) -> int:
+    """Return the number of samples in raw data, if they tell it."""
+    if isinstance(data, Mapping):  # of columns
+        data = next(iter(data.values()), None)
+    shape = getattr(data, "shape", None)
+    return shape[0] if shape else len(data) if hasattr(data, "__len__") else otherwise

@@ -123,8 +123,12 @@ class Comparison:
                 "per column, is accepted. Give a single number or as many as there are columns."
             )
         if base.kind == "distance":
-            return distances.distance_operands(X, Z, distances.center_of(Z), scale)
-        return distances.dot_operands(X, Z, scale)
+            operands = distances.distance_operands(X, Z, distances.center_of(Z), scale)
+        else:
+            operands = distances.dot_operands(X, Z, scale)
+        if base.kind != "manhattan":
+            require_one_unit((X, Z), scale, operands[0].unit, self.use(path, base).reach)
+        return operands
 
 
 class View:
@@ -217,6 +221,27 @@ def require_same_columns(A: Samples, B: Samples) -> None:
             f"Vectors with {A.width} and with {B.width} columns were compared; both sides must have the "
             "same columns. Give new samples the columns of the training samples, in their order."
         )
+
+
+def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: float | None) -> None:
+    """Raise DomainError if squares of small numbers vanish beside huge ones, and the kernel would notice.
+
+    Huge numbers are held in a large unit, so that their squares do not overflow. Distances of the order of the
+    length scale (its square is `reach`) vanish in it; that matters only if there are numbers as small.
+    """
+    lost = 2.0**500 if sides[0].dtype == np.float64 else 2.0**60
+    if unit < lost * (1.0 if reach is None else np.sqrt(reach)):
+        return
+    for X in sides:
+        size = np.abs(X.toarray() if sp.issparse(X) else X)
+        size = size if scale is None else size / scale
+        small, large = size.min(where=size > 0, initial=np.inf), size.max(initial=0.0)
+        if small < unit / lost:
+            raise DomainError(
+                f"Input X has numbers from {small:.3g} to {large:.3g} (in length scales, where those are per column); "
+                "beside the largest the others vanish when they are squared. Look for values that stand for missing "
+                "ones, drop such rows, or scale the columns."
+            )
 
 
 def common_dtype(*collections: Samples) -> np.dtype:

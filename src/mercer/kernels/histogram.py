@@ -17,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DegenerateWarning, DomainError
-from mercer.kernels.comparison import View
+from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.pointwise import dense
 from mercer.numerics import profiles
@@ -285,7 +285,8 @@ class Tanimoto(Tiled):
 def _scaled_sides(A: Vectors, B: Vectors) -> tuple[Any, Any, Floats, Floats]:
     """Return both sides divided by a common power of two, which cancels, and their squared norms."""
     largest = max(A.largest, B.largest)
-    unit = float(2.0 ** np.frexp(largest)[1]) if largest > 0 and not 1e-15 < largest < 1e15 else 1.0
+    unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest > 0 and not 1e-15 < largest < 1e15 else 1.0
+    require_one_unit((A.X, B.X), None, unit, None)
     left = (A.X / A.X.dtype.type(unit), _squares(A, unit))
     right = left if B is A else (B.X / B.X.dtype.type(unit), _squares(B, unit))
     return left[0], right[0], left[1], right[1]

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called, real_values
+from mercer.kernels.calls import called, real_values, sample_count
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Tiled, narrowed
@@ -256,9 +256,10 @@ class Composed(_Part):
     def _pack_images(self, data: Any) -> Samples:
         images = called(getattr(self.transform, "transform", self.transform), data, self)
         packed = self.kernel.pack(images)
-        if hasattr(data, "__len__") and len(packed) != len(data):
+        count = sample_count(data, len(packed))
+        if len(packed) != count:
             raise DomainError(
-                f"the map of {self!r} made {len(packed)} images of {len(data)} samples; it must keep their number. "
+                f"the map of {self!r} made {len(packed)} images of {count} samples; it must keep their number. "
                 "Give a function that takes all the data and returns one image per sample."
             )
         return packed

@@ -16,7 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, Positive
 from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called, real_values
+from mercer.kernels.calls import called, real_values, sample_count
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.maps import _Same
@@ -336,7 +336,7 @@ class Basis(Tiled):
             values = values.reshape(-1, 1) if values.ndim == 1 else values
         packed = Vectors.pack(values)
         width = packed.width if self.covariance is None else len(_array(self.covariance))
-        if packed.width != width or len(packed) != _length(data, len(packed)):
+        if packed.width != width or len(packed) != sample_count(data, len(packed)):
             raise DomainError(
                 f"the functions of Basis returned values of shape {values.shape}; one row per sample and "
                 f"{width} columns, as the covariance has, are needed. Correct the functions or the "
@@ -379,12 +379,6 @@ class Basis(Tiled):
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
-
-
-def _length(data: Any, otherwise: int) -> int:
-    """Return the number of samples in raw data, if they tell it."""
-    shape = getattr(data, "shape", None)
-    return shape[0] if shape else len(data) if hasattr(data, "__len__") else otherwise
 
 
 def _array(matrix: Any) -> Floats:

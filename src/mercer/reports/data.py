@@ -101,7 +101,7 @@ def describe(subject: Subject) -> DataFacts:
         constant=tuple(column.name for column in columns if column.is_constant and n > 1),
         duplicates=duplicates,
         conflicts=conflicts,
-        scale_ratio=_scale_ratio(columns),
+        scale_ratio=_scale_ratio(columns) if subject.model is subject.estimator else None,
         details=tuple(_details(S)),
         target=None if subject.y is None else _target(subject.y, subject.task),
         remarks=(),

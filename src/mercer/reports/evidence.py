@@ -12,6 +12,7 @@ from sklearn import metrics
 from sklearn.base import clone
 
 from mercer.arrays import Floats, Indices
+from mercer.errors import CapabilityError
 from mercer.estimators import KernelMeanClassifier, ParzenDensity
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
@@ -40,12 +41,17 @@ def left_out(subject: Subject) -> LeftOutFacts:
     """Return leave-one-out scores for the estimators that have them in closed form."""
     model, S, y = subject.model, subject.samples, subject.y
     if subject.X is None or S is None or subject.model is not subject.estimator:
-        raise NotApplicable("it needs the data, and an estimator that is not inside a pipeline")
+        raise NotApplicable("the closed form needs the data, and an estimator that is not in a pipeline")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if "leave_one_out" in model.get_params(deep=False) and y is not None:
             again: Any = clone(model)
-            again.set_params(leave_one_out=True).fit(S, y)
+            try:
+                again.set_params(leave_one_out=True).fit(S, y)
+            except CapabilityError:
+                raise NotApplicable(
+                    f"{shown(repr(model.solver_))} keeps no factor, and the closed form needs one"
+                ) from None
             scores = regression_scores(y, again.loo_predictions_)
             return LeftOutFacts(scores, "one factorisation, all samples of weight one")
         if isinstance(model, KernelMeanClassifier) and y is not None:

@@ -32,13 +32,13 @@ class Figure:
 
 def gram_figure(display: GramDisplay) -> Figure:
     """Return the heat map of the Gram matrix."""
-    drawing = svg(display.plot, SQUARE, "gram")
+    drawing = svg(lambda ax: display.plot(ax).ax_.set_xlabel(""), SQUARE, "gram")  # the caption says it
     return Figure(drawing, f"Gram matrix: similarity of every pair of samples. {_sentence(display.note)}")
 
 
 def spectrum_figure(display: SpectrumDisplay) -> Figure:
     """Return the spectrum."""
-    drawing = svg(display.plot, SQUARE, "spectrum")
+    drawing = svg(lambda ax: display.plot(ax).ax_.set_xlabel("number"), SQUARE, "spectrum")
     return Figure(drawing, f"Eigenvalues of the Gram matrix in descending order. {_sentence(display.note)}")
 
 

@@ -39,6 +39,7 @@ TEMPLATE = Path(__file__).with_name("report.html.jinja")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 GRAM_SAMPLES = 200  # of the picture: more would not be seen, and weigh
 SPECTRUM_SAMPLES = 1000
+LONGEST_TEXT = 2000
 
 MISSING = (
     "A report was asked for, and jinja2, which writes it, is not installed; any version from 3.1.5 on will do. "
@@ -278,13 +279,19 @@ def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> F
     facts.coefficients = attempt("Coefficients", model.coefficient_facts, whole)
     facts.deeds = attempt("What was done", model.deeds, whole) or ()
     facts.recipe = attempt("How to reproduce", recipe, whole, cv)
-    facts.text = facts.recipe.text if facts.recipe else name
+    facts.text = _text(whole, facts.recipe.text if facts.recipe else name)
     _score(facts, sections, some, index, cv)
     display = attempt("Conditioning", _spectrum, some)
     if display is not None:
         facts.condition = attempt("Conditioning", model.condition_facts, whole, display)
     _draw(facts, sections, some, display)
     return facts
+
+
+def _text(subject: Subject, last: str) -> str:
+    """Return the model as text, after the steps of its pipeline."""
+    steps = subject.estimator.steps[:-1] if subject.model is not subject.estimator else ()
+    return shown(" → ".join([*(type(step).__name__ for _, step in steps), last]), LONGEST_TEXT)
 
 
 def _score(facts: Facts, sections: _Sections, some: Subject, index: Any, cv: Any) -> None:

@@ -61,6 +61,8 @@ def number(value: Any, digits: int = 4) -> str:
         return "not defined"
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
+    if 10 ** (digits - 1) <= abs(value) < 1e6:  # a grouped integer reads better than a power of ten
+        return f"{value:,.0f}".replace(",", "\u202f").replace("-", "−")
     text = f"{value:.{digits}g}"
     mantissa, e, exponent = text.partition("e")
     return mantissa.replace("-", "−") + (f"e{int(exponent)}" if e else "")

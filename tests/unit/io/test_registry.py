@@ -72,7 +72,17 @@ def test_what_is_not_described_by_its_parameters_is_not(member):
 
 @pytest.mark.parametrize(
     "name",
-    ["kernel:Unknown", "os.system", "builtins:eval", "estimator:Gaussian", "mercer.kernels:Gaussian", "", None, 3, ["x"]],
+    [
+        "kernel:Unknown",
+        "os.system",
+        "builtins:eval",
+        "estimator:Gaussian",
+        "mercer.kernels:Gaussian",
+        "",
+        None,
+        3,
+        ["x"],
+    ],
 )
 def test_unknown_ids_are_refused_and_the_writer_is_named(name):
     with pytest.raises(ModelError, match=r"9\.9"):

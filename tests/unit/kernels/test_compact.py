@@ -120,9 +120,7 @@ def test_derivative_in_the_inputs(kernel):
     assert np.isfinite(kernel.pullback_inputs(A, A, np.ones((5, 5)))).all()
 
 
-@pytest.mark.parametrize(
-    "kernel", [Wendland(2, 1, 1.5), Wendland(3, 3, (0.5, 1.5)), Wendland(2, 0), Epanechnikov()]
-)
+@pytest.mark.parametrize("kernel", [Wendland(2, 1, 1.5), Wendland(3, 3, (0.5, 1.5)), Wendland(2, 0), Epanechnikov()])
 def test_integral(kernel):
     t = np.linspace(-1.6, 1.6, 161)
     plane = np.stack(np.meshgrid(t, t), axis=-1).reshape(-1, 2)
@@ -130,9 +128,7 @@ def test_integral(kernel):
     assert np.exp(kernel.log_integral(2)) == pytest.approx(sums, rel=2e-3)
     line = kernel.replace(length_scale=1.5)
     t = np.linspace(-1.6, 1.6, 32001)
-    assert np.exp(line.log_integral(1)) == pytest.approx(
-        np.trapezoid(line(t[:, None], [[0.0]])[:, 0], t), rel=1e-6
-    )
+    assert np.exp(line.log_integral(1)) == pytest.approx(np.trapezoid(line(t[:, None], [[0.0]])[:, 0], t), rel=1e-6)
 
 
 def test_sparse_block_of_different_columns():
@@ -183,9 +179,7 @@ def test_bad_parameters(kernel, name):
         kernel.check()
 
 
-@pytest.mark.parametrize(
-    "kernel", [*WENDLANDS, Wendland(3), Wendland(2, 2, (0.5, 1.5)), Epanechnikov(2.0)], ids=repr
-)
+@pytest.mark.parametrize("kernel", [*WENDLANDS, Wendland(3), Wendland(2, 2, (0.5, 1.5)), Epanechnikov(2.0)], ids=repr)
 def test_text(kernel):
     assert parse(repr(kernel), names={"Wendland": Wendland, "Epanechnikov": Epanechnikov}) == kernel
 

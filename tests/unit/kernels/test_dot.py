@@ -147,9 +147,7 @@ def test_bad_parameters_are_refused(k):
         k(X)
 
 
-@pytest.mark.parametrize(
-    "k", [Linear(), Polynomial(3), ExponentialDot(1.0), PowerSeries((1.0, 0.0, 1.0))], ids=repr
-)
+@pytest.mark.parametrize("k", [Linear(), Polynomial(3), ExponentialDot(1.0), PowerSeries((1.0, 0.0, 1.0))], ids=repr)
 @pytest.mark.parametrize("scale", [1e180, 1e300])
 def test_overflow_is_one_error_without_warnings(k, scale):
     with warnings.catch_warnings():

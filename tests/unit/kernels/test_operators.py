@@ -56,7 +56,7 @@ def test_negative_constants_are_refused_at_once():
         G + -1.0
 
 
-@pytest.mark.parametrize("other", ["a", None, True, [1.0], object()], ids=repr)
+@pytest.mark.parametrize("other", ["a", None, True, [1.0], object()], ids=lambda value: type(value).__name__)
 def test_what_is_no_kernel_is_a_type_error(other):
     for operation in (
         lambda: G + other,

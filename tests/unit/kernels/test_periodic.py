@@ -84,9 +84,7 @@ def test_derivative_in_the_inputs(kernel):
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_frequencies_give_the_kernel(kernel):
     draws = kernel.frequencies(np.random.default_rng(11), 20000, 2)
-    np.testing.assert_allclose(
-        draws * kernel.period / (2 * np.pi), np.rint(draws * kernel.period / (2 * np.pi))
-    )
+    np.testing.assert_allclose(draws * kernel.period / (2 * np.pi), np.rint(draws * kernel.period / (2 * np.pi)))
     X = points(12, 8)
     for x in X:
         waves = np.cos(draws @ x)

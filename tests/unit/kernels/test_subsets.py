@@ -46,9 +46,7 @@ def test_anova_equals_brute_force(degree):
 @pytest.mark.parametrize("degree", [1, 3, 6])
 def test_anova_of_another_base_equals_brute_force(degree):
     k = Anova(degree, base=Gaussian(0.9))
-    expected = gram(
-        lambda x, z: naive.anova(x, z, degree, lambda a, b: math.exp(-((a - b) ** 2) / (2 * 0.9**2))), X, Z
-    )
+    expected = gram(lambda x, z: naive.anova(x, z, degree, lambda a, b: math.exp(-((a - b) ** 2) / (2 * 0.9**2))), X, Z)
     np.testing.assert_allclose(k(X, Z), expected, rtol=1e-11)
     np.testing.assert_allclose(k(SPARSE, Z), k(SPARSE.toarray(), Z), rtol=1e-11)
     assert k(X.astype(np.float32)).dtype == np.float32
@@ -78,9 +76,7 @@ def test_obey_the_laws(k, data):
 def test_all_subsets_equals_brute_force():
     expected = gram(naive.all_subsets, X, Z)
     np.testing.assert_allclose(AllSubsets()(X, Z), expected, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(
-        AllSubsets()(SPARSE, Z), gram(naive.all_subsets, SPARSE.toarray(), Z), rtol=1e-11
-    )
+    np.testing.assert_allclose(AllSubsets()(SPARSE, Z), gram(naive.all_subsets, SPARSE.toarray(), Z), rtol=1e-11)
     assert parse("AllSubsets()") == AllSubsets()
 
 

@@ -126,9 +126,7 @@ def test_basis_is_the_covariance_of_a_linear_model():
     Phi = np.column_stack([f(X) for f in functions])
     S = ROOT[:3] @ ROOT[:3].T
     np.testing.assert_allclose(Basis(functions, S)(X), Phi @ S @ Phi.T, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(
-        Basis(functions, (1.0, 2.0, 3.0))(X), Phi @ np.diag([1, 2, 3]) @ Phi.T, rtol=1e-12
-    )
+    np.testing.assert_allclose(Basis(functions, (1.0, 2.0, 3.0))(X), Phi @ np.diag([1, 2, 3]) @ Phi.T, rtol=1e-12)
     np.testing.assert_allclose(Basis(functions)(X, Z[:2]).shape, (9, 2))
 
 

@@ -1,0 +1,44 @@
+"""Names of output files, and refusals before the work begins."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mercer.cli.failures import UsageFault
+from mercer.cli.outputs import beside, require_writable
+from mercer.io.atomic import OverwriteError
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("a.csv", "a.mercer"),
+        ("a.b.csv.gz", "a.b.mercer"),
+        ("data", "data.mercer"),
+        ("x.mercer", "x.mercer.mercer"),
+    ],
+)
+def test_beside(given, named):
+    assert beside(Path("folder") / given, ".mercer") == Path("folder") / named
+
+
+def test_what_cannot_be_written_is_refused_at_once(tmp_path):
+    file = tmp_path / "a.txt"
+    require_writable(file, force=False)
+    file.write_text("precious")
+    with pytest.raises(OverwriteError, match="--force"):
+        require_writable(file, force=False)
+    require_writable(file, force=True)
+    assert file.read_text() == "precious"
+    with pytest.raises(UsageFault, match="is a folder"):
+        require_writable(tmp_path, force=True)
+    with pytest.raises(UsageFault, match="no folder"):
+        require_writable(tmp_path / "none" / "a.txt", force=False)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_ours(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(UsageFault, match="not writable"):
+        require_writable(tmp_path / "a.txt", force=False)
