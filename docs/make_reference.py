@@ -11,7 +11,15 @@ FOLDER = Path(__file__).resolve().parent / "reference"
 MODULES = (
     *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.solvers"),
     *("mercer.selection", "mercer.problems", "mercer.constraints", "mercer.errors", "mercer.budget"),
-    *("mercer.testing", "mercer.io", "mercer.plots", "mercer.reports", "mercer.catalogue"),
+    *(
+        "mercer.testing",
+        "mercer.io",
+        "mercer.io.model",
+        "mercer.io.interop",
+        "mercer.plots",
+        "mercer.reports",
+        "mercer.catalogue",
+    ),
 )
 
 

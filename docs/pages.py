@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-
 # Front matter of pages with wide tables: no column of contents beside them.
 WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 

@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 def prepared(tex: str) -> str:
     """Return a formula in the part of LaTeX that docutils reads."""
     tex = tex.replace(r"\!", "").replace(r"\dots", r"\ldots")
+    tex = re.sub(r"\\[td]?frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", tex)  # \tfrac12, which TeX allows
     return " ".join(re.sub(r"\\(?:big|Big|bigg|Bigg)[lr]?(?![A-Za-z])", "", tex).split())
 
 

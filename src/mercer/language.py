@@ -83,9 +83,7 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
 
 def _parse(text: str, registry: Mapping[str, type]) -> Any:
     if not isinstance(text, str):
-        raise ParameterError(
-            f"parse was given {text!r:.40}; it reads a string. Write parse('Gaussian(2.0)')."
-        )
+        raise ParameterError(f"parse was given {text!r:.40}; it reads a string. Write parse('Gaussian(2.0)').")
     if len(text) > LONGEST_TEXT:
         raise ParameterError(
             f"A text of {len(text)} characters was given; at most {LONGEST_TEXT} are read. "

@@ -19,7 +19,7 @@ from tests.broken_files import TEXTS, broken_files, npy, parquet, valid_files
 
 PLACE = re.compile(r"(?:line|row|column|byte) \d+")
 SECONDS = 5.0
-PER_BYTE, FREE = 20, 16 * 2**20  # of the 64 MiB that are promised: the files here are small
+PER_BYTE, FREE = 20, 8 * 2**20  # of the 64 MiB that are promised: the files here are small
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_damaged_files_are_read_or_refused(kind, tmp_path):
     random_ = random.Random(kind)
     path = tmp_path / f"data.{kind}"
     assert attempt(path, None, VALID[kind])
-    outcomes = [attempt(path, None, mutated(VALID[kind], random_)) for _ in range(500)]
+    outcomes = [attempt(path, None, mutated(VALID[kind], random_)) for _ in range(300)]
     assert not all(outcomes)
 
 
@@ -171,18 +171,18 @@ def test_any_text_is_read_or_refused(text, format, tmp_path_factory):
 
 HOSTILE = {
     "commas.csv": b"," * 3_000_000,
-    "rows.csv": b"a\n" + b"1\n" * 100_000,
-    "empty_fields.csv": b"a,b,c\n" + b",,\n" * 60_000,
-    "words.csv": b"w\n" + b"".join(b"%x\n" % (i * 7919) for i in range(50_000)),
+    "rows.csv": b"a\n" + b"1\n" * 40_000,
+    "empty_fields.csv": b"a,b,c\n" + b",,\n" * 25_000,
+    "words.csv": b"w\n" + b"".join(b"%x\n" % (i * 7919) for i in range(25_000)),
     "quotes.csv": b'"' * 2_000_000,
     "digits.csv": b"a\n" + b"1" * 900_000 + b"\n",
-    "pairs.svm": b"1 " + b" ".join(b"%d:1" % i for i in range(1, 100_000)) + b"\n",
-    "labels.svm": b"1\n" * 100_000,
-    "keys.jsonl": b"{" + b",".join(b'"%d":1' % i for i in range(20_000)) + b"}\n",
-    "objects.jsonl": b'{"a":1}\n' * 30_000,
+    "pairs.svm": b"1 " + b" ".join(b"%d:1" % i for i in range(1, 50_000)) + b"\n",
+    "labels.svm": b"1\n" * 40_000,
+    "keys.jsonl": b"{" + b",".join(b'"%d":1' % i for i in range(8_000)) + b"}\n",
+    "objects.jsonl": b'{"a":1}\n' * 12_000,
     "deep.jsonl": b"[" * 2_000_000,
     "strings.jsonl": b'{"a":"' + b"\\" * 2_000_000,
-    "names.fasta": b"".join(b">%x\nA\n" % i for i in range(40_000)),
+    "names.fasta": b"".join(b">%x\nA\n" % i for i in range(20_000)),
     "sequence.fasta": b">s\n" + b"A\n" * 100_000,
     "reads.fastq": b"".join(b"@%x\nA\n+\nI\n" % i for i in range(20_000)),
 }

@@ -22,7 +22,19 @@ import scipy.sparse as sp
 
 from tests.trust.judge import ACCEPT, EITHER, REFUSE, TOLD
 
-__all__ = ["COUPLES", "Fault", "GRAMS", "OBJECTS", "PAIRS", "SECOND", "STRINGS", "TABLES", "TARGETS", "VECTORS", "WEIGHTS"]
+__all__ = [
+    "COUPLES",
+    "Fault",
+    "GRAMS",
+    "OBJECTS",
+    "PAIRS",
+    "SECOND",
+    "STRINGS",
+    "TABLES",
+    "TARGETS",
+    "VECTORS",
+    "WEIGHTS",
+]
 
 
 @dataclass(frozen=True)
@@ -166,16 +178,30 @@ _SIZES = [  # good data of an unusual kind
     Fault("all rows equal", lambda X: np.tile(X[:1], (len(X), 1)), ACCEPT),
     Fault("all zero", np.zeros_like, ACCEPT),
     Fault("duplicates", lambda X: np.repeat(X[: len(X) // 2], 2, axis=0), ACCEPT),
-    Fault("near duplicates", lambda X: np.repeat(X[: len(X) // 2], 2, axis=0) * (1 + 1e-15 * np.arange(len(X) // 2 * 2))[:, None], ACCEPT),
+    Fault(
+        "near duplicates",
+        lambda X: np.repeat(X[: len(X) // 2], 2, axis=0) * (1 + 1e-15 * np.arange(len(X) // 2 * 2))[:, None],
+        ACCEPT,
+    ),
     Fault("negative zero", _put(slice(None), 0, -0.0), ACCEPT),
-    Fault("float32 with offset", lambda X: (X + 1e4).astype(np.float32), EITHER, lambda X: (X + 1e4).astype(np.float32).astype(float), 1e-3),
+    Fault(
+        "float32 with offset",
+        lambda X: (X + 1e4).astype(np.float32),
+        EITHER,
+        lambda X: (X + 1e4).astype(np.float32).astype(float),
+        1e-3,
+    ),
     *(Fault(f"times {scale:g}", lambda X, s=scale: X * s, EITHER) for scale in (1e8, 1e100, 1e160, 1e300)),
     Fault("times 1e-8", lambda X: X * 1e-8, EITHER),
     Fault("times 1e-160", lambda X: X * 1e-160, EITHER, slack=1e-2),  # squares have two digits
     Fault("times 1e-310", lambda X: X * 1e-310, EITHER, slack=1e-2),
     Fault("columns of very different scales", _mixed, EITHER),
     Fault("one row 1e308", _put(1, slice(None), 1e308), EITHER),
-    Fault("rows of 1e308 and tiny ones", lambda X: np.where(np.arange(len(X))[:, None] % 2, 1e308, 1e-308) * np.ones_like(X), EITHER),
+    Fault(
+        "rows of 1e308 and tiny ones",
+        lambda X: np.where(np.arange(len(X))[:, None] % 2, 1e308, 1e-308) * np.ones_like(X),
+        EITHER,
+    ),
     Fault("float32, one row 1e38", lambda X: _put(1, slice(None), 1e38)(X).astype(np.float32), EITHER),
     Fault("float32, one row 1e20", lambda X: _put(1, slice(None), 1e20)(X).astype(np.float32), EITHER),
     Fault("one row 1e170", _put(1, slice(None), 1e170), EITHER),
@@ -301,7 +327,9 @@ GRAMS = [
     Fault("indefinite", _indefinite, TOLD),
     Fault("negative", lambda K: -K, TOLD),
     Fault("one negative self-similarity", _put(0, 0, -5.0), TOLD),
-    Fault("a distance matrix", lambda K: np.sqrt(np.maximum(np.add.outer(K.diagonal(), K.diagonal()) - 2 * K, 0)), TOLD),
+    Fault(
+        "a distance matrix", lambda K: np.sqrt(np.maximum(np.add.outer(K.diagonal(), K.diagonal()) - 2 * K, 0)), TOLD
+    ),
     Fault("asymmetric", _one_sided),
     Fault("upper triangle", np.triu),
     Fault("antisymmetric", lambda K: np.triu(K, 1) - np.triu(K, 1).T + np.eye(len(K))),
@@ -374,6 +402,8 @@ STRINGS = [
     Fault("masked", lambda X: np.ma.masked_array(np.array(X, dtype=object), [True] + [False] * (len(X) - 1))),
     *OBJECTS,
 ]
+
+
 def _members(i: int, change: Callable[[Any, Any], Any]) -> Callable[[Any], list[Any]]:
     """Return a fault that changes the two members of one pair."""
     return lambda X: [change(*pair) if j == i else pair for j, pair in enumerate(X)]
@@ -407,7 +437,12 @@ PAIRS = [
 ]
 COUPLES = [  # pairs of some numbers and a text
     *PAIRS,
-    Fault("table of two columns", lambda X: pl.DataFrame({"a": [list(p[0]) for p in X], "b": [p[1] for p in X]}), ACCEPT, _itself),
+    Fault(
+        "table of two columns",
+        lambda X: pl.DataFrame({"a": [list(p[0]) for p in X], "b": [p[1] for p in X]}),
+        ACCEPT,
+        _itself,
+    ),
     Fault("empty text", _members(1, lambda left, right: (left, "")), ACCEPT),
     Fault("sides exchanged", _members(1, lambda left, right: (right, left))),
     Fault("all exchanged", lambda X: [(right, left) for left, right in X]),

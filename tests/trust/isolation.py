@@ -71,7 +71,9 @@ def _one_worker(
     if pending is None:
         return None, ""
     if reason != "hang":
-        reason = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}"
+        reason = (
+            f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}"
+        )
     return pending, reason
 
 

@@ -95,7 +95,9 @@ def _one(call: Callable[[], Any], expect: str) -> Finding:
     if expect == TOLD and not told:
         return Finding("silent", f"accepted without a warning: {_shown(result)}")
     if leaked:
-        return Finding("leaked", f"{leaked[0].category.__name__}: {leaked[0].message} ({leaked[0].filename}:{leaked[0].lineno})")
+        return Finding(
+            "leaked", f"{leaked[0].category.__name__}: {leaked[0].message} ({leaked[0].filename}:{leaked[0].lineno})"
+        )
     return Finding("warned" if told else "finite", str(told[0].message)[:300] if told else "")
 
 

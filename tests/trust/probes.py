@@ -461,7 +461,9 @@ TEXTS = [
 def text_probes() -> Iterator[Probe]:
     """Yield texts and other things that describe no kernel."""
     for text in (*TEXTS, None, 3, b"Linear()", ["Linear()"], object()):
-        yield Probe("settings", "parse", ascii(text)[:40], REFUSE, lambda text=text: {"parse": lambda: mercer.parse(text)})
+        yield Probe(
+            "settings", "parse", ascii(text)[:40], REFUSE, lambda text=text: {"parse": lambda: mercer.parse(text)}
+        )
 
 
 # the run ------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from numba.core.dispatcher import Dispatcher
 from mercer import catalogue
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
+from mercer.errors import ParameterError
 from mercer.estimators import KernelRidge
 from mercer.gram import Tiles
 from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum
@@ -99,23 +100,37 @@ def _samples(domain: type) -> list[Any]:
     return []
 
 
-# One member of each class that has arguments without defaults; others are made without arguments.
+# Members of classes whose first arguments are not simply a number; others are made by their constraints.
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "Anova": (2,), "ArcCosine": (1,), "BSpline": (3,), "Constant": (1.0,), "LocalityImproved": (1,),
-    "Logarithmic": (1.0,), "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),), "Matern": (1.5,),
-    "Periodic": (1.0,), "Polynomial": (2,), "PowerSeries": ((1.0, 1.0),), "Pyramidal": ((2, 2), 1),
-    "RationalQuadratic": (1.0,), "Spectrum": (3,), "Wendland": (4,),
-}  # fmt: skip
+    "BSpline": (3,),
+    "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),),
+    "PowerSeries": ((1.0, 1.0),),
+    "Pyramidal": ((2, 2), 1),
+    "Wendland": (4,),
+}
 
 
 def _member(cls: Any) -> Kernel | None:
+    """Some kernel of a class; None for nodes of the algebra, whose terms have the loops."""
+    if cls.__name__ in _ARGUMENTS:
+        return cls(*_ARGUMENTS[cls.__name__])
+    arguments = []
+    for name, parameter in inspect.signature(cls).parameters.items():
+        if parameter.default is not inspect.Parameter.empty:
+            continue
+        value = next((value for value in (2, 1.5) if _is_accepted(cls, name, value)), None)
+        if value is None:
+            return None
+        arguments.append(value)
+    return cls(*arguments)
+
+
+def _is_accepted(cls: Any, name: str, value: float) -> bool:
     try:
-        if cls.__name__ in _ARGUMENTS:
-            return cls(*_ARGUMENTS[cls.__name__])
-        inspect.signature(cls).bind()
-        return cls()
-    except TypeError:
-        return None  # nodes of the algebra: their terms have the loops
+        cls.constraints[name].check(name, value, cls)
+    except (KeyError, ParameterError):
+        return False
+    return True
 
 
 def _kernel_jobs() -> Iterator[tuple[str, Any]]:

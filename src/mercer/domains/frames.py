@@ -267,5 +267,7 @@ def _as_column(values: Any) -> NDArray[Any]:
     if array.ndim == 1 and (isinstance(values, np.ndarray) or array.dtype.kind in "fiub"):
         return array
     if not hasattr(values, "__len__"):
-        raise DomainError(f"A column is {kind_of(values)}, not one value per sample. {_ACCEPTED} Give a list of values.")
+        raise DomainError(
+            f"A column is {kind_of(values)}, not one value per sample. {_ACCEPTED} Give a list of values."
+        )
     return np.fromiter(values, dtype=object, count=len(values))

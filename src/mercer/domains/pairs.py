@@ -174,10 +174,7 @@ def _sides(X: Any) -> tuple[Any, Any]:
     for i, pair in enumerate(pairs):
         is_sequence = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes)
         if not is_sequence or len(pair) != 2:
-            raise DomainError(
-                f"Sample {i} is {_shown(pair)}, not a pair. {_ACCEPTED} "
-                "Give a tuple of two objects."
-            )
+            raise DomainError(f"Sample {i} is {_shown(pair)}, not a pair. {_ACCEPTED} Give a tuple of two objects.")
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 

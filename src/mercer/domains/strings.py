@@ -156,9 +156,7 @@ def listed(X: Any) -> list[Any]:
     if hasattr(X, "to_pylist"):  # a pyarrow array
         return X.to_pylist()
     if isinstance(X, Mapping | Set) or not (isinstance(X, Iterable) and hasattr(X, "__len__")):
-        raise DomainError(
-            f"{kind_of(X)} was given, which has no order or no length. {_ACCEPTED} Make a list of it."
-        )
+        raise DomainError(f"{kind_of(X)} was given, which has no order or no length. {_ACCEPTED} Make a list of it.")
     return list(X)
 
 

@@ -9,6 +9,7 @@ has as many fields as the first.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from array import array
 from collections.abc import Iterator
@@ -67,7 +68,7 @@ def read_delimited(source: Source, kinds: Kinds, delimiter: str | None = None) -
 
 def sniff_delimiter(source: Source) -> str:
     """Return the delimiter of a file, from its first rows."""
-    lines = source.head[:_HEAD].decode("utf-8-sig", "replace").splitlines(keepends=True)
+    lines = list(io.StringIO(source.head[:_HEAD].decode("utf-8-sig", "replace"), newline=""))
     if len(source.head) > _HEAD and len(lines) > 1:
         lines.pop()  # perhaps cut in the middle
     counts = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
@@ -287,8 +288,6 @@ class _Reading:
         """Refuse a column of numbers with a few fields that are not, rather than call it a category."""
         distinct = set(fields)
         words = {text for text in distinct if not NUMBER.fullmatch(text) and text.strip() not in MISSING}
-        if not words:  # numbers, which someone wants as something else
-            return
         numbers = {text for text in distinct - words if text.strip() not in MISSING}
         bad = [row for row, text in enumerate(fields) if text in words]
         row, text = bad[0], fields[bad[0]]

@@ -153,8 +153,8 @@ def _one(text: _Text, values: list[Any]) -> Any:
 
 def _read_header(text: _Text) -> Machine:
     machine, seen = Machine(), set()
-    for line in text:
-        name, *words = line.split() or [""]
+    for line in filter(None, text):
+        name, *words = line.split()
         if name == "SV" and not words:
             _check_header(text, machine, seen)
             return machine
@@ -202,9 +202,7 @@ def _check_header(text: _Text, machine: Machine, seen: set[str]) -> None:
 def _read_vectors(text: _Text, machine: Machine) -> None:
     """Read coefficients and entries of each support vector."""
     coef, rows, width = [], [], machine.nr_class - 1
-    for line in text:
-        if not line:
-            continue
+    for line in filter(None, text):
         words = line.split()
         if len(rows) == machine.total_sv:
             text.refuse(f"There are more than the {machine.total_sv} support vectors of total_sv.", "Leave it out.")

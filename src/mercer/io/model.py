@@ -25,7 +25,7 @@ from mercer.domains import Samples
 from mercer.errors import MemoryBudgetError, ModelError, ParameterError
 from mercer.io.atomic import PathLike, refuse_overwriting, write_atomically
 from mercer.io.registry import id_of, user_classes
-from mercer.io.tensors import pieces, read_header, read_tensors
+from mercer.io.tensors import bytes_of, pieces, read_header, read_tensors
 from mercer.io.trees import Reader, Writer
 
 __all__ = ["describe", "load", "save"]
@@ -147,6 +147,8 @@ def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
 def describe(path: PathLike) -> dict[str, Any]:
     """What a model file tells about itself, without loading the model.
 
+    Only the header is read, so that it is quick for any model; whether the arrays are whole is found by `load`.
+
     Parameters
     ----------
     path : str or path
@@ -191,8 +193,14 @@ def _document(texts: dict[str, str], path: PathLike) -> dict[str, Any]:
             f"{os.fspath(path)} has schema {schema}, written by mercer {_writer(document)}; this is mercer "
             f"{mercer.__version__}, which reads schemas up to {SCHEMA}. Install a newer mercer."
         )
-    for number in range(schema, SCHEMA):
-        document = UPGRADES[number](document)
+    try:
+        for number in range(schema, SCHEMA):
+            document = UPGRADES[number](document)
+    except Exception as error:  # an old document is what a file says: whatever is wrong with it is the file's fault
+        raise ModelError(
+            f"{os.fspath(path)} has schema {schema} and cannot be brought up to schema {SCHEMA} "
+            f"({type(error).__name__}: {str(error)[:200]}). Save the model again with the mercer that wrote it."
+        ) from error
     if "model" not in document:
         raise ModelError(f"{os.fspath(path)} has no model in it. Save the model again.")
     return document
@@ -242,6 +250,6 @@ def _fingerprint(estimator: Any) -> dict[str, Any]:
     digest = hashlib.sha256()
     for array in samples.arrays:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(bytes_of(np.ascontiguousarray(array)))
     n = len(samples) if coef is None else len(coef)
     return {"samples": n, "kept": len(samples), "sha256": digest.hexdigest()}

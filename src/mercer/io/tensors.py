@@ -23,7 +23,7 @@ from mercer.budget import Plan, format_bytes
 from mercer.errors import ModelError
 from mercer.io.atomic import PathLike, Piece
 
-__all__ = ["DTYPES", "pieces", "read_header", "read_tensors"]
+__all__ = ["DTYPES", "bytes_of", "pieces", "read_header", "read_tensors"]
 
 LONGEST_HEADER = 8_000_000
 MOST_TENSORS = 10_000
@@ -81,7 +81,7 @@ def pieces(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, str], digest
         begin = end
     seal = _Seal(texts, table)
     for tensor in tensors.values():
-        seal.update(_bytes_of(tensor))
+        seal.update(bytes_of(tensor))
     header = json.dumps({"__metadata__": {**texts, digest: seal.hexdigest()}, **table}, separators=(",", ":"))
     encoded = header.encode("ascii")
     encoded += b" " * (-len(encoded) % 8)
@@ -93,7 +93,7 @@ def pieces(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, str], digest
     yield len(encoded).to_bytes(8, "little")
     yield encoded
     for tensor in tensors.values():
-        yield _bytes_of(tensor)
+        yield bytes_of(tensor)
 
 
 def read_header(stream: BinaryIO, path: PathLike) -> tuple[dict[str, str], dict[str, Any]]:
@@ -128,7 +128,7 @@ def read_tensors(
     tensors = {}
     for name, entry in sorted(table.items(), key=lambda item: item[1]["data_offsets"]):
         tensor = np.empty(entry["shape"], DTYPES[entry["dtype"]])
-        target = _bytes_of(tensor)
+        target = bytes_of(tensor)
         if stream.readinto(target) != len(target):  # pyright: ignore[reportAttributeAccessIssue]
             raise _error(path, f"ends within the array {name!r}")
         seal.update(target)
@@ -154,7 +154,8 @@ class _Seal:
         return self._hash.hexdigest()
 
 
-def _bytes_of(tensor: NDArray[Any]) -> memoryview:
+def bytes_of(tensor: NDArray[Any]) -> memoryview:
+    """The bytes of a C-contiguous array, without a copy."""
     flat: Any = tensor.reshape(-1).view(np.uint8)
     return memoryview(flat)
 

@@ -113,9 +113,7 @@ class ArcCosine(Tiled):
             along = 2 * (lengths * cosine * sine * b * inverse + phi * b**2)
             across = 4 * lengths * (sine + phi * cosine)
         else:
-            across = np.divide(
-                1.0, lengths * sine, out=np.zeros_like(sine), where=(lengths > 0) & (sine > 1e-12)
-            )
+            across = np.divide(1.0, lengths * sine, out=np.zeros_like(sine), where=(lengths > 0) & (sine > 1e-12))
             along = -across * cosine * b * inverse
         return ((W * along).sum(axis=1)[:, None] * X + (W * across) @ Z) / np.pi
 
@@ -123,9 +121,7 @@ class ArcCosine(Tiled):
 def _directions(A: Vectors) -> tuple[Any, Floats]:
     """Return the rows scaled to length one (zero rows stay) and their lengths, safe from overflow."""
     X: Any = A.X
-    tops = np.asarray(
-        abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float
-    ).ravel()
+    tops = np.asarray(abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float).ravel()
     inverse = np.divide(1.0, tops, out=np.zeros(len(A)), where=tops > 1e-300)
     Y = sp.diags_array(inverse) @ X if A.is_sparse else X * inverse[:, None]
     squares = Y.multiply(Y).sum(axis=1) if A.is_sparse else np.einsum("ij,ij->i", Y, Y)

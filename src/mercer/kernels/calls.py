@@ -43,6 +43,8 @@ def real_values(values: Any, owner: Any) -> Any:
         return values
     try:
         array = np.asarray(values)
+        if values is None:
+            raise TypeError("nothing was returned")
         if array.dtype.kind in "OUS":
             array = array.astype(float)
     except (TypeError, ValueError, OverflowError):
@@ -60,4 +62,6 @@ def sample_count(data: Any, otherwise: int) -> int:
     if isinstance(data, Mapping):  # of columns
         data = next(iter(data.values()), None)
     shape = getattr(data, "shape", None)
-    return shape[0] if shape else len(data) if hasattr(data, "__len__") else otherwise
+    if shape is not None:
+        return shape[0] if shape else otherwise
+    return len(data) if hasattr(data, "__len__") else otherwise

@@ -227,21 +227,23 @@ def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: flo
     """Raise DomainError if squares of small numbers vanish beside huge ones, and the kernel would notice.
 
     Huge numbers are held in a large unit, so that their squares do not overflow. Distances of the order of the
-    length scale (its square is `reach`) vanish in it; that matters only if there are numbers as small.
+    length scale (its square is `reach`) vanish in it; that matters if they occur, in some column on both sides.
     """
     lost = 2.0**500 if sides[0].dtype == np.float64 else 2.0**60
     if unit < lost * (1.0 if reach is None else np.sqrt(reach)):
         return
-    for X in sides:
-        size = np.abs(X.toarray() if sp.issparse(X) else X)
-        size = size if scale is None else size / scale
-        small, large = size.min(where=size > 0, initial=np.inf), size.max(initial=0.0)
-        if small < unit / lost:
-            raise DomainError(
-                f"Input X has numbers from {small:.3g} to {large:.3g} (in length scales, where those are per column); "
-                "beside the largest the others vanish when they are squared. Look for values that stand for missing "
-                "ones, drop such rows, or scale the columns."
-            )
+    X, Z = (S.toarray() if sp.issparse(S) else S for S in sides)
+    X, Z = (X, Z) if scale is None else (X / scale, Z / scale)
+    low = [np.min(S, axis=0, where=np.abs(S) < unit / lost, initial=np.inf) for S in (X, Z)]
+    high = [np.max(S, axis=0, where=np.abs(S) < unit / lost, initial=-np.inf) for S in (X, Z)]
+    differ = np.isfinite(low[0]) & np.isfinite(low[1]) & (np.minimum(*low) < np.maximum(*high))
+    if differ.any():
+        j = int(np.flatnonzero(differ)[0])
+        raise DomainError(
+            f"Input X has numbers of the order of {max(np.abs(X).max(), np.abs(Z).max()):.3g} beside small ones (column "
+            f"{j} has {low[0][j]:.3g}), whose differences vanish next to them; all numbers must be comparable. Look for "
+            "values that stand for missing ones, drop such rows, or scale the columns."
+        )
 
 
 def common_dtype(*collections: Samples) -> np.dtype:

@@ -74,9 +74,7 @@ class NegativeDistance(Radial):
 
     def slope(self, tile: Floats, inv_l: float) -> Floats:
         """Return beta r^(beta - 2) / l^2."""
-        return _beyond_zero(
-            _distance(tile, inv_l), float(self.exponent) - 2.0, float(self.exponent) * inv_l**2
-        )
+        return _beyond_zero(_distance(tile, inv_l), float(self.exponent) - 2.0, float(self.exponent) * inv_l**2)
 
     def diag(self, A: Samples) -> Floats:
         """Return zeros."""

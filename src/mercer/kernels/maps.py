@@ -315,7 +315,9 @@ class RankOne(Tiled):
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the function's values as a column."""
-        return {self.part: lambda data: Vectors.pack(real_values(called(self.function, data, self), self).reshape(-1, 1))}
+        return {
+            self.part: lambda data: Vectors.pack(real_values(called(self.function, data, self), self).reshape(-1, 1))
+        }
 
     def pack(self, X: Any) -> Samples:
         """Evaluate the function once per sample."""

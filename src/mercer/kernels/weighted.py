@@ -372,9 +372,7 @@ class Basis(Tiled):
 
     def feature_count(self, A: Samples) -> int | None:
         """Return the number of basis functions, or the rank of their covariance."""
-        return (
-            self._values(A).width if self.covariance is None else semidefinite_root(self._matrix()).shape[1]
-        )
+        return self._values(A).width if self.covariance is None else semidefinite_root(self._matrix()).shape[1]
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""

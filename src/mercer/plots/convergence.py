@@ -17,6 +17,7 @@ __all__ = ["ConvergenceDisplay", "convergence"]
 
 AGAINST = ("iterations", "seconds")
 QUANTITIES = ("residual", "objective")
+MOST_MARKERS = 100  # beyond, a line says it better
 
 
 @dataclass(eq=False, repr=False)
@@ -138,7 +139,8 @@ class ConvergenceDisplay:
             )
         self.ax_, self.figure_ = axes(ax)
         x, y = getattr(self, against), getattr(self, quantity)
-        (self.line_,) = self.ax_.plot(x, y, marker="o", markersize=3, linewidth=1.4, color=COLOURS[0])
+        marker = "o" if len(x) <= MOST_MARKERS else ""
+        (self.line_,) = self.ax_.plot(x, y, marker=marker, markersize=3, linewidth=1.4, color=COLOURS[0])
         if quantity == "residual":
             if np.any(y > 0):
                 logarithmic(self.ax_)

@@ -187,7 +187,9 @@ def coefficient_facts(subject: Subject) -> CoefficientFacts:
     numbers = np.arange(len(rows)) if where is None else np.asarray(where)
     total = np.cumsum(sizes[order])
     targets = None if subject.y is None else np.asarray(subject.y)
-    if targets is not None and (targets.ndim > 1 or numbers.max(initial=-1) >= len(targets)):
+    if targets is not None and (
+        targets.ndim > 1 or numbers.max(initial=-1) >= len(targets) or (where is None and len(targets) != len(rows))
+    ):
         targets = None  # other samples than those of the fit, or several outputs
     largest = tuple(
         (

@@ -6,6 +6,7 @@ worth more than no page.
 
 from __future__ import annotations
 
+import functools
 import html as markup
 import importlib.metadata
 import os
@@ -361,6 +362,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
 # printing -----------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def _template() -> Any:
     """Return the template, everything it prints escaped unless it is markup of our own."""
     try:

@@ -48,7 +48,7 @@ def test_whole_numbers_are_written_without_a_point():
 
 def test_missing_values_are_refused_or_left_out(tmp_path):
     table = open_data(write_table(tmp_path / "t.csv", n=20, missing=(3, 7)))
-    with pytest.raises(FileError, match="2 of 20 rows miss a value .*'age' 2.*--missing drop") as refused:
+    with pytest.raises(FileError, match=r"2 of 20 rows miss a value .*'age' 2.*--missing drop") as refused:
         pose(table, "y", None, None, drop=False)
     assert refused.value.line == 5
     problem = pose(table, "y", None, None, drop=True)
@@ -83,7 +83,7 @@ def test_labels_in_a_table_of_their_own(tmp_path):
     with pytest.raises(FileError, match="3 labels for the 4 samples"):
         pose(data, "kind", labels, None, drop=False)
     labels.write_text("id,kind\ns3,d\ns1,b\ns0,a\ns9,c\n")
-    with pytest.raises(FileError, match="1 samples .* the first is 's2'"):
+    with pytest.raises(FileError, match=r"1 samples .* the first is 's2'"):
         pose(data, None, labels, None, drop=False)
     with pytest.raises(FileError, match="labels are a table"):
         pose(data, None, write_fasta(tmp_path / "l.fasta", n=4), None, drop=False)

@@ -127,7 +127,7 @@ def test_errors_of_a_part_name_its_columns():
         (np.ones(3), {0: Vectors.pack}, "ndarray was given"),
         (["a", "b"], {0: Strings.pack}, "list was given"),
         ([], {0: Strings.pack}, "list was given"),
-        (None, {0: Vectors.pack}, "NoneType was given"),
+        (None, {0: Vectors.pack}, "None was given"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": Vectors.pack}, "same name"),
     ],
 )

@@ -138,7 +138,7 @@ def test_empty_strings():
         ({"a": 1}, "dict was given"),
         ({"a"}, "set was given"),
         ((c for c in "ab"), "generator was given"),
-        (None, "NoneType was given"),
+        (None, "None was given"),
         (3, "int was given"),
         (pd.DataFrame({"a": ["x"], "b": ["y"]}), r"table of 2 columns was given \(a, b\).*\.on\("),
     ],

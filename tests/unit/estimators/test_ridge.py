@@ -74,7 +74,7 @@ def test_zero_weights_leave_samples_out():
         (np.full(80, np.nan), "finite"),
         (np.zeros(80), "zero for all"),
         (np.ones(79), "one weight per sample"),
-        (["a"] * 80, "one number per sample"),
+        (["a"] * 80, "one real number per sample"),
     ],
 )
 def test_bad_weights(weight, text):

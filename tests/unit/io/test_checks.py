@@ -30,9 +30,10 @@ def csr(indices, data=(1.0, 2.0), indptr=(0, 1, 2), shape=(2, 2)):
     return matrix
 
 
-GOOD = [V, Vectors(csr([0, 1])), S, S.ragged, KEYS, Pairs(V, V, np.zeros((3, 2), np.intp)), SIMILAR, SIMILAR.landmarks(),
-        Frames({"a": V, "b": S}), F, G, Binary(np.array(["a", "b"])), Multiclass(np.arange(3)), Real(), Real(columns=2),
-        replace(F, coef=np.ones((2, 3)), intercept=np.ones(3)), replace(F, intercept=0.5)]  # fmt: skip
+GOOD = [V, Vectors(csr([0, 1])), S, S.ragged, KEYS, Pairs(V, V, np.zeros((3, 2), np.intp)), SIMILAR,
+        SIMILAR.landmarks(), Frames({"a": V, "b": S}), F, G, Binary(np.array(["a", "b"])), Multiclass(np.arange(3)),
+        Real(), Real(columns=2), replace(F, coef=np.ones((2, 3)), intercept=np.ones(3)),
+        replace(F, intercept=0.5), replace(SIMILAR, position=None)]  # fmt: skip
 
 
 @pytest.mark.parametrize("record", GOOD, ids=lambda r: type(r).__name__)

@@ -55,6 +55,18 @@ def test_other_delimiters_are_refused(sniffed, text):
         sniffed(text)
 
 
+def test_a_field_beyond_the_limit_of_the_process_is_sniffed_all_the_same(sniffed):
+    before = csv.field_size_limit(10)
+    try:
+        assert sniffed("a;b\n1;2\n" + "x" * 20 + ";3\n") == ";"
+    finally:
+        csv.field_size_limit(before)
+
+
+def test_odd_separators_of_lines_are_no_lines(sniffed):
+    assert sniffed("a;b\n1;x\u2028y\n2;z, w\x0b\n") == ";"
+
+
 def test_texts_with_blanks_are_one_column(table):
     assert table("title\nto be\nnot to\n").X == {"title": ["to be", "not to"]}
 

@@ -1,6 +1,7 @@
 """Machines of scikit-learn and LIBSVM: the same decision values, the same predictions."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -202,7 +203,7 @@ def permuted(coef, rho, labels, counts, order):
     c, ends = len(labels), np.cumsum(counts)
     groups = [np.arange(end - n, end) for end, n in zip(ends, counts, strict=True)]
     pair = {}
-    for k, (i, j) in enumerate((i, j) for i in range(c) for j in range(i + 1, c)):
+    for k, (i, j) in enumerate(combinations(range(c), 2)):
         pair[i, j], pair[j, i] = (k, 1.0), (k, -1.0)
     rows = np.concatenate([groups[i] for i in order])
     new_coef, new_rho = np.zeros_like(coef), []
@@ -310,7 +311,8 @@ def test_sparse_vectors_stay_sparse_and_probabilities_are_kept(tmp_path):
 
 
 def test_indefinite_polynomials_are_refused(tmp_path):
-    text = "svm_type epsilon_svr\nkernel_type polynomial\ndegree 2\ngamma 1\ncoef0 -3\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n"
+    head = "svm_type epsilon_svr\nkernel_type polynomial\ndegree 2\ngamma 1\ncoef0 -3\n"
+    text = head + "nr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n"
     with pytest.raises(FileError, match="coef0=-3"):
         from_libsvm(written(tmp_path, text))
 

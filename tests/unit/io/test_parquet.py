@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mercer.io.limits import FileBudgetError, FileError, FileTimeError, Limits
-from mercer.io.parquet import read_parquet
+from mercer.io.parquet import _texts, read_parquet
 from mercer.io.source import Source
 
 
@@ -44,6 +44,11 @@ def test_types_make_kinds(table):
 def test_texts_are_shared_between_row_groups(table):
     found = table({"a": ["long text " * 20, None, "b"] * 50}, row_group_size=7)
     assert found.X["a"][0] == "long text " * 20 and found.missing["a"] == 50 and found.n == 150
+
+
+def test_texts_of_any_layout():
+    plain = pa.array(["x", None, "y", "x"])
+    assert _texts(pa, plain) == _texts(pa, plain.dictionary_encode()) == ["x", None, "y", "x"]
 
 
 def test_kinds_asked_for(table):

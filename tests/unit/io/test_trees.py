@@ -67,7 +67,7 @@ def test_plain_values(value):
         tuple(range(-20, 20)),
         [0.1 * i for i in range(30)],
         (math.inf, *[0.5] * 20),
-        tuple([2**70, *range(20)]),
+        (2**70, *range(20)),
         tuple([True] * 20),
         tuple([1, 2.0] * 10),
         ("a", b"\0\xff", (1, "b")),
@@ -115,8 +115,8 @@ def test_arrays(array):
 
 @pytest.mark.parametrize(
     "scalar",
-    [np.float64(0.1), np.float32(0.1), np.float16(0.5), np.int32(-3), np.uint64(2**63), np.bool_(True), np.float64("nan"),
-     np.float32("-inf")],
+    [np.float64(0.1), np.float32(0.1), np.float16(0.5), np.int32(-3), np.uint64(2**63), np.bool_(True),
+     np.float64("nan"), np.float32("-inf")],
 )  # fmt: skip
 def test_scalars(scalar):
     found = there_and_back(scalar)

@@ -1,0 +1,167 @@
+"""Fitting from files: automatic choices, estimators as text, budgets, what is written."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer
+from mercer.cli import fit as module
+from mercer.estimators import KernelRidge
+from mercer.io.model import load
+from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
+from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
+
+
+@pytest.fixture
+def table(tmp_path):
+    return write_table(tmp_path / "t.csv")
+
+
+def test_regression_by_itself(table):
+    told = run_json("fit", table, "--target", "y", "--no-report")
+    assert told["task"] == "regression" and told["validation"] == "leave-one-out on 90 rows"
+    assert told["scores"]["r2"] > 0.8 and told["files"]["report"] is None
+    assert told["seconds"] > 0 and told["peak_memory"] > 0
+    model = load(table.with_suffix(".mercer"))
+    assert isinstance(model, KernelRidge) and model.fit_intercept
+    assert model.data_["columns"] == ["age", "dose", "smoker", "city", "group", "note"]
+    assert model.data_["kinds"]["smoker"] == "boolean" and model.data_["target"] == "y"
+    assert any("same" in step and "id" in step for step in told["steps"])
+    assert mercer.parse(told["kernel"]) == model.kernel_
+
+
+def test_classification_by_itself(table):
+    result = run("fit", table, "-t", "group", "--no-report")
+    assert "classification, since the target has 2 classes" in result.stdout and "accuracy" in result.stdout
+    assert load(table.with_suffix(".mercer")).classes_.tolist() == ["high", "low"]
+
+
+def test_a_report_is_written_beside_the_model(table):
+    told = run_json("fit", table, "-t", "y")
+    page = table.with_suffix(".html").read_text()
+    assert told["files"]["report"] == str(table.with_suffix(".html"))
+    assert page.lstrip().lower().startswith("<!doctype html") and "KernelRidge on t.csv" in page
+
+
+def test_a_report_needs_jinja2(table, monkeypatch):
+    real = module.importlib.util.find_spec
+    monkeypatch.setattr(
+        module.importlib.util, "find_spec", lambda name, *more: None if name == "jinja2" else real(name, *more)
+    )
+    assert "mercer[report]" in run("fit", table, "-t", "y", "--report", "a.html", code=2).stderr
+    assert run_json("fit", table, "-t", "y")["files"]["report"] is None
+
+
+def test_an_estimator_as_text(table):
+    text = "KernelRidge(Gaussian(30.0).on(['age']) + Match().on('city'), alpha=0.1)"
+    told = run_json("fit", table, "-t", "y", "-e", text, "--no-report")
+    assert told["validation"] == "5-fold cross-validation" and told["scores"]["r2"] > 0.3
+    assert "dose" in told["steps"][0]
+    model = load(table.with_suffix(".mercer"))
+    assert model.kernel == Gaussian(30.0).on(["age"]) + Match().on("city") and model.alpha == 0.1
+
+
+def test_every_estimator_is_reachable(table):
+    told = run_json("fit", table, "-e", "ParzenDensity(Gaussian(1.0))", "--no-report", "--folds", 3)
+    assert told["task"] is None and told["target"] is None and "score_per_sample" in told["scores"]
+    told = run_json("fit", table, "-t", "group", "-e", "KernelMeanClassifier(Spectrum(2))", "--no-report", "--force")
+    assert told["task"] == "classification"
+    told = run_json("fit", table, "-t", "y", "-e", "KernelRidge()", "--no-report", "--force", "--folds", 0)
+    assert told["scores"] == {} and told["validation"] == "not validated"
+
+
+def test_sequences_sparse_vectors_and_matrices(tmp_path):
+    fasta = write_fasta(tmp_path / "p.fasta")
+    told = run_json("fit", fasta, "-t", "family", "--no-report")
+    assert told["scores"]["accuracy"] > 0.9
+    kernel = mercer.parse(told["kernel"])
+    assert isinstance(kernel.kernel, Spectrum)
+    sparse = write_svmlight(tmp_path / "a.svmlight")
+    told = run_json("fit", sparse, "--no-report")
+    assert told["target"] == "label" and told["scores"]["accuracy"] > 0.9
+    assert load(tmp_path / "a.mercer").data_["width"] == 6
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    np.save(tmp_path / "k.npy", Gaussian(1.0)(X))
+    labels = tmp_path / "labels.csv"
+    labels.write_text("y\n" + "".join(f"{value:.5f}\n" for value in np.sin(X[:, 0])))
+    told = run_json("fit", tmp_path / "k.npy", "--labels", labels, "--no-report")
+    assert told["kernel"] == repr(Precomputed()) and told["scores"]["r2"] > 0.8
+    result = run("fit", tmp_path / "k.npy", "--no-report", "--force", code=2)
+    assert "--labels" in result.stderr
+
+
+def test_rows_that_miss_values(tmp_path):
+    path = write_table(tmp_path / "t.csv", missing=(3, 7))
+    assert "2 of 90 rows miss a value" in run("fit", path, "-t", "y", "--no-report", code=3).stderr
+    result = run("fit", path, "-t", "y", "--no-report", "--missing", "drop")
+    assert "2 rows that miss a value were left out; 88 remain." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "code"),
+    [
+        (["-e", "Gaussian(1.0)"], "an estimator is needed", 2),
+        (["-e", "KernelRigde()"], "Did you mean KernelRidge", 2),
+        (["-e", "KernelRidge(alpha=-1.0)"], "alpha", 2),
+        (["-e", "KernelRidge(Gaussian(1.0).on('agee'))"], "'age' meant", 3),
+        (["-t", "group", "--task", "regression"], "regression needs numbers", 2),
+        (["-t", "nothing"], "no column 'nothing'", 3),
+        (["--memory", "lots"], "not a size", 2),
+        (["-t", "y", "--max-time", "1e-9"], "--max-time", 4),
+        (["-t", "y", "-o", "/nowhere/at/all.mercer"], "no folder", 2),
+        (["-t", "y", "--memory", "1kB"], "memory", 4),
+    ],
+)
+def test_what_is_refused(table, options, message, code):
+    options = options if "-t" in options else [*options, "-t", "y"]
+    result = run("fit", table, "--no-report", *options, code=code)
+    assert message in result.stderr
+    assert not table.with_suffix(".mercer").exists()
+
+
+def test_no_target_no_fit(table):
+    stderr = run("fit", table, "--no-report", code=2).stderr
+    assert "--target" in stderr and "'age'" in stderr
+
+
+def test_one_row_is_not_enough(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    text = "KernelRidge(Linear().on(['x']))"
+    assert "at least two" in run("fit", path, "-t", "y", "-e", text, "--no-report", code=2).stderr
+
+
+def test_nothing_is_overwritten_unasked(table):
+    run("fit", table, "-t", "y", "--no-report")
+    before = table.with_suffix(".mercer").read_bytes()
+    assert "--force" in run("fit", table, "-t", "group", "--no-report", code=2).stderr
+    assert table.with_suffix(".mercer").read_bytes() == before
+    run("fit", table, "-t", "group", "--no-report", "--force")
+    assert table.with_suffix(".mercer").read_bytes() != before
+
+
+def test_a_solver_that_stops_early(table):
+    text = "KernelRidge(Gaussian(9.0), alpha=1e-9, gram=Tiles(), solver=ConjugateGradient(max_iter=1))"
+    options = ["fit", table, "-t", "y", "-e", text, "--no-report", "--folds", 0]
+    result = run(*options, code=5)
+    assert "--allow-partial" in result.stderr and not table.with_suffix(".mercer").exists()
+    told = run_json(*options, "--allow-partial")
+    assert told["warnings"] and table.with_suffix(".mercer").exists()
+
+
+def test_warnings_are_told_once():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            warnings.warn("careful", UserWarning, stacklevel=1)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        warnings.warn("early", ConvergenceWarning, stacklevel=1)
+    assert module._unconverged(told, allowed=True) == ["careful", "early"]
+
+
+def test_many_rows_are_chosen_from(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "some_rows", lambda n: np.arange(0, n, 2))
+    told = run_json("fit", write_table(tmp_path / "t.csv"), "-t", "y", "--no-report")
+    assert "45 of 90 rows" in told["steps"][2] and told["validation"] == "leave-one-out on 45 rows"

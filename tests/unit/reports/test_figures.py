@@ -1,0 +1,54 @@
+"""Figures of a report: well-formed, labelled, light."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Gaussian
+from mercer.plots.convergence import ConvergenceDisplay
+from mercer.plots.gram import arranged
+from mercer.plots.spectrum import spectrum
+from mercer.reports import figures
+from mercer.reports.evidence import CalibrationFacts, Curve, ResidualFacts, RocFacts
+
+rng = np.random.default_rng(0)
+S = Gaussian(1.0).pack(rng.normal(size=(50, 2)))
+LINE = np.linspace(0, 1, 5000)
+RESIDUALS = ResidualFacts(rng.normal(size=5000), rng.normal(size=5000), (), 0.0, 1.0, (), 1)
+CURVES = RocFacts((Curve("<b>", LINE, LINE, 0.5), Curve("$c$", LINE, LINE, 0.5)), 3)
+GROUPS = CalibrationFacts(((-1.0, 0.0, 10), (1.0, 0.9, 10)), "decision value", "share of <b>")
+
+DRAWN = {
+    "gram": lambda: figures.gram_figure(arranged(Gaussian(1.0), S, np.array(["<i>", "&"] * 25))),
+    "spectrum": lambda: figures.spectrum_figure(spectrum(Gaussian(1.0), S, 0.1)),
+    "convergence": lambda: figures.convergence_figure(ConvergenceDisplay(LINE[::-1], LINE, LINE)),
+    "prediction": lambda: figures.prediction_figure(RESIDUALS),
+    "residual": lambda: figures.residual_figure(RESIDUALS),
+    "roc": lambda: figures.roc_figure(CURVES),
+    "calibration": lambda: figures.calibration_figure(GROUPS),
+    "coefficients": lambda: figures.coefficient_figure(np.sort(rng.exponential(size=900))[::-1], "coefficients"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_figures_are_well_formed_and_light(name):
+    figure = DRAWN[name]()
+    ET.fromstring(figure.svg)
+    assert figure.caption.endswith(".")
+    assert len(figure.svg) < 250_000
+
+
+def test_many_points_are_thinned_and_it_is_said():
+    assert "600 of 5000 points are drawn." in DRAWN["residual"]().caption
+
+
+def test_labels_are_text():
+    text = "".join(ET.fromstring(DRAWN["roc"]().svg).itertext())
+    assert "<b>: area 0.500" in text
+    assert "$c$: area 0.500" in text
+    assert "3 more classes are not drawn" in DRAWN["roc"]().caption
+
+
+def test_a_single_coefficient_can_be_drawn():
+    assert figures.coefficient_figure(np.array([1.0, 0.0]), "coefficients").svg
