@@ -10,19 +10,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer.estimators import KernelMeanClassifier, KernelRidge, ParzenDensity
+    from mercer.io.interop import from_libsvm, from_sklearn
+    from mercer.io.model import load, save
     from mercer.language import parse
+    from mercer.reports import report
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["KernelMeanClassifier", "KernelRidge", "ParzenDensity", "parse"]
+__all__ = [
+    "KernelMeanClassifier",
+    "KernelRidge",
+    "ParzenDensity",
+    "from_libsvm",
+    "from_sklearn",
+    "load",
+    "parse",
+    "report",
+    "save",
+]
 
 _HOMES = {
     "KernelMeanClassifier": "mercer.estimators",
     "KernelRidge": "mercer.estimators",
     "ParzenDensity": "mercer.estimators",
+    "from_libsvm": "mercer.io.interop",
+    "from_sklearn": "mercer.io.interop",
+    "load": "mercer.io.model",
     "parse": "mercer.language",
+    "report": "mercer.reports",
+    "save": "mercer.io.model",
 }
-_PACKAGES = ("domains", "gram", "kernels", "losses", "selection", "solvers", "testing")
+_PACKAGES = ("domains", "gram", "io", "kernels", "losses", "plots", "selection", "solvers", "testing")
 
 
 def __getattr__(name: str) -> Any:
