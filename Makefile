@@ -23,7 +23,7 @@ export SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.vers
 help:
 	@sed -n 's/^#   //p' Makefile
 
-# What the library and the demo's figure need. Building without isolation keeps the build tools pinned, too.
+# What the library and the demo's report need. Building without isolation keeps the build tools pinned, too.
 .venv/.stamp: $(INPUTS)
 	@if ! $(BIN)/python -c '' 2>/dev/null; then \
 	  python=""; \
@@ -39,7 +39,7 @@ help:
 	  "$$python" -m venv --clear .venv; \
 	fi
 	@$(PIP) install -c constraints.txt hatchling editables
-	@$(PIP) install -c constraints.txt --no-build-isolation -e ".[plot]"
+	@$(PIP) install -c constraints.txt --no-build-isolation -e ".[plot,report]"
 	@touch $@
 
 # What its development needs besides: every optional package and the tools.
@@ -56,8 +56,16 @@ help:
 
 setup: .venv/.stamp-dev
 
+# The way of a stranger: look at a file, fit a model, read the report, predict. (In Python: examples/demo.py.)
 demo: .venv/.stamp
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python examples/demo_data.py demo
+	@for step in \
+	  'check demo/patients.csv --target progression' \
+	  'fit demo/patients.csv --target progression --report demo/patients.html --force' \
+	  'predict demo/patients.mercer demo/new.csv -o demo/predictions.csv --force'; \
+	do printf '\n$$ mercer %s\n' "$$step"; $(BIN)/mercer $$step; done
+	@head -n 4 demo/predictions.csv
+	@printf '\nThe report is in demo/patients.html\n'
 
 bench: .venv/.stamp-dev
 	@$(BIN)/python -m benchmarks.run
@@ -79,5 +87,5 @@ test: lint
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
 
 clean:
-	@rm -rf .venv build docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	@rm -rf .venv build demo docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -33,12 +33,12 @@ def parse_bytes(size: int | float | str) -> int:
         match = _SIZE.fullmatch(size)
         if match is None:
             raise ParameterError(
-                f"memory={size!r} is not a size; a number of bytes or text such as '512MiB' is accepted. Write memory='2GB'."
+                f"memory={size!r} is not a size; a number of bytes or text is accepted. Write memory='2GB'."
             )
         amount = float(match[1]) * _UNITS[match[2].lower()]
     elif isinstance(size, bool) or not isinstance(size, numbers.Real):
         raise ParameterError(
-            f"memory={size!r} is not a size; a number of bytes or text such as '512MiB' is accepted. Write memory='2GB'."
+            f"memory={size!r} is not a size; a number of bytes or text is accepted. Write memory='2GB'."
         )
     else:
         amount = float(size) if abs(size) < 1e300 else float("inf")  # an integer may be beyond the largest float

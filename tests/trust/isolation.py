@@ -7,6 +7,7 @@ too long is tried once more with twice the time, so that a busy machine is not t
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -14,6 +15,7 @@ import resource
 import select
 import signal
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -58,7 +60,9 @@ def _one_worker(
     gc.collect()
     gc.freeze()  # the worker's collector leaves the parent's objects, and so their pages, alone
     reading, writing = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns where threads run; ours have ended
+        child = os.fork()
     if child == 0:
         os.close(reading)
         _work(jobs, rest, writing)
@@ -101,6 +105,7 @@ def _work(jobs: Sequence[Callable[[], Finding]], rest: list[int], writing: int) 
     """Be the worker: never returns."""
     status = 1
     try:
+        faulthandler.disable()  # a crash is a finding, told by the parent
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)

@@ -27,7 +27,8 @@ GOOD = {"finite", "warned", "refused"}
 # What a user knows by name; the words of the messages need not be ours.
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
-    r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|[a-z_0-9]+=|[A-Z]\w+\()"
+    r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
+    r"|[a-z_0-9]+=|[A-Z]\w+\()"
 )
 _ADVICE = re.compile(
     r"\b(Add|Build|Call|Check|Choose|Clip|Compare|Convert|Correct|Count|Did you mean|Drop|Encode|Fill|Fit|Flatten|Give"
@@ -60,7 +61,8 @@ def unclear(error: BaseException) -> str:
         return "too short an error"
     if not _NAMED.search(text):
         return "an error that names nothing that was given"
-    if isinstance(error, MercerError) and not _ADVICE.search(text):
+    advice = getattr(error, "fix", None) or _ADVICE.search(text)  # errors about files keep theirs apart
+    if isinstance(error, MercerError) and not advice:
         return "an error without advice"
     return ""
 

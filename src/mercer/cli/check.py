@@ -88,7 +88,8 @@ def _columns(terminal: Terminal, data: Dataset, result: dict[str, Any]) -> list[
             f"{column[name]:.4g}" if column.get(name) is not None else "" for name in ("min", "max", "mean", "std")
         ]
         if column["kind"] in ("category", "text") and column.get("longest"):
-            figures = ["", "", "", f"{column['shortest']} to {column['longest']} letters"]
+            low, high = column["shortest"], column["longest"]
+            figures = ["", "", "", f"length {low}" if low == high else f"lengths {low} to {high}"]
         rows.append([column["name"], column["kind"], str(column["missing"]), str(column["distinct"]), *figures])
     return [terminal.table(["column", "kind", "missing", "different", "min", "max", "mean", "std"], rows)]
 

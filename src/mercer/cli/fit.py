@@ -25,6 +25,7 @@ from mercer.cli.scores import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators import KernelMeanClassifier, KernelRidge
+from mercer.io.limits import FileError, shown
 from mercer.io.model import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
@@ -236,6 +237,13 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
         left = data.of_kind("constant", "identifier")
         if left:
             steps.append(f"left out, being constant or naming the rows: {', '.join(left)}")
+        if len(left) == len(data.names):
+            raise FileError(
+                data.path,
+                f"No column is left to compare rows by; constant or naming the rows: {', '.join(map(shown, left))}.",
+                "Add a column of numbers, categories or texts that vary.",
+                line=1,
+            )
         rows = some_rows(data.n)
         return table_kernels(data.take(rows).columns, kinds)
     if data.kind == "gram":
@@ -363,13 +371,18 @@ def _tell(
         ("data", repr(data).strip("<>")),
         ("target", f"{problem.target}" if problem.target else "none"),
         ("done", "\n".join(outcome.steps) or "as asked"),
-        ("kernel", repr(getattr(outcome.model, "kernel_", outcome.model.kernel))),
+        ("kernel", _cut(repr(getattr(outcome.model, "kernel_", outcome.model.kernel)))),
         ("estimator", _short(outcome.model)),
         ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
         ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
         *((name, str(path)) for name, path in files.items() if path is not None),
     ]
     terminal.result(result, pairs(rows))
+
+
+def _cut(text: str, most: int = 800) -> str:
+    """A text that fits on a screen; the whole of it is in the model file and in the result of --json."""
+    return text if len(text) <= most else f"{text[:most]} ... ({len(text)} characters)"
 
 
 def _short(model: Any) -> str:

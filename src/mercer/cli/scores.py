@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,8 @@ def words(found: dict[str, float]) -> str:
             f"accuracy {found['accuracy']:.3f}, balanced {found['balanced_accuracy']:.3f} (the largest class alone: "
             f"{found['baseline_accuracy']:.3f})"
         )
+    if "r2" in found and math.isnan(found["r2"]):
+        return f"R2 undefined, since the target is constant; mean absolute error {found['mae']:.4g}"
     if "r2" in found:
         return (
             f"R2 {found['r2']:.3f}, root mean squared error {found['rmse']:.4g}, mean absolute error {found['mae']:.4g}"

@@ -237,7 +237,7 @@ def _packed(X: Any, table: _Table | None, columns: Columns, pack: Callable[[Any]
     if isinstance(columns, tuple):
         data = table.some([_find(table, name) for name in columns])
     else:
-        data = table.one(_find(table, columns))
+        data = table.one(_find(table, columns))  # pyright: ignore[reportArgumentType]
     try:
         return pack(data)
     except DomainError as error:

@@ -174,7 +174,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         smallest, largest = S.extreme_eigenvalues(centred=self.highest_order > 0)
         if smallest < -1e-8 * abs(largest):
             warnings.warn(
-                f"The matrix of similarities is not positive definite: among some of the samples its eigenvalues go from "
+                f"The matrix of similarities is not positive definite: of some of the samples its eigenvalues go from "
                 f"{smallest:.3g} to {largest:.3g}, so the problem that {type(self).__name__} solves need not have a "
                 "solution. Correct the matrix, for example by setting negative eigenvalues to zero.",
                 IndefiniteWarning,
@@ -337,7 +337,7 @@ def _as_numbers(sample_weight: Any) -> Floats:
         ) from error
     if np.ma.is_masked(sample_weight):
         raise DomainError(
-            f"sample_weight is a masked array in which {np.ma.count_masked(sample_weight)} values are masked; one number "
+            f"sample_weight is a masked array with {np.ma.count_masked(sample_weight)} masked values; one number "
             "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
         )
     return weight

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
 import stat
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer.budget import Clock, format_bytes
+from mercer.errors import ParameterError
 from mercer.io.limits import FileError, FileTimeError, Limits
 
 __all__ = ["Source"]
@@ -57,6 +59,8 @@ class Source:
     @classmethod
     def open(cls, path: str | Path, limits: Limits) -> Source:
         """Look at a file: it must exist, be an ordinary file, hold something and be no larger than allowed."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise ParameterError(f"path={path!r:.60} is not the name of a file; text or a Path is accepted. Give one.")
         path = Path(path)
         try:
             status = path.stat()
@@ -65,6 +69,8 @@ class Source:
                 raise FileError(path, f"This is {what}; a data file is accepted.", "Name the file itself.")
             with path.open("rb") as stream:
                 head = stream.read(_PIECE)
+        except FileError:
+            raise
         except FileNotFoundError:
             raise FileError(path, "There is no such file.", "Check the name and the folder.") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name

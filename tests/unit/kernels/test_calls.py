@@ -23,7 +23,7 @@ def test_our_own_errors_are_left_alone():
     def refuse(data):
         raise DomainError("X is refused")
 
-    with pytest.raises(DomainError, match="^X is refused$"):
+    with pytest.raises(DomainError, match=r"^X is refused$"):
         called(refuse, 1, Linear())
 
 

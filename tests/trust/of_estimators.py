@@ -1,0 +1,269 @@
+"""Probes of every public estimator: faults in X, y, weights and new data, and settings that it may not have."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+import mercer
+import mercer.gram
+import mercer.kernels
+import mercer.solvers
+from mercer.kernels import Kernel
+from mercer.spec import Spec
+from tests.trust import faults
+from tests.trust.faults import Fault
+from tests.trust.judge import ACCEPT, EITHER, REFUSE, same
+from tests.trust.of_kernels import VALUES
+from tests.trust.probe import SAMPLES, Probe, enough, gram
+
+K = mercer.kernels
+
+
+@dataclass(frozen=True)
+class Task:
+    """Good data for an estimator."""
+
+    X: Any
+    y: Any
+    weight: Any
+
+
+METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform")
+Case = tuple[str, Callable[[], Any], Task]
+
+
+def estimator_classes() -> list[type]:
+    """Return the public estimators."""
+    public = (getattr(mercer, name) for name in mercer.__all__)
+    return [cls for cls in public if inspect.isclass(cls) and hasattr(cls, "fit")]
+
+
+def _task(estimator: Any, X: Any = None) -> Task:
+    plain = np.random.default_rng(7).normal(size=(SAMPLES, 3))
+    y = np.sin(plain[:, 0]) + plain[:, 1] if is_regressor(estimator) else (plain[:, 0] > 0).astype(int)
+    return Task(plain if X is None else X, y, np.ones(SAMPLES))
+
+
+def _cases(kernels: Iterable[Any], X: Any = None) -> Iterator[Case]:
+    """Yield every estimator with each of some kernels (None: as it comes), and good data."""
+    for cls in estimator_classes():
+        for kernel in kernels if "kernel" in inspect.signature(cls).parameters else (None,):
+            parameters = {} if kernel is None else {"kernel": kernel}
+            try:
+                cls(**parameters)._check_order(kernel if isinstance(kernel, Kernel) else K.Gaussian())
+            except TypeError:  # an order of definiteness that this estimator does not take
+                continue
+            yield f"{cls.__name__}({'' if kernel is None else kernel!r})", partial(cls, **parameters), _task(cls(), X)
+
+
+VECTOR_KERNELS = (None, K.Linear(), K.Polynomial(3), "rbf", K.Gaussian(1.0) * K.Linear() + K.Matern(1.5))
+WORDS = enough(["gattaca", "tag", "", "cattag", "gat"])
+COUPLES = enough([((0.5,), "a"), ((1.5,), "ab"), ((2.5,), "b")])
+ROWS = enough({"size": [0.5, 1.5, 2.5], "gene": ["a", "ab", "b"]})
+STRUCTURED: list[tuple[Any, Any, list[Fault]]] = [
+    (K.Spectrum(2), WORDS, faults.STRINGS),
+    (K.Spectrum(1).normalized(), WORDS, faults.STRINGS),
+    (K.Gaussian(1.0).tensor(K.Spectrum(1)), COUPLES, faults.COUPLES),
+    (K.Spectrum(1).on("gene") * K.Gaussian(1.0).on("size") + K.Linear().on(["size"]), ROWS, faults.TABLES),
+    (K.Precomputed(), gram(), faults.GRAMS),
+    ("precomputed", gram(), faults.GRAMS),
+]
+
+
+def estimator_probes() -> Iterator[Probe]:
+    """Yield every estimator with faults in X, in y, in the weights, and in what is predicted."""
+    for subject, make, task in _cases(VECTOR_KERNELS):
+        for fault in faults.VECTORS:
+            yield _fit_probe("estimators", subject, make, task, "X", fault)
+        for fault in faults.SECOND:
+            calls = partial(_predict_calls, make, task, fault)
+            yield Probe("estimators", subject, f"new X {fault.name}", fault.expect, calls)
+    for subject, make, task in _cases((None, K.Linear())):
+        signature = inspect.signature(make.func.fit).parameters  # pyright: ignore[reportAttributeAccessIssue]
+        if is_classifier(make()) or is_regressor(make()):
+            for fault in faults.TARGETS:
+                yield _fit_probe("estimators", subject, make, task, "y", fault)
+        for fault in faults.WEIGHTS if "sample_weight" in signature else ():
+            yield _fit_probe("estimators", subject, make, task, "weight", fault)
+
+
+def structured_probes() -> Iterator[Probe]:
+    """Yield every estimator on strings, pairs, tables and similarities."""
+    for kernel, X, found in STRUCTURED:
+        for subject, make, task in _cases((kernel,), X):
+            for fault in found:
+                yield _fit_probe("structures", subject, make, task, "X", fault)
+                if fault.expect == REFUSE and fault not in faults.OBJECTS and found is not faults.GRAMS:
+                    calls = partial(_predict_calls, make, task, fault)
+                    yield Probe("structures", subject, f"new X {fault.name}", REFUSE, calls)
+
+
+def _fit_probe(group: str, subject: str, make: Any, task: Task, which: str, fault: Fault) -> Probe:
+    expect = fault.expect
+    if which == "y" and is_classifier(make()) and fault.name in ("two columns", "times 1e-310", "zero", "constant"):
+        expect = EITHER
+    calls = partial(_fit_calls, make, task, which, fault)
+    return Probe(group, subject, f"{which} {fault.name}", expect, calls)
+
+
+def _given(task: Task, which: str, value: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and weights with one of them exchanged; y keeps the length of an X that is valid."""
+    if which != "X":
+        return (task.X, value, None) if which == "y" else (task.X, task.y, value)
+    n = _count(value)
+    y = task.y[np.argsort(task.y, kind="stable")[np.linspace(0, len(task.y) - 1, n).astype(int)]] if n else task.y
+    return value, task.y if n == len(task.y) else y, None
+
+
+def _count(X: Any) -> int:
+    if isinstance(X, dict) and X:
+        X = next(iter(X.values()))
+    if hasattr(X, "shape"):
+        return X.shape[0] if len(X.shape) else 0
+    return len(X) if hasattr(X, "__len__") and not isinstance(X, (str, bytes)) else 0
+
+
+def _fit_calls(make: Any, task: Task, which: str, fault: Fault) -> dict[str, Callable[[], Any]]:
+    def fit(change: Callable[[Any], Any]) -> Any:
+        model, good = make(), getattr(task, which)
+        before = set(vars(model))
+        X, y, weight = _given(task, which, change(good))
+        extra = {} if weight is None else {"sample_weight": weight}
+        try:
+            model.fit(X, y, **extra)
+        except Exception:
+            left = {name for name in set(vars(model)) - before if not name.startswith("_")}
+            assert not left, f"a fit that failed left {left}"
+            raise
+        return _outputs(model, change(good) if which == "X" else task.X)
+
+    def both() -> Any:
+        outputs = fit(fault.make)
+        if fault.plain is not None and fault.expect == ACCEPT:
+            for name, expected in fit(fault.plain).items():
+                same(outputs[name], expected, max(fault.slack, 1e-6), f"{name} against the usual form")
+        return outputs
+
+    return {"fit": both}
+
+
+def _predict_calls(make: Any, task: Task, fault: Fault) -> dict[str, Callable[[], Any]]:
+    model = make().fit(task.X, task.y)
+
+    def one(name: str) -> Any:
+        method = getattr(model, name)
+        result = method(fault.make(task.X))
+        if fault.plain is not None:
+            same(result, method(fault.plain(task.X)), max(fault.slack, 1e-6), "against the usual form")
+        return result
+
+    return {name: partial(one, name) for name in METHODS if hasattr(model, name)}
+
+
+def _outputs(model: Any, X: Any) -> dict[str, Any]:
+    return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
+
+
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    *(({"kernel": "rbf", "gamma": g}, EITHER) for g in (0, -1.0, 1e300, 1e-300, 1e-320, True, None)),
+    *(({"kernel": "rbf", "gamma": g}, REFUSE) for g in (float("nan"), float("inf"), "nonsense", [], 10**400, 1j)),
+    *(({"kernel": word, "gamma": g}, EITHER) for word in ("laplacian", "poly", "sigmoid") for g in (0, 1e300, 1e-300)),
+    *(({"kernel": "poly", "degree": d}, EITHER) for d in (0, 1, 60, 10**6, -1)),
+    *(({"kernel": "poly", "degree": d}, REFUSE) for d in (2.5, "3", float("nan"), [3], 10**400)),
+    *(({"kernel": "poly", "coef0": c}, EITHER) for c in (0, -1.0, 1e300, True)),
+    *(({"kernel": "poly", "coef0": c}, REFUSE) for c in (float("nan"), "1", None if False else "zero")),
+    *(({"kernel": k}, REFUSE) for k in ("nonsense", "RBF", "", 3, 2.5, K.Gaussian, [], {}, object(), (K.Linear(),))),
+    *(({"kernel": k}, REFUSE) for k in (K.Spectrum(3), K.Gaussian(-1.0), K.Gaussian("nonsense"), np.ones((3, 3)))),
+    ({"kernel": len}, REFUSE),
+    ({"kernel": K.Linear() + K.Spectrum(2)}, REFUSE),
+    ({"kernel": K.Gaussian((1.0, 2.0))}, REFUSE),
+    ({"kernel": K.Gaussian(1.0).on([7])}, REFUSE),
+    ({"kernel": K.Gaussian(1.0).on("age")}, REFUSE),
+    ({"kernel": K.ThinPlate()}, EITHER),
+    ({"kernel": K.Sigmoid(1.0)}, EITHER),
+    ({"kernel": K.Gaussian(1e-300)}, EITHER),
+    ({"kernel": K.Gaussian(1e300)}, EITHER),
+    ({"kernel": K.Polynomial(60)}, EITHER),
+    ({"kernel": K.Linear() ** 40}, EITHER),
+    ({"kernel": K.Linear().exp()}, EITHER),
+    ({"kernel": K.Linear(), "gamma": 1.0}, REFUSE),
+    *(({"memory": m}, REFUSE) for m in (0, -1, "much", "1 XB", float("nan"), float("inf"), [], True, 1j)),
+    *(({"memory": m}, EITHER) for m in (1, "1kB", "1 TB", 10**30)),
+    *(({"n_threads": t}, REFUSE) for t in (0, -1, 2.5, "2", float("nan"), [], True)),
+    ({"n_threads": 10**6}, EITHER),
+    *(({"max_time": t}, REFUSE) for t in (0, -1.0, float("nan"), "1 s", [], True)),
+    *(({"max_time": t}, EITHER) for t in (1e-9, 1e300, float("inf"))),
+]
+
+
+def setting_probes() -> Iterator[Probe]:
+    """Yield every constructor argument of every estimator, Gram and solver with values it may not have."""
+    for cls in estimator_classes():
+        known = inspect.signature(cls).parameters
+        for parameters, expect in SETTINGS:
+            if set(parameters) <= set(known):
+                yield _setting(cls, parameters, expect)
+        shared = {name for parameters, _ in SETTINGS for name in parameters}
+        for name in set(known) - shared:
+            yield from (_setting(cls, {name: value}, expect) for _, value, expect in VALUES)
+        for spec in _parts_of(cls):
+            for name in spec.get_params(deep=False):
+                for _, value, expect in VALUES:
+                    role = "gram" if isinstance(spec, mercer.gram.GramSpec) else "solver"
+                    yield _setting(cls, {role: spec.replace(**{name: value})}, expect)
+
+
+def _parts_of(cls: type) -> list[Spec]:
+    """Return the Grams and solvers that an estimator takes, each as it comes."""
+    known = inspect.signature(cls).parameters
+    found = []
+    for role, module in (("gram", mercer.gram), ("solver", mercer.solvers)):
+        for name in module.__all__ if role in known else ():
+            part = getattr(module, name)
+            if inspect.isclass(part) and issubclass(part, Spec) and not inspect.isabstract(part):
+                try:
+                    found.append(part())
+                except TypeError:
+                    continue
+    return found
+
+
+def _setting(cls: type, parameters: dict[str, Any], expect: str) -> Probe:
+    words = ", ".join(f"{name}={value!r}"[:60] for name, value in parameters.items())
+    return Probe("settings", cls.__name__, words, expect, partial(_setting_calls, cls, parameters))
+
+
+def _setting_calls(cls: type, parameters: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    task = _task(cls())
+
+    def fit() -> Any:
+        model = cls(**parameters).fit(task.X, task.y)
+        return _outputs(model, task.X)
+
+    return {"fit": fit}
+
+
+# texts --------------------------------------------------------------------------------------------------
+
+TEXTS = [
+    *("", " ", "Gaussian", "Gaussian(", "Gaussian(1.0))", "Gaussian(1.0) +", "Gaussian(x=1)", "Gaussian(-1.0)"),
+    *("Gaussian(1e999)", "Gaussian(nan)", "Nonsense(1.0)", "gaussian(1.0)", "Linear() - Linear()", "Linear() / 2"),
+    *("-Linear()", "Linear() ** -1", "Linear() ** 1e9", "Linear().nonsense()", "__import__('os')", "1", "'a'", "[1]"),
+    *("Linear() if 1 else Linear()", "lambda: 1", "Linear().on(", "Linear()\0", "Linear();Linear()", "Linear() + 'a'"),
+    *("(" * 60 + "Linear()" + ")" * 60, "+".join(["Linear()"] * 400), "9" * 5000, "Linear().__class__", "é", "\ud800"),
+]
+
+
+def text_probes() -> Iterator[Probe]:
+    """Yield texts and other things that describe no kernel."""
+    for text in (*TEXTS, None, 3, b"Linear()", ["Linear()"], object()):
+        yield Probe(
+            "settings", "parse", ascii(text)[:40], REFUSE, lambda text=text: {"parse": lambda: mercer.parse(text)}
+        )
