@@ -40,9 +40,7 @@ def vectors(
 
 
 @st.composite
-def sparse_vectors(
-    draw: st.DrawFn, min_samples: int = 1, max_samples: int = 8, width: int | None = None
-) -> Any:
+def sparse_vectors(draw: st.DrawFn, min_samples: int = 1, max_samples: int = 8, width: int | None = None) -> Any:
     """Sparse matrix or array of any format, with 32-bit or 64-bit indices; COO may hold duplicates."""
     X = draw(vectors(min_samples=min_samples, max_samples=max_samples, width=width))
     X = np.where(draw(arrays(np.bool_, X.shape)), X, 0.0)
@@ -76,9 +74,7 @@ def strings(
 
 
 @st.composite
-def similarities(
-    draw: st.DrawFn, min_samples: int = 1, max_samples: int = 8, square: bool | None = None
-) -> np.ndarray:
+def similarities(draw: st.DrawFn, min_samples: int = 1, max_samples: int = 8, square: bool | None = None) -> np.ndarray:
     """Symmetric positive semi-definite ``(n, n)`` matrix, or (unless ``square``) some of its rows."""
     X = draw(vectors(min_samples=min_samples, max_samples=max_samples, bound=10.0))
     K = X @ X.T

@@ -70,14 +70,10 @@ class Status(Enum):
         "more strongly."
     )
     TIME = (
-        "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an "
-        "approximate Gram."
+        "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an approximate Gram."
     )
     STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
-    STALLED = (
-        "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the "
-        "samples."
-    )
+    STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
 
     @property
     def converged(self) -> bool:

@@ -71,9 +71,7 @@ def test_depends_on_the_residual_alone(loss, y, f, move):
 @given(losses, sizes, sizes)
 def test_gradient_is_the_derivative_away_from_kinks(loss, y, f):
     h = 1e-6
-    kinks = {"EpsilonInsensitive": [getattr(loss, "epsilon", 0.0)], "Huber": []}.get(
-        type(loss).__name__, [0.0]
-    )
+    kinks = {"EpsilonInsensitive": [getattr(loss, "epsilon", 0.0)], "Huber": []}.get(type(loss).__name__, [0.0])
     if any(abs(abs(y - f) - kink) < 1e-4 for kink in kinks):
         return
     slope = (at(loss.value, y, f + h) - at(loss.value, y, f - h)) / (2 * h)

@@ -119,9 +119,7 @@ def test_functions_of_the_border_cost_nothing(pair, system):
     plain, moved = run(pair, F, shift, rhs, border), run(pair, F, shift, rhs + border @ m, border)
     size = max(np.abs(plain.coef).max(), 1.0 / np.min(shift))
     np.testing.assert_allclose(moved.coef, plain.coef, atol=1e-7 * size)
-    np.testing.assert_allclose(
-        moved.multipliers - m, plain.multipliers, atol=1e-6 * np.abs(moved.multipliers).max()
-    )
+    np.testing.assert_allclose(moved.multipliers - m, plain.multipliers, atol=1e-6 * np.abs(moved.multipliers).max())
 
 
 @pairs

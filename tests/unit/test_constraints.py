@@ -302,9 +302,7 @@ def test_chain_is_the_derivative_through_the_transform(theta, weights):
 
     step = 1e-6 * np.eye(12)
     by_difference = [(total(theta + row) - total(theta - row)) / 2e-6 for row in step]
-    np.testing.assert_allclose(
-        chain(constrained(tree(), theta), weights), by_difference, rtol=1e-5, atol=1e-5
-    )
+    np.testing.assert_allclose(chain(constrained(tree(), theta), weights), by_difference, rtol=1e-5, atol=1e-5)
 
 
 def test_a_value_on_a_closed_end_stays_there():

@@ -51,7 +51,5 @@ def test_all_names_exist_and_others_do_not():
 
 def test_importing_errors_does_not_import_scikit_learn():
     code = "import sys, mercer.errors; print('sklearn' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "False"

@@ -36,7 +36,7 @@ class Auto(GramSpec):
     --------
     >>> from mercer.kernels import Gaussian
     >>> Auto().choose(Gaussian(1.0), 1000), Auto().choose(Gaussian(1.0), 10_000_000)
-    (Dense(), Tiles())
+    (Dense(), Tiles('1GB'))
     """
 
     constraints = {"features": Boolean()}

@@ -25,7 +25,7 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     m, n = len(comparison.A), len(comparison.B)
     if len(columns) != n:
         raise ValueError(f"a matrix with {n} columns cannot be multiplied with an array of {len(columns)} rows")
-    side = tile_side(comparison.dtype.itemsize)
+    side = 3 * tile_side(comparison.dtype.itemsize) // 2  # consumed at once, so fewer and larger tiles pay
     right = np.ascontiguousarray(columns, dtype=comparison.dtype)
     # a float32 copy of V loses digits that float64 coefficients have; split V in two to keep them
     low = None

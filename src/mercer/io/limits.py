@@ -54,7 +54,7 @@ class FileError(MercerError, ValueError):
     data.csv, line 17, column 3 ('age'): '1e400' is too large. Write 1e300.
     """
 
-    def __init__(self, path: Any, problem: str, fix: str, *, name: str | None = None, **place: int | None):
+    def __init__(self, path: Any, problem: str, fix: str, *, name: str | None = None, **place: int | None) -> None:
         self.path, self.problem, self.fix, self.name = Path(path), problem, fix, name
         self.line, self.row, self.column = place.get("line"), place.get("row"), place.get("column")
         self.character, self.byte = place.get("character"), place.get("byte")

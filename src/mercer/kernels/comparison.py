@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,6 +41,11 @@ class Base:
     scale: tuple[float, ...] | None = None
     period: float | None = None
 
+    @property
+    def twin(self) -> Base:
+        """The distances from which the same dot products follow."""
+        return Base("distance", self.scale, self.period)
+
 
 @dataclass
 class Use:
@@ -49,6 +53,17 @@ class Use:
 
     count: int = 0
     reach: float | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Recipe:
+    """All that a tile of one base needs: what both sides contribute, and how the base is used."""
+
+    kind: str
+    left: Any
+    right: Any
+    use: Use
+    norms: tuple[Floats, Floats] | None = None  # half squared norms, if dot products come from distances
 
 
 class Comparison:
@@ -76,11 +91,17 @@ class Comparison:
             use.count += 1
             if reach is not None:
                 use.reach = reach if use.reach is None else min(reach, use.reach)
+        for path, base in list(self.uses):
+            if base.kind == "dot" and (path, base.twin) in self.uses:
+                self.uses[path, base.twin].count += 1  # the dot products are made of the distances
         self._kept: dict[Hashable, Any] = {}
+        self._recipes: dict[tuple[Path, int], tuple[Recipe, Base]] = {}
         self._lock = threading.RLock()
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for this key before, or make it now; safe from several threads."""
+        if key in self._kept:  # nothing is ever taken out, so no lock is needed to find it
+            return self._kept[key]
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = make()
@@ -96,17 +117,25 @@ class Comparison:
     def at(self, rows: slice, columns: slice) -> View:
         """Return the tile of these rows and columns; it invalidates this thread's former tile."""
         self.scratch.reset()
+        rows, columns = (slice(*s.indices(len(S))[:2]) for s, S in ((rows, self.A), (columns, self.B)))
         return View(self, (), rows, columns, {})
 
-    def operands(self, path: Path, base: Base) -> tuple[Any, Any]:
-        """Return what the two sides contribute to a base, computed once."""
-        return self.keep((path, base), lambda: self._make_operands(path, base))
+    def recipe(self, path: Path, base: Base) -> Recipe:
+        """Return what a tile of a base needs, made once; equal bases share it.
+
+        It is asked for in every tile, so it is found by the base's identity first: hashing its numbers takes longer.
+        """
+        found = self._recipes.get((path, id(base)))
+        if found is None:
+            recipe = self.keep((path, base), lambda: self._make_recipe(path, base))
+            found = self._recipes.setdefault((path, id(base)), (recipe, base))  # holds the base: its id stays its own
+        return found[0]
 
     def use(self, path: Path, base: Base) -> Use:
         """Return how a base is used; a kernel does not know whether it stands beside others in a table."""
-        return self.uses.get((tuple(key for key in path if key != WHOLE), base), Use(1))
+        return self.uses.get((_bare(path), base), Use(1))
 
-    def _make_operands(self, path: Path, base: Base) -> tuple[Any, Any]:
+    def _make_recipe(self, path: Path, base: Base) -> Recipe:
         A, B = self.sides(path)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X: Any = A.with_dtype(self.dtype).X
@@ -126,9 +155,11 @@ class Comparison:
             operands = distances.distance_operands(X, Z, distances.center_of(Z), scale)
         else:
             operands = distances.dot_operands(X, Z, scale)
+        use = self.use(path, base)
         if base.kind != "manhattan":
-            require_one_unit((X, Z), scale, operands[0].unit, self.use(path, base).reach)
-        return operands
+            require_one_unit((X, Z), scale, operands[0].unit, use.reach)
+        related = base.kind == "dot" and (_bare(path), base.twin) in self.uses
+        return Recipe(base.kind, *operands, use, comparable_norms(*operands) if related else None)
 
 
 class View:
@@ -138,13 +169,9 @@ class View:
         self, comparison: Comparison, path: Path, rows: slice, columns: slice, shared: dict[Hashable, Any]
     ) -> None:
         self.comparison, self.path, self.rows, self.columns = comparison, path, rows, columns
-        self._shared = shared  # bases of this tile: (path, base) -> [pristine array, uses left]
-
-    @cached_property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the tile."""
-        rows = range(*self.rows.indices(len(self.comparison.A)))
-        return len(rows), len(range(*self.columns.indices(len(self.comparison.B))))
+        self.shape = (rows.stop - rows.start, columns.stop - columns.start)
+        self._shared = shared  # bases of this tile: recipe -> [pristine array, uses left]
+        self._sides: tuple[Samples, Samples] | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -156,12 +183,14 @@ class View:
         """The two whole collections, narrowed to this view's part of a table."""
         return self.comparison.sides(self.path)
 
-    @cached_property
+    @property
     def sides(self) -> tuple[Samples, Samples]:
         """The two slices as collections; the same object twice on the diagonal of a symmetric comparison."""
-        A, B = self.collections
-        left = A[self.rows]
-        return left, left if B is A and self.rows == self.columns else B[self.columns]
+        if self._sides is None:
+            A, B = self.collections
+            left = A[self.rows]
+            self._sides = left, left if B is A and self.rows == self.columns else B[self.columns]
+        return self._sides
 
     def value(self, kernel: Kernel) -> Floats:
         """Return a kernel's numbers on this tile, in an array that the caller may overwrite."""
@@ -186,29 +215,57 @@ class View:
         The unit is 1 unless the data are so large or small that squares would overflow or vanish:
         then lengths are ``unit`` times those of the tile (its square for products and squared distances).
         """
-        key = (self.path, base)
-        left, right = self.comparison.operands(self.path, base)
-        if key not in self._shared:
-            use = self.comparison.use(self.path, base)
-            self._shared[key] = [self._compute(base, left, right, use.reach), use.count]
-        entry = self._shared[key]
+        recipe = self.comparison.recipe(self.path, base)
+        entry = self._shared.get(recipe)
+        if entry is None:
+            tile = self._compute(recipe) if recipe.norms is None else self._from_distances(recipe, base.twin)
+            entry = self._shared[recipe] = [tile, recipe.use.count]
         entry[1] -= 1
         if entry[1] <= 0:
-            del self._shared[key]
-            return entry[0], left.unit
+            del self._shared[recipe]
+            return entry[0], recipe.left.unit
         own = self.empty()
         np.copyto(own, entry[0])
-        return own, left.unit
+        return own, recipe.left.unit
 
-    def _compute(self, base: Base, left: Any, right: Any, reach: float | None) -> Floats:
-        out = self.empty()
-        if base.kind == "distance":
-            distances.half_distance_tile(left, right, self.rows, self.columns, out, reach)
-        elif base.kind == "dot":
+    def _from_distances(self, recipe: Recipe, twin: Base) -> Floats:
+        """Return dot products by one pass over distances that another term needs as well."""
+        assert recipe.norms is not None
+        tile, unit = self.base(twin)
+        if unit != 1.0:
+            return self._compute(recipe)
+        tile += recipe.norms[0][self.rows, None]
+        tile += recipe.norms[1][self.columns]
+        return tile
+
+    def _compute(self, recipe: Recipe) -> Floats:
+        out, left, right = self.empty(), recipe.left, recipe.right
+        if recipe.kind == "distance":
+            distances.half_distance_tile(left, right, self.rows, self.columns, out, recipe.use.reach)
+        elif recipe.kind == "dot":
             distances.dot_tile(left, right, self.rows, self.columns, out)
         else:
             distances.manhattan_tile(left.points, right.points, self.rows, self.columns, out)
         return out
+
+
+def _bare(path: Path) -> Path:
+    """Return a path without the parts that are all of a table, which a kernel does not know of."""
+    return tuple(key for key in path if key != WHOLE)
+
+
+def comparable_norms(left: Any, right: Any) -> tuple[Floats, Floats] | None:
+    """Return the half squared norms of both sides if dot products may be had from distances, else None.
+
+    <x, z> = h + |x|^2 / 2 + |z|^2 / 2 is off by the rounding of the norms, and a matrix product by that of |x| |z|:
+    both are the same while no norm is much larger than another.
+    """
+    if left.is_sparse or right.is_sparse or left.unit != 1.0:
+        return None
+    a, b = (0.5 * np.einsum("ij,ij->i", side.points, side.points) for side in (left, right))
+    smallest = min(float(a.min(initial=np.inf)), float(b.min(initial=np.inf)))
+    largest = max(float(a.max(initial=0.0)), float(b.max(initial=0.0)))
+    return (a, b) if largest <= 16.0 * smallest else None
 
 
 def require_same_columns(A: Samples, B: Samples) -> None:

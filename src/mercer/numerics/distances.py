@@ -77,7 +77,7 @@ def half_distance_tile(
         return
     _multiply(left.points[rows], right.points[cols], out)
     norms = np.ascontiguousarray(left.half_norms[rows]), np.ascontiguousarray(right.half_norms[cols])
-    limits = _limits(norms, reach, left.unit)
+    limits = _limits(left, right, reach)
     if left.is_sparse:
         _finish_sparse(out, _parts(left.source[rows]), _parts(right.source[cols]), left.weights, norms, limits)
     else:
@@ -85,14 +85,14 @@ def half_distance_tile(
         _finish_dense(out, X, Z, left.weights, norms, limits)
 
 
-def _limits(norms: tuple[Floats, Floats], reach: float | None, unit: float) -> tuple:
+def _limits(left: Operand, right: Operand, reach: float | None) -> tuple:
     """Return (tau, floor, near): repair where -h < tau (a + b), and where a + b > floor and -h < near."""
-    dtype = norms[0].dtype
+    dtype = left.points.dtype
     tau, many, far = (1e-5, 2e4, 1500.0) if dtype == np.float64 else (1e-2, 1e3, 200.0)
     floor, near = np.inf, 0.0
     if reach is not None:
-        reach = reach / unit / unit
-        if float(norms[0].max()) + float(norms[1].max()) > 0.5 * many * reach:
+        reach = reach / left.unit / left.unit
+        if left.largest + right.largest > 0.5 * many * reach:
             floor, near = 0.5 * many * reach, 0.5 * far * reach
     return tuple(dtype.type(number) for number in (tau, floor, near))
 

@@ -36,6 +36,8 @@ class Operand:
         What differences of ``source`` are multiplied by; empty for none.
     unit : float
         A power of two, 1 except for data of extreme size: h = unit^2 * tile, dot = unit^2 * tile.
+    largest : float
+        The largest of ``half_norms``; 0 without them.
     """
 
     points: Matrix
@@ -43,6 +45,7 @@ class Operand:
     source: Matrix
     weights: Floats
     unit: float = 1.0
+    largest: float = 0.0
 
     def __len__(self) -> int:
         return self.points.shape[0]
@@ -115,7 +118,9 @@ def _operands(X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: b
 
 def _typed(X: Any, dtype: np.dtype) -> Matrix:
     if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X, dtype=dtype)
+        X = np.ascontiguousarray(X, dtype=dtype)
+        # a read-only array is another type to the compiler: a copy takes less time than a second compilation
+        return X if X.flags.writeable else X.copy()
     X = X.astype(dtype, copy=False)
     if not X.has_canonical_format:  # the merge of two rows needs sorted columns
         X = X.copy()
@@ -174,7 +179,10 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
             points *= weights
     elif weights.size:
         points = _map_columns(np.multiply, X, weights)
-    return Operand(points, _half_norms(points) if norms else None, X, weights, unit)
+    if not norms:
+        return Operand(points, None, X, weights, unit)
+    half_norms = _half_norms(points)
+    return Operand(points, half_norms, X, weights, unit, float(np.max(half_norms, initial=0.0)))
 
 
 def _map_columns(function: np.ufunc, X: Matrix, row: np.ndarray) -> Matrix:

@@ -62,9 +62,7 @@ class Cholesky(Solver):
     needs = (HasDense,)
     remedy = "Use gram=Dense(), or solver=ConjugateGradient(), which needs products only."
 
-    def solve(
-        self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None
-    ) -> Solution:
+    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)

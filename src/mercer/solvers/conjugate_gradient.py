@@ -89,16 +89,12 @@ class ConjugateGradient(Solver):
     needs = (HasProducts,)
     remedy = "Use gram=Dense() or gram=Tiles()."
 
-    def __init__(
-        self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None
-    ) -> None:
+    def __init__(self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.preconditioner = preconditioner
 
-    def solve(
-        self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None
-    ) -> Solution:
+    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         rhs = Columns.of(problem.rhs)
         n = len(rhs.values)
@@ -124,9 +120,7 @@ class _System:
         n = len(problem.rhs)
         self.gram: Any = problem.gram
         self.shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))[:, None]
-        self.border = (
-            Border.of(problem.border) if problem.border is not None and problem.border.shape[1] else None
-        )
+        self.border = Border.of(problem.border) if problem.border is not None and problem.border.shape[1] else None
         self.basis = np.zeros((n, 0)) if self.border is None else self.border.thin()
         self.inverse = _inverse_diagonal(self.gram.diag(), self.shift) if diagonal else None
         if self.inverse is not None:

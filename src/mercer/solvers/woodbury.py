@@ -58,9 +58,7 @@ class Woodbury(Solver):
     needs = (HasFactor,)
     remedy = "Use a Gram with a factor, as gram=Features(), or solver=Cholesky()."
 
-    def solve(
-        self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None
-    ) -> Solution:
+    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)

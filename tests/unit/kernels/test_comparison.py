@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Strings, Vectors
 from mercer.errors import DomainError
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.kernels.comparison import Base, Comparison, common_dtype, wound
 from mercer.numerics import distances
 
@@ -30,7 +30,7 @@ def test_a_base_that_terms_share_is_computed_once(monkeypatch):
 def test_a_base_knows_its_uses_and_its_reach():
     comparison = Comparison(Gaussian(2.0) + Gaussian(0.5) * Linear(), S, S)
     use = comparison.use((), Base("distance"))
-    assert (use.count, use.reach) == (2, 0.25)
+    assert (use.count, use.reach) == (3, 0.25)  # the third makes the dot products of the distances
     assert comparison.use((), Base("dot")).count == 1
     assert comparison.use((), Base("manhattan")).count == 1  # one that nobody declared
 
@@ -95,3 +95,22 @@ def test_winding_is_around_a_circle():
     W = wound(np.array([[0.0], [0.25], [1.0]]), 1.0)
     np.testing.assert_allclose(W, [[1, 0], [0, 1], [1, 0]], atol=1e-15)
     assert np.array_equal(wound(sp.csr_array(np.eye(2)), 3.0), wound(np.eye(2), 3.0))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 50.0])
+def test_dot_products_come_from_distances_that_another_term_needs(offset, monkeypatch):
+    """One matrix product for both bases while the norms are comparable; the same numbers as apart."""
+    rng = np.random.default_rng(0)
+    X, Z = (rng.normal(size=(n, 20)) + offset for n in (40, 30))
+    kernel = Polynomial(3) + Gaussian(3.0) + Linear() * Gaussian(5.0)
+    apart = Polynomial(3)(X, Z) + Gaussian(3.0)(X, Z) + Linear()(X, Z) * Gaussian(5.0)(X, Z)
+    calls = []
+    real = distances._multiply
+    monkeypatch.setattr(distances, "_multiply", lambda *args: (calls.append(1), real(*args))[1])
+    assert np.allclose(kernel(X, Z), apart, rtol=1e-12, atol=1e-13 * np.abs(apart).max())
+    assert len(calls) == 1
+    calls.clear()
+    Z[0] *= 1e-6  # a norm far below the others: the dot products would lose digits, so they are computed themselves
+    apart = Polynomial(3)(X, Z) + Gaussian(3.0)(X, Z) + Linear()(X, Z) * Gaussian(5.0)(X, Z)
+    calls.clear()
+    assert np.allclose(kernel(X, Z), apart, rtol=1e-12, atol=0) and len(calls) == 2

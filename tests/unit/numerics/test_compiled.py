@@ -145,9 +145,7 @@ def test_the_cache_lands_where_it_was_decided_and_the_setting_is_given_back(plac
     source, home = places
     source.chmod(0o777)
     path = source / "shared_code.py"
-    path.write_text(
-        "from mercer.numerics.compiled import compiled\n\n@compiled\ndef _twice(x):\n    return 2 * x\n"
-    )
+    path.write_text("from mercer.numerics.compiled import compiled\n\n@compiled\ndef _twice(x):\n    return 2 * x\n")
     spec = importlib.util.spec_from_file_location("shared_code", path)
     assert spec is not None and spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)

@@ -204,9 +204,7 @@ def test_reach_is_measured_in_the_unit():
     X = rng.normal(size=(1, 20)) * 1e6 + rng.normal(size=(10, 20))
     small, _ = half_tile(X, X, center=np.zeros(20), reach=1.0)
     big = 2.0**600
-    large, unit = half_tile(
-        X * big, X * big, center=np.zeros(20), reach=big
-    )  # reach / unit**2 is about 2**-640
+    large, unit = half_tile(X * big, X * big, center=np.zeros(20), reach=big)  # reach / unit**2 is about 2**-640
     assert unit > 1 and np.isfinite(large).all()
     np.testing.assert_allclose(large * (unit / big) ** 2, small, rtol=1e-3)
 
@@ -284,9 +282,7 @@ def test_sparse_and_dense_meet_as_sparse():
 
 
 def test_unsorted_sparse_rows_are_sorted_first():
-    X = sparse.csr_array(
-        (np.array([1.0, 2.0, 5.0, 6.0]), np.array([9, 0, 0, 9]), np.array([0, 2, 4])), shape=(2, 10)
-    )
+    X = sparse.csr_array((np.array([1.0, 2.0, 5.0, 6.0]), np.array([9, 0, 0, 9]), np.array([0, 2, 4])), shape=(2, 10))
     left, right = distance_operands(X, X)
     out = np.empty((2, 2))
     half_distance_tile(left, right, ALL, ALL, out)
@@ -328,7 +324,8 @@ def test_python_twins(reach, weighted, dtype):
     Z = np.vstack([X[0], X[1] + dtype(1e-4), rng.normal(size=(1, 6)).astype(dtype)])
     weights = np.full(6, 2.0, dtype) if weighted else np.empty(0, dtype)
     a, b = (np.square(A, dtype=dtype).sum(axis=1) / 2 * (4 if weighted else 1) for A in (X, Z))
-    norms, limits = (a.astype(dtype), b.astype(dtype)), distances._limits((a, b), reach, 1.0)
+    left, right = distances.distance_operands(X, Z, scale=1 / weights if weighted else None)
+    norms, limits = (a.astype(dtype), b.astype(dtype)), distances._limits(left, right, reach)
     product = (X @ Z.T * (4 if weighted else 1)).astype(dtype)
     expected = np.empty((5, 3), dtype)
     differences._half_squares(X, Z, weights, expected)

@@ -75,9 +75,7 @@ RADIAL = {
     ),
     "cauchy": ((L,), lambda h: 1 / (1 - 2 * h * mpmath.mpf(L) ** 2)),
 }
-COMPACT = {
-    f"wendland-{j}-{k}": ((L, j, k), wendland(L, j, k)) for j, k in ((1, 0), (3, 0), (3, 1), (4, 2), (5, 3))
-}
+COMPACT = {f"wendland-{j}-{k}": ((L, j, k), wendland(L, j, k)) for j, k in ((1, 0), (3, 0), (3, 1), (4, 2), (5, 3))}
 COMPACT["epanechnikov"] = ((L,), lambda h: max(mpmath.mpf(0), 1 + 2 * h * mpmath.mpf(L) ** 2))
 
 
@@ -91,9 +89,7 @@ def sample_tile(dtype, deepest=-60.0):
 def test_exp_is_exact_to_about_one_ulp_over_its_whole_range(dtype):
     low, high = (-708.39, 709.78) if dtype is np.float64 else (-87.33, 88.72)
     rng = np.random.default_rng(0)
-    x = np.concatenate(
-        [np.linspace(low, high, 1500), rng.uniform(-1, 1, 500), 10.0 ** rng.uniform(-18, 0, 200)]
-    )
+    x = np.concatenate([np.linspace(low, high, 1500), rng.uniform(-1, 1, 500), 10.0 ** rng.uniform(-18, 0, 200)])
     x = np.concatenate([x, (np.arange(-100, 100) + 0.5) * math.log(2.0)]).astype(dtype)  # where n changes
     tile = x.copy()
     profiles.exp_scaled(tile, 1.0)
@@ -141,9 +137,7 @@ def test_radial_profile(name, dtype):
     getattr(profiles, name)(tile, *arguments)
     # A rounding of the argument x of exp costs up to abs(x) ulps of the value; a few lie before exp.
     argument = {"exponential": 1, "matern32": 3**0.5, "matern52": 5**0.5, "half_integer": 3.0}.get(name)
-    size = (
-        [-float(mpmath.log(value)) for value in exact] if argument is None else argument * L * np.sqrt(-2 * h)
-    )
+    size = [-float(mpmath.log(value)) for value in exact] if argument is None else argument * L * np.sqrt(-2 * h)
     allowed = 4 + 2.5 * np.asarray(size)
     assert np.all(ulps(tile, exact, dtype) <= allowed)
     assert tile.flat[0] == 1
@@ -227,9 +221,7 @@ def test_half_integer_of_any_order(order):
     tile = sample_tile(np.float64)
     exact = exact_values(matern(order, L), tile)
     profiles.half_integer(tile, L, order)
-    allowed = np.array(
-        [6 + order + 4 * math.sqrt(2 * order + 1) * abs(float(mpmath.log(value))) for value in exact]
-    )
+    allowed = np.array([6 + order + 4 * math.sqrt(2 * order + 1) * abs(float(mpmath.log(value))) for value in exact])
     assert np.all(ulps(tile, exact, np.float64) <= allowed)
 
 
@@ -242,9 +234,7 @@ def test_half_integer_of_large_order_keeps_small_values_in_float32():
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 1.0, 30.0, 1e6])
 def test_rational_quadratic_for_any_alpha(alpha):
     tile = sample_tile(np.float64)
-    exact = exact_values(
-        lambda h: (1 - h * mpmath.mpf(L) ** 2 / mpmath.mpf(alpha)) ** -mpmath.mpf(alpha), tile
-    )
+    exact = exact_values(lambda h: (1 - h * mpmath.mpf(L) ** 2 / mpmath.mpf(alpha)) ** -mpmath.mpf(alpha), tile)
     profiles.rational_quadratic(tile, L, alpha)
     allowed = np.array([4 + 4 * abs(float(mpmath.log(value))) for value in exact])
     assert np.all(ulps(tile, exact, np.float64) <= allowed)
@@ -257,9 +247,7 @@ def test_rational_quadratic_alpha_is_the_derivative_in_alpha(dtype):
     def value(alpha, h):
         return (1 - h * mpmath.mpf(L) ** 2 / alpha) ** -alpha
 
-    exact = [
-        float(mpmath.diff(lambda a, h=h: value(a, mpmath.mpf(float(h))), mpmath.mpf(1.5))) for h in tile[0]
-    ]
+    exact = [float(mpmath.diff(lambda a, h=h: value(a, mpmath.mpf(float(h))), mpmath.mpf(1.5))) for h in tile[0]]
     found = profiles.rational_quadratic_alpha(tile, L, 1.5)
     assert found.dtype == dtype
     np.testing.assert_allclose(found[0], exact, rtol=1e-12 if dtype is np.float64 else 1e-4, atol=0)
@@ -343,8 +331,7 @@ def test_python_twin(function, dtype):
     wide = {"_damp_long", "_decay_rationally"}  # these take float64 parameters for either width
     cast = np.float64 if function.py_func.__name__ in wide else dtype
     numbers = [
-        np.array(v, cast) if isinstance(v, list) else (v if isinstance(v, int) else cast(v))
-        for v in TWINS[function]
+        np.array(v, cast) if isinstance(v, list) else (v if isinstance(v, int) else cast(v)) for v in TWINS[function]
     ]
     tile = -np.array([0.0, 1e-3, 0.5, 1.0, 3.0, 2000.0], dtype)
     twin = tile.copy()

@@ -127,9 +127,7 @@ def test_iterations_run_out():
     left = np.linalg.norm(y - K @ solution.coef - 1e-4 * solution.coef) / np.linalg.norm(y)
     assert solution.residual == pytest.approx(left)
     assert left > 1e-3
-    more = ConjugateGradient(tol=1e-10, max_iter=4).solve(
-        LinearSystem(Products(K), 1e-4, y), start=solution.coef
-    )
+    more = ConjugateGradient(tol=1e-10, max_iter=4).solve(LinearSystem(Products(K), 1e-4, y), start=solution.coef)
     assert more.trace.objective[-1] < solution.trace.objective[-1]
 
 
@@ -166,9 +164,7 @@ def test_what_a_monitor_raises_comes_through():
 
 def test_a_tolerance_below_rounding_stalls_and_says_so():
     G = rotated(np.logspace(-9, 0, 60))
-    solution = ConjugateGradient(tol=1e-15, max_iter=100_000).solve(
-        LinearSystem(Products(G), 0.0, np.ones(60))
-    )
+    solution = ConjugateGradient(tol=1e-15, max_iter=100_000).solve(LinearSystem(Products(G), 0.0, np.ones(60)))
     assert solution.status is Status.STALLED
     left = np.linalg.norm(np.ones(60) - G @ solution.coef) / np.sqrt(60)
     assert solution.residual > 1e-15
@@ -238,9 +234,7 @@ def test_preconditioner_helps_where_weights_differ():
 def test_preconditioner_needs_a_positive_diagonal():
     matrix = K - np.eye(N)
     with pytest.raises(CapabilityError, match=r"which is 0 at sample 0; positive .* preconditioner=None"):
-        ConjugateGradient(preconditioner="diagonal").solve(
-            LinearSystem(Products(matrix), 0.0, SIDES["vector"])
-        )
+        ConjugateGradient(preconditioner="diagonal").solve(LinearSystem(Products(matrix), 0.0, SIDES["vector"]))
 
 
 def test_right_hand_sides_of_any_size():

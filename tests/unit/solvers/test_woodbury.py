@@ -130,9 +130,7 @@ def test_float32_factor():
     solution = Woodbury().solve(LinearSystem(LowRank(F), 0.3, SIDES["vector"]))
     assert solution.coef.dtype == solution.weights.dtype == np.float64
     wide = F.astype(np.float64)
-    np.testing.assert_allclose(
-        solution.coef, reference(wide @ wide.T, 0.3, SIDES["vector"])[0], rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(solution.coef, reference(wide @ wide.T, 0.3, SIDES["vector"])[0], rtol=1e-3, atol=1e-4)
 
 
 def test_right_hand_sides_of_any_size():

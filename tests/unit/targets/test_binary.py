@@ -43,9 +43,7 @@ def test_one_class_only():
 
 
 def test_three_classes():
-    with pytest.raises(
-        TargetError, match=r"Only binary classification is supported\. .* 3 classes; two are accepted"
-    ):
+    with pytest.raises(TargetError, match=r"Only binary classification is supported\. .* 3 classes; two are accepted"):
         Binary().learn([0, 1, 2])
 
 
@@ -65,9 +63,7 @@ def test_mixed_types():
 
 
 def test_column_vector():
-    with pytest.warns(
-        DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"
-    ):
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
         target = Binary().learn(np.array([[0], [1]]))
     assert target.encode([0, 1]).shape == (2,)
     with pytest.raises(TargetError, match="1d array"):
@@ -78,9 +74,7 @@ def test_column_vector():
 @pytest.mark.parametrize("kind", ["texts", "objects"])
 def test_labels_never_seen(y, kind):
     target = Binary().learn(LABELS[kind])
-    with pytest.raises(
-        TargetError, match=r"has the label .* not among the classes learned: 'ham', 'spam'\. Give"
-    ):
+    with pytest.raises(TargetError, match=r"has the label .* not among the classes learned: 'ham', 'spam'\. Give"):
         target.encode(y)
 
 

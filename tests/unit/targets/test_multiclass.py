@@ -37,9 +37,7 @@ def test_one_class_will_not():
 
 def test_labels_never_seen():
     target = Multiclass().learn(np.arange(12))
-    with pytest.raises(
-        TargetError, match=r"has the label .*77.*: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.\. Give"
-    ):
+    with pytest.raises(TargetError, match=r"has the label .*77.*: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.\. Give"):
         target.encode([0, 77])
     with pytest.raises(TargetError, match=r"has the label .*text"):
         target.encode(["text"])

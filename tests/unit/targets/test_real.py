@@ -11,9 +11,7 @@ from mercer.errors import TargetError
 from mercer.targets import Real
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, bool, object]
-)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, bool, object])
 def test_numbers_of_all_kinds_become_float64(dtype):
     y = np.array([0, 1, 1], dtype=dtype)
     encoded = Real().learn(y).encode(y)
@@ -37,9 +35,7 @@ def test_predictions_have_the_shape_of_y(shape):
 
 def test_a_single_output_takes_a_column_with_a_warning():
     y = np.arange(4.0)[:, None]
-    with pytest.warns(
-        DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"
-    ):
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
         target = Real(several=False).learn(y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # said once

@@ -45,9 +45,7 @@ def test_what_no_target_takes(target, y):
 
 
 @pytest.mark.parametrize("target", ALL, ids=repr)
-@pytest.mark.parametrize(
-    "container", [list, tuple, np.array, pd.Series, lambda y: pd.Series(y, index=[7, 3, 9, 1])]
-)
+@pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, lambda y: pd.Series(y, index=[7, 3, 9, 1])])
 def test_containers(target, container):
     y = container([0, 1, 1, 0])
     learned = target.learn(y)

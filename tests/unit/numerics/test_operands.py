@@ -1,0 +1,57 @@
+"""What either side of a tile contributes (more in test_distances)."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.numerics.operands import center_of, distance_operands, dot_operands
+
+X = np.random.default_rng(0).normal(size=(8, 5)) + 3.0
+Z = np.random.default_rng(1).normal(size=(6, 5)) + 3.0
+SCALE = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+
+
+def test_points_are_centred_and_scaled_and_the_source_is_not():
+    left, right = distance_operands(X, Z, center_of(Z), SCALE)
+    assert np.allclose(left.points, (X - Z.mean(axis=0)) / SCALE)
+    assert np.allclose(right.half_norms, ((Z - Z.mean(axis=0)) / SCALE) ** 2 @ np.full(5, 0.5))
+    assert np.array_equal(left.source, X) and left.unit == 1.0 and len(left) == 8
+    assert left.largest == left.half_norms.max()
+
+
+def test_the_same_collection_is_one_operand():
+    left, right = distance_operands(X, X, center_of(X))
+    assert left is right
+
+
+def test_dot_products_are_not_centred():
+    left, right = dot_operands(X, Z, SCALE)
+    assert np.allclose(left.points @ right.points.T, (X / SCALE) @ (Z / SCALE).T)
+    assert left.half_norms is None and left.largest == 0.0
+
+
+def test_sparse_data_are_neither_centred_nor_made_dense():
+    left, _ = distance_operands(sp.csr_array(X), Z, None)
+    assert left.is_sparse and center_of(sp.csr_array(X)) is None
+    assert np.allclose(left.points.toarray(), X)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_extreme_sizes_get_a_unit(size):
+    left, right = distance_operands(X * size, Z * size, center_of(Z * size))
+    assert left.unit != 1.0 and np.log2(left.unit) == int(np.log2(left.unit))
+    assert np.isfinite(left.half_norms).all() and left.half_norms.all()
+    assert np.allclose(left.points * left.unit, X * size - (Z * size).mean(axis=0), rtol=1e-12)
+    assert right.unit == left.unit
+
+
+def test_read_only_data_are_copied_rather_than_compiled_for():
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    left, _ = distance_operands(frozen, Z)
+    assert left.source.flags.writeable and np.array_equal(left.source, X)
+
+
+def test_columns():
+    left, right = distance_operands(X, Z, center_of(Z), None, [1, 3])
+    assert left.points.shape == (8, 2) and np.allclose(right.points, (Z - Z.mean(axis=0))[:, [1, 3]])
