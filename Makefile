@@ -56,7 +56,7 @@ help:
 
 setup: .venv/.stamp-dev
 
-# The way of a stranger: look at a file, fit a model, read the report, predict. (In Python: examples/demo.py.)
+# The way of a stranger: look at a file, fit a model, read the report, predict.
 demo: .venv/.stamp
 	@$(BIN)/python examples/demo_data.py demo
 	@for step in \
