@@ -45,10 +45,13 @@ def test_rows_of_kernels_are_complete(row):
     assert set(row.offers) == set(catalogue.CAPABILITIES)
 
 
-@pytest.mark.parametrize("row", catalogue.kernels(), ids=lambda row: row.name)
+def can_be_made(row):
+    """Whether no argument must be given."""
+    return all(parameter.default is not None for parameter in row.parameters)
+
+
+@pytest.mark.parametrize("row", filter(can_be_made, catalogue.kernels()), ids=lambda row: row.name)
 def test_rows_agree_with_an_object(row):
-    if any(parameter.default is None for parameter in row.parameters):
-        pytest.skip("has an argument that must be given")
     kernel = row.cls()
     for name, value in row.properties.items():
         assert value is None or getattr(kernel, name) == value
