@@ -6,15 +6,17 @@ is whatever multiplies vectors as the Gram matrix K does.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
 
-__all__ = ["LinearSystem", "Solution", "Status", "Trace"]
+__all__ = ["BoxQP", "LinearRisk", "LinearSystem", "MulticlassQP", "Solution", "Status", "Trace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,127 @@ class LinearSystem:
     border: Floats | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class BoxQP:
+    r"""The quadratic program of the whole support vector family, in signed variables.
+
+    .. math:: \min_\beta \; \tfrac12 \beta^\top (K + \mathrm{diag}(r)) \beta + p^\top \beta \quad
+              \text{s.t.} \quad \ell \le \beta \le u, \quad \sum_{i \in g} \beta_i = t_g
+
+    A classifier has :math:`\beta_i = y_i \alpha_i`, so no sign matrix appears; the fitted function is
+    :math:`f = \sum_i \beta_i k(x_i, \cdot) + b`, and the bias follows from the multipliers
+    :math:`\rho_g` of the sums, :math:`K\beta + r\beta + p = \rho_g` where a variable is inside its box.
+
+    Seed: [HSS] Eqs. (79), (81), (84), (87); [STS] Eq. (69). Ledger: C-SVC, C-NUSVC, R-SVR, N-OCSVM.
+
+    Parameters
+    ----------
+    gram : Gram
+        Operator K, (n, n).
+    linear : (n,) array
+        p.
+    lower, upper : (n,) arrays
+        The box; an end may be infinite.
+    group : (n,) array of int, optional
+        Which sum each variable belongs to, from 0; None is one group, or none at all if ``total`` is empty.
+    total : (g,) array
+        t, one per group; empty for no constraint, as for machines without a bias.
+    ridge : float or (n,) array, default 0.0
+        r; it belongs to the problem but not to the function.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(2), -np.array([1.0, -1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    >>> problem.total
+    array([0.])
+    """
+
+    gram: Any
+    linear: Floats
+    lower: Floats
+    upper: Floats
+    group: Indices | None = None
+    total: Floats = field(default_factory=lambda: np.zeros(1))
+    ridge: float | Floats = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRisk:
+    r"""Regularised risk of a linear function, in its weights.
+
+    .. math:: \min_{w, v} \; \sum_i c_i \, \psi(y_i, \langle w, x_i \rangle + s v) + \tfrac12 (\|w\|^2 + v^2)
+
+    The bias is s v, the weight of a constant column of value s: the larger s, the less it is penalised.
+
+    Seed: [KIKS] Eqs. (17), (18), with c_i = C w_i in place of C / l. Ledger: C-BMRM, C-OCAS, C-DCDA, R-LINSVR.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix, float64 or float32
+        The samples.
+    y : (n,) array
+        What was observed; -1 and +1 for two classes.
+    loss : Loss
+        psi.
+    weight : (n,) array
+        c.
+    constant : float, default 0.0
+        s; 0 is a function without a bias.
+
+    Examples
+    --------
+    >>> from mercer.losses import Hinge
+    >>> LinearRisk(np.eye(2), np.array([1.0, -1.0]), Hinge(), weight=np.ones(2)).constant
+    0.0
+    """
+
+    X: Any
+    y: Floats
+    loss: Any
+    weight: Floats
+    constant: float = 0.0
+
+    @property
+    def gram(self) -> Any:
+        """The samples: K is the matrix of their dot products."""
+        return self.X
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassQP:
+    r"""The quadratic program of all classes together, without a bias.
+
+    .. math:: \min_B \; \tfrac12 \sum_c B_{\cdot c}^\top K B_{\cdot c} - \sum_i B_{i y_i} \quad
+              \text{s.t.} \quad \sum_c B_{ic} = 0, \quad B_{i y_i} \le u_i, \quad B_{ic} \le 0 \;\, (c \ne y_i)
+
+    It is the dual of :math:`\sum_i u_i \max_c (f_c(x_i) - f_{y_i}(x_i) + 1 - \delta_{c y_i}) + \tfrac12
+    \sum_c \|f_c\|^2`, with one function per class, :math:`f_c = \sum_i B_{ic} k(x_i, \cdot)`.
+
+    Seed: [HSS] Sections 3.1.4 and 4.1.5, Eqs. (88), (111). Ledger: S-MC.
+
+    Parameters
+    ----------
+    gram : Gram
+        Operator K, (n, n).
+    codes : (n,) array of int
+        y, from 0.
+    upper : (n,) array
+        u = C w; may be infinite.
+    n_classes : int
+        c.
+
+    Examples
+    --------
+    >>> MulticlassQP(np.eye(2), np.array([0, 1]), np.ones(2), n_classes=2).upper
+    array([1., 1.])
+    """
+
+    gram: Any
+    codes: Indices
+    upper: Floats
+    n_classes: int
+
+
 class Status(Enum):
     """How a solver ended; the value of each is a sentence of advice.
 
@@ -73,6 +196,10 @@ class Status(Enum):
         "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an approximate Gram."
     )
     STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
+    UNBOUNDED = (
+        "The problem has no solution: its objective falls without end. Bound the coefficients (a finite C), or use a "
+        "positive definite kernel."
+    )
     STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
 
     @property
@@ -130,7 +257,9 @@ class Solution:
     residual : float
         Violation actually reached, computed for the problem as given, jitter not counted as part of it. For a
         linear system the largest over the outputs of the length of what is left over that of the right-hand
-        side.
+        side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
+    gap : float
+        Duality gap: the objective is above its minimum by no more than this; NaN where it was not computed.
     weights : (r,) or (r, k) array, optional
         The same function in the coordinates of the Gram's factor, F^T coef; it has more correct digits.
     multipliers : (s,) or (s, k) array
@@ -141,6 +270,8 @@ class Solution:
         Iteration by iteration.
     state : object, optional
         What can be used again for other right-hand sides, as a factor.
+    details : mapping
+        Figures of the run for a report, by name: pairs moved, hit rate of the row cache, ...
     """
 
     coef: Floats
@@ -151,3 +282,5 @@ class Solution:
     jitter: float = 0.0
     trace: Trace = field(default_factory=_no_trace)
     state: Any = None
+    gap: float = math.nan
+    details: Mapping[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ def test_each_status_is_a_sentence_of_advice():
         if not status.converged:
             assert ": " in status.value, "what happened, then what to do"
     assert [status.name for status in Status if status.converged] == ["CONVERGED"]
-    assert len({status.value for status in Status}) == len(Status) == 5
+    assert len({status.value for status in Status}) == len(Status) == 6
 
 
 def test_trace_is_three_arrays():

@@ -126,7 +126,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if kernel is None:
                 kernel = self._default_kernel()
             else:
-                kernel = kernel_from_word(kernel, S.width, self.gamma, self.degree, self.coef0)
+                kernel = self._kernel_of_word(kernel, S)
         self._check_order(kernel)
         if isinstance(S, Similarities) and S.shape[0] != S.shape[-1]:
             raise DomainError(
@@ -148,6 +148,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             return spec
         count = kernel.feature_count(S) if "features" in kernel.capabilities else None
         return spec.choose(kernel, len(S), count, self.memory)
+
+    def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
+        """Return what scikit-learn means by a word for a kernel."""
+        return kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
 
     def _default_kernel(self) -> Kernel:
         return Gaussian("median")

@@ -6,6 +6,7 @@ Symbols: K, K_1, ... Gram matrices; 1 the vector of ones; P = I - 1 1^T / n the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,22 +35,38 @@ class _Over(Gram):
     def _changed(self, K: Floats) -> Floats:
         raise NotImplementedError
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`."""
-        V = np.asarray(V, dtype=float)
-        wide = np.zeros((self.shape[0], *V.shape[1:]))
-        np.add.at(wide, index, V)
-        out += self @ wide
+        product = self @ _scattered(V, index, self.shape[0])
+        out += product if rows is None else product[rows]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the Gram below."""
+        return self.gram.dtype
+
+    @property
+    def entry_cost(self) -> float:
+        """Of the Gram below."""
+        return self.gram.entry_cost
+
+
+def _scattered(V: Floats, index: Indices, n: int) -> Floats:
+    """Return an array of n rows with the rows of V added at the places `index`."""
+    V = np.asarray(V, dtype=float)
+    wide = np.zeros((n, *V.shape[1:]))
+    np.add.at(wide, index, V)
+    return wide
 
 
 def _rows_of(gram: Gram, index: Indices, columns: Index) -> Floats:
-    """Return rows of a Gram in float64, if it has rows."""
+    """Return rows of a Gram, if it has rows."""
     if not isinstance(gram, HasRows):
         raise CapabilityError(
             f"rows were asked of a Gram over {type(gram).__name__}, which offers only products; a Gram with rows "
             "is needed below. Use gram=Tiles() or Dense()."
         )
-    return np.asarray(gram.rows(index, columns), dtype=float)
+    return gram.rows(index, columns)
 
 
 class Centered(_Over):
@@ -91,7 +108,7 @@ class Centered(_Over):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows of P K P."""
-        found = _rows_of(self.gram, index, columns)
+        found = np.asarray(_rows_of(self.gram, index, columns), dtype=float)
         found += self.mean - self.means[index][:, None] - self.means[columns]
         if out is None:
             return found
@@ -203,7 +220,7 @@ class Shifted(_Over):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows of the shifted matrix."""
-        found = _rows_of(self.gram, index, columns)
+        found = np.asarray(_rows_of(self.gram, index, columns), dtype=float)
         where = np.arange(self.shape[0])
         found += np.where(where[index][:, None] == where[columns], self.shift[index][:, None], 0.0)
         if out is None:
@@ -272,12 +289,10 @@ class Weighted(Gram):
         parts = [w * _rows_of(gram, index, columns) for w, gram in zip(self.weights, self.grams, strict=True)]
         return np.sum(parts, axis=0, out=out)
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`."""
-        V = np.asarray(V, dtype=float)
-        wide = np.zeros((self.shape[0], *V.shape[1:]))
-        np.add.at(wide, index, V)
-        out += self @ wide
+        product = self @ _scattered(V, index, self.shape[0])
+        out += product if rows is None else product[rows]
 
     def take(self, index: Index) -> Weighted:
         """Return the combination on some samples."""
@@ -323,6 +338,7 @@ class Repeated(_Over):
     def __init__(self, gram: Gram, index: Indices | Sequence[int]) -> None:
         super().__init__(gram)
         self.index = np.asarray(index, dtype=np.intp)
+        self._rows: Any = (self, None, None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -340,9 +356,28 @@ class Repeated(_Over):
         """Return the diagonal with repetitions."""
         return self.gram.diag()[self.index]
 
+    def refined(self) -> Repeated:
+        """Return the same Gram with entries in float64."""
+        return Repeated(self.gram.refined(), self.index)
+
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
+        """Add K[:, index] @ V to `out`: each sample once, however often it is repeated."""
+        if not isinstance(self.gram, HasRows):
+            super().update(index, V, out, rows)
+            return
+        used, place = np.unique(self.index[index], return_inverse=True)
+        if rows is not self._rows[0]:  # the same rows are asked for many times
+            self._rows = rows, *np.unique(self.index if rows is None else self.index[rows], return_inverse=True)
+        _, needed, back = self._rows
+        total = np.zeros((len(needed), *np.shape(V)[1:]))
+        every = len(needed) == self.gram.shape[0]
+        self.gram.update(used, _scattered(V, place, len(used)), total, None if every else needed)
+        out += total[back]
+
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return rows with repetitions."""
-        found = _rows_of(self.gram, self.index[index], self.index[columns])
+        mine = self.index[index]
+        found = _rows_of(self.gram, mine, mine if columns is index else self.index[columns])
         if out is None:
             return found
         out[...] = found

@@ -83,15 +83,24 @@ class DenseGram(Gram):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return K[index][:, columns]."""
-        found = self.array[index][:, columns]
+        found = self.array[index] if isinstance(columns, slice) else self.array[np.ix_(index, columns)]
+        found = found[:, columns] if isinstance(columns, slice) and columns != slice(None) else found
         if out is None:
             return found
         out[...] = found
         return out
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+    @property
+    def entry_cost(self) -> float:
+        """Nothing: the entries are stored."""
+        return 0.0
+
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`."""
-        out += self.array[index].T @ V  # rows are contiguous, and K is symmetric
+        if rows is None:
+            out += self.array[index].T @ V  # rows are contiguous, and K is symmetric
+        else:
+            out += self.array[np.ix_(rows, index)] @ V
 
     def take(self, index: Index) -> DenseGram:
         """Return the Gram of some samples, a copy."""

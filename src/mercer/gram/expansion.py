@@ -56,10 +56,10 @@ class Expansion:
     intercept: Floats
     diagonal: float = 0.0
 
-    def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
-        """Return f at packed samples, shape (m,) or (m, k), in float64, tile by tile."""
+    def __call__(self, T: Samples, resources: Resources = _NOTHING, dtype: Any = np.float64) -> Floats:
+        """Return f at packed samples, shape (m,) or (m, k), tile by tile; sums are in float64, tiles in `dtype`."""
         T = self.kernel.prepare(T)
-        comparison = Comparison(self.kernel, T, self.samples, np.float64)
+        comparison = Comparison(self.kernel, T, self.samples, dtype)
         values = product(self.kernel, comparison, self.coef, resources)
         if self.diagonal:
             own = self.diagonal * self.kernel.diag(T)

@@ -115,9 +115,15 @@ class FeatureGram(Gram):
         out[...] = found
         return out
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+    @property
+    def entry_cost(self) -> float:
+        """Two operations a feature."""
+        return 2.0 * self.matrix.shape[1]
+
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`."""
-        out += np.asarray(self.matrix @ (self.matrix[index].T @ V))
+        matrix = self.matrix if rows is None else self.matrix[rows]
+        out += np.asarray(matrix @ (self.matrix[index].T @ V))
 
     def take(self, index: Index) -> FeatureGram:
         """Return the Gram of some samples; the features stay those of all."""

@@ -33,8 +33,8 @@ class HasRows(Protocol):
         """Return K[index][:, columns], shape (q, n) or (q, len columns)."""
         ...
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
-        """Add K[:, index] @ V to `out`, tile by tile."""
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = ...) -> None:
+        """Add K[:, index] @ V to `out`, tile by tile; of some rows only, if they are given."""
         ...
 
 
@@ -95,6 +95,20 @@ class Gram(ABC):
     def diag(self) -> Floats:
         """Return the diagonal of K, shape (n,)."""
         return self.kernel.diag(self.samples)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the numbers of K while they are computed; sums are in float64 always."""
+        return np.dtype(np.float64)
+
+    @property
+    def entry_cost(self) -> float:
+        """Return about how many floating-point operations one entry of K costs; 0 if it is stored."""
+        return float("inf")
+
+    def refined(self) -> Gram:
+        """Return the same Gram with entries in float64."""
+        return self
 
     def cross(self, T: Samples) -> Cross:
         """Return the (m, n) operator between new samples and these, under the same approximation."""

@@ -7,11 +7,12 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel, overflow_error
+from mercer.kernels.kernel import Kernel, fill, overflow_error
 from mercer.numerics.algebraic import all_finite
 from mercer.numerics.tiling import run_tasks, spans, tile_side
 
 _NOTHING = Resources()
+SMALL = 2**19  # entries below which a second thread costs more than it saves
 
 
 def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resources = _NOTHING) -> Floats:
@@ -25,21 +26,28 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     m, n = len(comparison.A), len(comparison.B)
     if len(columns) != n:
         raise ValueError(f"a matrix with {n} columns cannot be multiplied with an array of {len(columns)} rows")
-    side = 3 * tile_side(comparison.dtype.itemsize) // 2  # consumed at once, so fewer and larger tiles pay
     right = np.ascontiguousarray(columns, dtype=comparison.dtype)
-    # a float32 copy of V loses digits that float64 coefficients have; split V in two to keep them
+    out = np.zeros((m, columns.shape[1]))
+    # consumed at once, so fewer and larger tiles pay; the grid depends on the shape alone, as sums must
+    side = 3 * tile_side(comparison.dtype.itemsize) // 2
+    pieces = spans(n, side)
+    height = side if n >= side else min(side * side // max(n, 1), 4 * side)
+    guard = not kernel.bounded
     low = None
+    # a float32 copy of V loses digits that float64 coefficients have; split V in two to keep them
     if comparison.dtype == np.float32 and columns.dtype != np.float32:
         rest = columns - right.astype(columns.dtype)
         low = rest.astype(np.float32) if rest.any() else None
-    out = np.zeros((m, columns.shape[1]))
-    pieces = spans(n, side)
-    guard = not kernel.bounded
 
     def work(rows: slice) -> None:
         total = np.zeros((rows.stop - rows.start, columns.shape[1]))
         for piece in pieces:
-            tile = comparison.at(rows, piece).value(kernel)
+            view = comparison.at(rows, piece)
+            sums = kernel.quick(view, right[piece])
+            if sums is not None:
+                total += sums
+                continue
+            tile = view.value(kernel)
             if guard and not all_finite(tile):
                 raise overflow_error(kernel)
             total += tile @ right[piece]
@@ -47,5 +55,22 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
                 total += tile @ low[piece]
         out[rows] = total
 
-    run_tasks(spans(m, side), work, n_threads=resources.n_threads, monitor=resources.monitor)
+    threads = 1 if m * n < SMALL else resources.n_threads
+    run_tasks(spans(m, height), work, n_threads=threads, monitor=resources.monitor)
     return out.reshape(m, *V.shape[1:])
+
+
+def quick_fill(kernel: Kernel, comparison: Comparison, out: Floats, resources: Resources = _NOTHING) -> None:
+    """Fill a matrix as `fill` does, by the kernel's quick tiles where it has them: for blocks of float32."""
+    columns = spans(len(comparison.B), 2048)
+
+    def work(rows: slice) -> None:
+        for piece in columns:
+            out[rows, piece] = kernel.quick(comparison.at(rows, piece))
+
+    tile = slice(0, min(1, len(comparison.A))), slice(0, min(1, len(comparison.B)))
+    if kernel.quick(comparison.at(*tile)) is None:
+        fill(kernel, comparison, out, n_threads=resources.n_threads)
+    else:
+        threads = 1 if out.size < SMALL else resources.n_threads
+        run_tasks(spans(len(out), 256), work, n_threads=threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mercer.constraints import OneOf
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.gram.gram import Gram, GramSpec
-from mercer.gram.products import product
+from mercer.gram.products import product, quick_fill
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
 
@@ -77,8 +78,27 @@ class TileGram(Gram):
         self, kernel: Kernel, samples: Samples, dtype: Any, memory: int, resources: Resources = _NOTHING
     ) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
-        self.dtype, self.memory = np.dtype(dtype), memory
+        self._dtype, self.memory = np.dtype(dtype), memory
         self._comparison = Comparison(kernel, samples, samples, dtype)
+        self._chosen: tuple[Indices | None, Comparison] = None, self._comparison
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the tiles."""
+        return self._dtype
+
+    @property
+    def entry_cost(self) -> float:
+        """Two operations a column and some for the profile of a kernel on vectors; else unknown and large."""
+        uses = self._comparison.uses
+        width = getattr(self.samples, "width", None)
+        return float("inf") if width is None or not uses else (2.0 * width + 16.0) * len(uses)
+
+    def refined(self) -> TileGram:
+        """Return the same Gram with tiles in float64."""
+        if self.dtype == np.float64:
+            return self
+        return TileGram(self.kernel, self.samples, np.float64, self.memory, self.resources)
 
     def __matmul__(self, V: Floats) -> Floats:
         """Return K @ V; tiles in the Gram's precision, sums in float64."""
@@ -86,24 +106,35 @@ class TileGram(Gram):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return K[index][:, columns]."""
-        chosen = self.samples.take(index)
-        against = self.samples if isinstance(columns, slice) and columns == slice(None) else self.samples.take(columns)
-        shape = len(chosen), len(against)
+        every = isinstance(columns, slice) and columns == slice(None)
+        index = np.asarray(index)
+        against = None if every else index if columns is index else np.arange(len(self.samples))[columns]
+        shape = len(index), len(self.samples) if against is None else len(against)
         if shape[0] * shape[1] * self.dtype.itemsize > self.memory:
             raise ParameterError(
                 f"{shape[0]} rows of {shape[1]} were asked of Tiles(memory={self.memory}); they do not fit. "
                 "Ask for fewer rows at once, or raise memory=."
             )
         out = np.empty(shape, self.dtype) if out is None else out
-        comparison = Comparison(self.kernel, chosen, against, self.dtype)
-        fill(self.kernel, comparison, out, n_threads=self.resources.n_threads)
+        comparison = self._comparison.narrow(index, against)
+        if self.dtype == np.float32:
+            quick_fill(self.kernel, comparison, out, self.resources)
+        else:
+            fill(self.kernel, comparison, out, n_threads=self.resources.n_threads)
         return out
 
-    def update(self, index: Indices, V: Floats, out: Floats) -> None:
+    def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`; nothing is stored."""
-        comparison = Comparison(self.kernel, self.samples, self.samples.take(index), self.dtype)
+        if rows is not self._chosen[0]:  # the same rows are asked for many times
+            self._chosen = rows, self._comparison if rows is None else self._comparison.narrow(rows)
+        comparison = self._chosen[1].narrow(None, np.asarray(index))
         out += product(self.kernel, comparison, V, self.resources)
 
     def take(self, index: Index) -> TileGram:
-        """Return the Gram of some samples."""
-        return TileGram(self.kernel, self.samples.take(index), self.dtype, self.memory, self.resources)
+        """Return the Gram of some samples, made of what was prepared for all of them."""
+        chosen = np.arange(len(self.samples))[index]
+        small = copy.copy(self)
+        small._comparison = self._comparison.narrow(chosen, chosen)
+        small.samples = small._comparison.A
+        small._chosen = None, small._comparison
+        return small

@@ -8,6 +8,7 @@ per tile, and the last term that needs one may overwrite it.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
 from mercer.domains import WHOLE, Frames, Samples, Vectors
 from mercer.errors import DomainError
 from mercer.numerics import distances
@@ -25,6 +26,7 @@ from mercer.numerics.tiling import Scratch
 if TYPE_CHECKING:
     from mercer.kernels.kernel import Kernel
 
+Index = Indices | None
 Path = tuple[Hashable, ...]  # which part of a table; of a table inside a table; ...
 
 
@@ -65,6 +67,18 @@ class Recipe:
     use: Use
     norms: tuple[Floats, Floats] | None = None  # half squared norms, if dot products come from distances
 
+    def narrow(self, rows: Index, columns: Index) -> Recipe:
+        """Return the recipe for some rows and columns; None takes all."""
+        left = self.left if rows is None else self.left.take(rows)
+        right = self.right if columns is None else self.right.take(columns)
+        if rows is columns and self.right is self.left:
+            right = left
+        if self.norms is None:
+            return Recipe(self.kind, left, right, self.use)
+        a, b = self.norms
+        norms = a if rows is None else a[rows], b if columns is None else b[columns]
+        return Recipe(self.kind, left, right, self.use, norms)
+
 
 class Comparison:
     """Two collections that a kernel compares tile by tile.
@@ -97,6 +111,25 @@ class Comparison:
         self._kept: dict[Hashable, Any] = {}
         self._recipes: dict[tuple[Path, int], tuple[Recipe, Base]] = {}
         self._lock = threading.RLock()
+        self._whole: tuple[Comparison, Index, Index] | None = None
+
+    def narrow(self, rows: Index = None, columns: Index = None) -> Comparison:
+        """Return the comparison of some rows and columns, made of what was prepared for all of them.
+
+        Parameters
+        ----------
+        rows, columns : (q,) array of int, optional
+            None takes all; the same array twice keeps a symmetric comparison symmetric.
+        """
+        small = copy.copy(self)
+        small.A = self.A if rows is None else self.A.take(rows)
+        same = rows is columns and self.symmetric
+        small.B = small.A if same else self.B if columns is None else self.B.take(columns)
+        small.symmetric = small.B is small.A
+        small.scratch, small._lock = Scratch(), threading.RLock()
+        small._kept, small._recipes = {}, {}
+        small._whole = self, rows, columns
+        return small
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for this key before, or make it now; safe from several threads."""
@@ -136,6 +169,9 @@ class Comparison:
         return self.uses.get((_bare(path), base), Use(1))
 
     def _make_recipe(self, path: Path, base: Base) -> Recipe:
+        if self._whole is not None:
+            whole, rows, columns = self._whole
+            return whole.recipe(path, base).narrow(rows, columns)
         A, B = self.sides(path)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X: Any = A.with_dtype(self.dtype).X

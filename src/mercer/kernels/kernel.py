@@ -113,6 +113,14 @@ class Kernel(Spec, ABC):
         np.copyto(out, block)
         return out
 
+    def quick(self, view: View, V: Floats | None = None) -> Floats | None:
+        """Return a tile, or a tile times V without writing it, in one pass; None where there is no such way.
+
+        Entries are off by the rounding of the tile's dtype, as `tile` has them, but for near points no more exact.
+        V has the tile's dtype and a column per output.
+        """
+        return None
+
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
         return ()

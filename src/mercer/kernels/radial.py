@@ -14,11 +14,12 @@ from scipy import special
 
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
-from mercer.domains import Samples
+from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
-from mercer.kernels.comparison import Base
+from mercer.kernels.comparison import Base, View
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
 from mercer.numerics import algebraic, profiles
+from mercer.numerics.gaussian import gaussian_sums, gaussian_tile, is_exact_enough
 
 __all__ = ["Cauchy", "Exponential", "Gaussian", "Laplacian", "Matern", "RationalQuadratic"]
 
@@ -71,6 +72,20 @@ class Gaussian(Radial):
                 "Use 1 / (2 length_scale ** 2)."
             )
         return cls(1.0 / math.sqrt(2.0 * float(gamma)))
+
+    def quick(self, view: View, V: Floats | None = None) -> Floats | None:
+        """Return a tile or its product in one pass, where exponents are exact enough without a second look."""
+        if not isinstance(view.collections[0], Vectors):
+            return None
+        base, length = view.comparison.keep(("base", id(self)), self.base)
+        recipe = view.comparison.recipe(view.path, base)
+        scale = 1.0 / (length * length)
+        if not is_exact_enough(recipe.left, recipe.right, scale):
+            return None
+        where, tile = (view.rows, view.columns), view.empty()
+        if V is None:
+            return gaussian_tile(recipe.left, recipe.right, where, tile, scale)
+        return gaussian_sums(recipe.left, recipe.right, where, tile, V, scale)
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by exp(h / l^2)."""

@@ -1,7 +1,8 @@
 r"""Losses of regression, all functions of the residual.
 
 Symbols: ``xi`` = y - f the residual, ``eps`` the half-width of the tube, ``tau`` the quantile, ``sigma``
-Huber's threshold. Gradients are in f, hence minus the derivatives in xi.
+Huber's threshold; ``c`` the weight of a sample, C times its sample weight, and ``beta`` its variable in the dual.
+Gradients are in f, hence minus the derivatives in xi. Conjugates are those of c psi at -beta, as functions of f.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval, Positive
-from mercer.losses.loss import Loss
+from mercer.losses.loss import BoxDual, Loss
 
 __all__ = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
 
@@ -21,9 +22,20 @@ def _residual(y: Floats, f: Floats) -> Floats:
     return np.asarray(y, dtype=np.float64) - np.asarray(f, dtype=np.float64)
 
 
-def _inverse(distance: Floats) -> Floats:
-    """1 / distance to a kink, finite."""
-    return 1.0 / np.maximum(distance, _NEAREST)
+def inverse_distance(distance: Floats) -> Floats:
+    """1 / abs(distance to a kink), finite."""
+    return 1.0 / np.maximum(np.abs(distance), _NEAREST)
+
+
+def ridge_of(weight: Floats, curve: float = 1.0) -> Floats:
+    """Ratio curve / weight; zero for a weight of zero, whose variable is held at zero by its box."""
+    weight = np.asarray(weight, dtype=np.float64)
+    return curve / np.where(weight > 0.0, weight, np.inf)
+
+
+def _one_per_sample(y: Floats, lower: Floats, upper: Floats, ridge: float | Floats = 0.0) -> BoxDual:
+    """Dual of a loss whose conjugate is -y beta + ridge beta^2 / 2 on a segment."""
+    return BoxDual(-np.asarray(y, dtype=np.float64), lower, upper, ridge=ridge)
 
 
 class Squared(Loss):
@@ -31,11 +43,14 @@ class Squared(Loss):
 
     .. math:: \psi(\xi) = \tfrac{1}{2} \xi^2, \qquad \xi = y - f
 
+    Conjugate: :math:`-y \beta + \beta^2 / (2 c)` for every beta.
+
     Seed: [HSS] Section 3.1.3 (LMS), with its 1/2, so that ridge regression solves (K + alpha I) a = y.
 
     Notes
     -----
-    Convex, smooth; the curvature is the second derivative, 1. Estimates the conditional mean.
+    Convex, smooth; the curvature is the second derivative, 1. Estimates the conditional mean. Box dual without a
+    box, one variable per sample; as a LinearSystem it is solved faster.
 
     Examples
     --------
@@ -52,17 +67,25 @@ class Squared(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return np.ones_like(_residual(y, f))
 
+    def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
+        r"""Return p = -y, no box but for weights of zero, and the ridge 1 / c."""
+        end = np.where(np.asarray(weight) > 0.0, np.inf, 0.0)
+        return _one_per_sample(y, -end, end, ridge_of(weight))
+
 
 class Absolute(Loss):
     r"""Absolute loss: errors cost their size.
 
     .. math:: \psi(\xi) = |\xi|, \qquad \xi = y - f
 
-    Seed: [HSS] Section 3.1.3 (LAD).
+    Conjugate: :math:`-y \beta` for :math:`|\beta| \le c`, infinite elsewhere.
+
+    Seed: [HSS] Section 3.1.3 (LAD). Ledger: R-LAD.
 
     Notes
     -----
-    Convex, kink at 0; the curvature 1 / abs(xi) majorises. Estimates the conditional median.
+    Convex, kink at 0; the curvature 1 / abs(xi) majorises. Estimates the conditional median. Box dual, one
+    variable per sample, where the tube of width zero would need two.
 
     Examples
     --------
@@ -77,7 +100,12 @@ class Absolute(Loss):
         return -np.sign(_residual(y, f))
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
-        return _inverse(np.abs(_residual(y, f)))
+        return inverse_distance(_residual(y, f))
+
+    def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
+        r"""Return p = -y and the box [-c, c]."""
+        end = np.asarray(weight, dtype=np.float64)
+        return _one_per_sample(y, -end, end)
 
 
 class Huber(Loss):
@@ -86,8 +114,10 @@ class Huber(Loss):
     .. math:: \psi(\xi) = \begin{cases} \xi^2 / (2 \sigma) & |\xi| \le \sigma \\
               |\xi| - \sigma / 2 & |\xi| > \sigma \end{cases}, \qquad \xi = y - f
 
+    Conjugate: :math:`-y \beta + \sigma \beta^2 / (2 c)` for :math:`|\beta| \le c`, infinite elsewhere.
+
     Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual
-    is sigma / C, where the seed prints 1 / sigma.
+    is sigma / C, where the seed prints 1 / sigma. Ledger: R-HUBER.
 
     Parameters
     ----------
@@ -96,7 +126,8 @@ class Huber(Loss):
 
     Notes
     -----
-    Convex, once differentiable; the curvature 1 / max(sigma, abs(xi)) majorises.
+    Convex, once differentiable; the curvature 1 / max(sigma, abs(xi)) majorises. Box dual, one variable per
+    sample.
 
     Examples
     --------
@@ -120,13 +151,21 @@ class Huber(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return 1.0 / np.maximum(np.abs(_residual(y, f)), self.threshold)
 
+    def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
+        r"""Return p = -y, the box [-c, c] and the ridge sigma / c."""
+        end = np.asarray(weight, dtype=np.float64)
+        return _one_per_sample(y, -end, end, ridge_of(weight, self.threshold))
+
 
 class EpsilonInsensitive(Loss):
     r"""Epsilon-insensitive loss: errors inside a tube cost nothing, outside it their distance from it.
 
     .. math:: \psi(\xi) = \max(0, |\xi| - \epsilon), \qquad \xi = y - f
 
-    Seed: [HSS] Eq. (86).
+    Conjugate: :math:`-y \beta + \epsilon |\beta|` for :math:`|\beta| \le c`, infinite elsewhere; its two slopes
+    take two variables, :math:`\beta = \beta^+ + \beta^-` with :math:`\beta^+ \ge 0 \ge \beta^-`.
+
+    Seed: [HSS] Eq. (86); Eq. (87) is the dual. Ledger: R-SVR.
 
     Parameters
     ----------
@@ -136,7 +175,8 @@ class EpsilonInsensitive(Loss):
     Notes
     -----
     Convex, kinks at both walls of the tube. The curvature majorises: 1 / (2 distance to the nearer wall), and
-    outside the tube not less than 1 / abs(xi).
+    outside the tube not less than 1 / abs(xi). Box dual, two variables per sample: first all that pull f up,
+    then all that pull it down.
 
     Examples
     --------
@@ -158,8 +198,19 @@ class EpsilonInsensitive(Loss):
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
         size = np.abs(_residual(y, f))
-        wall = 0.5 * _inverse(np.abs(size - self.epsilon))
-        return np.where(size > self.epsilon, np.maximum(wall, _inverse(size)), wall)
+        wall = 0.5 * inverse_distance(size - self.epsilon)
+        return np.where(size > self.epsilon, np.maximum(wall, inverse_distance(size)), wall)
+
+    def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
+        r"""Return p = (eps - y, -eps - y), the boxes [0, c] and [-c, 0], and the index of the samples twice."""
+        y, end = np.asarray(y, dtype=np.float64), np.asarray(weight, dtype=np.float64)
+        zero, index = np.zeros_like(end), np.arange(len(y))
+        return BoxDual(
+            linear=np.concatenate([self.epsilon - y, -self.epsilon - y]),
+            lower=np.concatenate([zero, -end]),
+            upper=np.concatenate([end, zero]),
+            index=np.concatenate([index, index]),
+        )
 
 
 class Pinball(Loss):
@@ -168,7 +219,9 @@ class Pinball(Loss):
     .. math:: \psi(\xi) = \begin{cases} \tau \xi & \xi > 0 \\ (\tau - 1) \xi & \xi \le 0 \end{cases},
               \qquad \xi = y - f
 
-    Seed: [HSS] Section 3.1.3, where the second case is printed with 1 - tau, a negative cost.
+    Conjugate: :math:`-y \beta` for :math:`c (\tau - 1) \le \beta \le c \tau`, infinite elsewhere.
+
+    Seed: [HSS] Section 3.1.3, where the second case is printed with 1 - tau, a negative cost. Ledger: R-QUANT.
 
     Parameters
     ----------
@@ -177,7 +230,8 @@ class Pinball(Loss):
 
     Notes
     -----
-    Convex, kink at 0; the curvature 1 / (2 abs(xi)) majorises. At 0.5 it is half the absolute loss.
+    Convex, kink at 0; the curvature 1 / (2 abs(xi)) majorises. At 0.5 it is half the absolute loss. Box dual, one
+    variable per sample.
 
     Examples
     --------
@@ -199,4 +253,9 @@ class Pinball(Loss):
         return np.where(xi > 0.0, -self.quantile, np.where(xi < 0.0, 1.0 - self.quantile, 0.0))
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
-        return 0.5 * _inverse(np.abs(_residual(y, f)))
+        return 0.5 * inverse_distance(_residual(y, f))
+
+    def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
+        r"""Return p = -y and the box [c (tau - 1), c tau]."""
+        end = np.asarray(weight, dtype=np.float64)
+        return _one_per_sample(y, end * (self.quantile - 1.0), end * self.quantile)

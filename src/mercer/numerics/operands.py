@@ -6,6 +6,8 @@ Squares of very large or very small numbers overflow or vanish. Such data are di
 is exact; the unit is told to whoever uses the tile, and is 1 for all ordinary data.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +56,13 @@ class Operand:
     def is_sparse(self) -> bool:
         """Tell whether the points are kept sparse."""
         return sparse.issparse(self.points)
+
+    def take(self, index: Indices) -> Operand:
+        """Return the operand of some of the points, in the same unit and around the same center."""
+        norms = None if self.half_norms is None else self.half_norms[index]
+        points = self.points[index]
+        source = points if self.source is self.points else self.source[index]
+        return Operand(points, norms, source, self.weights, self.unit, self.largest)
 
 
 def center_of(X: Matrix) -> Floats | None:

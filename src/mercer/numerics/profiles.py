@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 from numba.extending import overload as compiled_overload
 
 from mercer.arrays import Floats
@@ -36,6 +35,7 @@ from mercer.numerics.algebraic import (
     wendland,
     wendland_slope,
 )
+from mercer.numerics.bits import from_bits, to_bits
 from mercer.numerics.compiled import compiled
 
 __all__ = [
@@ -92,44 +92,6 @@ _ROUND_BITS = 0x4338000000000000
 _POSITIVE = 0x7FFFFFFFFFFFFFFF
 
 
-def _to_bits(x):
-    """Reinterpret a float as the integer of the same width."""
-    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
-
-
-def _from_bits(i):
-    """Reinterpret an integer as the float of the same width."""
-    return i.view(np.float32 if i.dtype == np.int32 else np.float64)
-
-
-_PARTNER = {
-    types.float64: types.int64,
-    types.float32: types.int32,
-    types.int64: types.float64,
-    types.int32: types.float32,
-}
-
-
-@intrinsic
-def _reinterpret(_context, value):
-    partner = _PARTNER[value]
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
-
-    return partner(value), generate
-
-
-@compiled_overload(_to_bits)
-def _compile_to_bits(x):
-    return lambda x: _reinterpret(x)  # pyright: ignore[reportCallIssue]
-
-
-@compiled_overload(_from_bits)
-def _compile_from_bits(i):
-    return lambda i: _reinterpret(i)  # pyright: ignore[reportCallIssue]
-
-
 # "contract" forms the fused multiply-adds of the polynomial; it cannot break the rounding trick, because
 # (x + c) - c may not be reordered.
 @compiled(fastmath={"contract"})
@@ -143,7 +105,7 @@ def _exp64(x):
     q = ((_C6 + _C7 * r) + (_C8 + _C9 * r) * r2) + (_C10 + _C11 * r) * r4
     q = ((_C2 + _C3 * r) + (_C4 + _C5 * r) * r2) + q * r4
     y = 1.0 + (r + r2 * q)
-    y = _from_bits(_to_bits(y) + (_to_bits(shifted) << 52))
+    y = from_bits(to_bits(y) + (to_bits(shifted) << 52))
     if x < _LOW64:
         y = 0.0
     if not (x <= _HIGH64):  # overflow gives infinity, NaN stays NaN
@@ -159,7 +121,7 @@ def _exp32(x):
     r2 = r * r
     q = (_S2 + _S3 * r) + ((_S4 + _S5 * r) + _S6 * r2) * r2
     y = _ONE32 + (r + r2 * q)
-    y = _from_bits(np.int32(_to_bits(y) + (_to_bits(shifted) << 23)))
+    y = from_bits(np.int32(to_bits(y) + (to_bits(shifted) << 23)))
     if x < _LOW32:
         y = _ZERO32
     if not (x <= _HIGH32):
@@ -183,10 +145,10 @@ def _compile_exp(x):
 def _log1p64(q):
     """Logarithm of 1 + q for 0 <= q < 1e300, within about 1 unit in the last place."""
     u = 1.0 + q
-    bits = _to_bits(u)
+    bits = to_bits(u)
     biased = ((bits + (_ONE_BITS - _HALF_ROOT_BITS)) & _POSITIVE) >> 52
-    m = _from_bits(bits - ((biased - 1023) << 52))  # in [sqrt(1/2), sqrt(2))
-    n = _from_bits(biased - 1023 + _ROUND_BITS) - _ROUND64
+    m = from_bits(bits - ((biased - 1023) << 52))  # in [sqrt(1/2), sqrt(2))
+    n = from_bits(biased - 1023 + _ROUND_BITS) - _ROUND64
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     p = z * (_L1 + z * (_L2 + z * (_L3 + z * (_L4 + z * (_L5 + z * (_L6 + z * _L7))))))

@@ -82,6 +82,7 @@ def run_tasks(
     *,
     n_threads: int | None = None,
     monitor: Monitor | None = None,
+    stop: threading.Event | None = None,
 ) -> None:
     """Do all tasks, a few at a time; raise Stopped if the monitor asks to stop.
 
@@ -95,6 +96,8 @@ def run_tasks(
         None uses every core that this process may use.
     monitor : callable, optional
         Called from the calling thread with the fraction done; a true answer stops the run.
+    stop : Event, optional
+        Set when the run ends early, by Ctrl-C for instance: a long task looks at it and comes to an end.
 
     Examples
     --------
@@ -111,12 +114,18 @@ def run_tasks(
                 if monitor is not None and monitor(done / len(tasks)) and done < len(tasks):
                     raise Stopped
         else:
-            _run_threads(tasks, work, count, monitor)
+            _run_threads(tasks, work, count, monitor, threading.Event() if stop is None else stop)
 
 
-def _run_threads(tasks: Sequence[Task], work: Callable[[Task], None], count: int, monitor: Monitor | None) -> None:
+def _run_threads(
+    tasks: Sequence[Task],
+    work: Callable[[Task], None],
+    count: int,
+    monitor: Monitor | None,
+    stop: threading.Event,
+) -> None:
     queue = iter(tasks)
-    lock, stop, tick = threading.Lock(), threading.Event(), threading.Event()
+    lock, tick = threading.Lock(), threading.Event()
     state = {"done": 0, "running": count}
     failures: list[BaseException] = []
 

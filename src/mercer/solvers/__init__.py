@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from mercer.solvers.adatron import Adatron
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradient import ConjugateGradient
+from mercer.solvers.interior_point import InteriorPoint
+from mercer.solvers.multiclass_descent import SequentialDual
+from mercer.solvers.smo import SMO
 from mercer.solvers.solver import Solver
 from mercer.solvers.woodbury import Woodbury
 
-__all__ = ["Solver", "Cholesky", "Woodbury", "ConjugateGradient"]
+__all__ = [
+    "Solver",
+    "Cholesky",
+    "Woodbury",
+    "ConjugateGradient",
+    "SMO",
+    "InteriorPoint",
+    "Adatron",
+    "SequentialDual",
+]

@@ -1,7 +1,7 @@
 import pytest
 
 import mercer.losses
-from mercer.losses import Loss, Squared
+from mercer.losses import BoxDual, HasBoxDual, Loss, Squared
 from mercer.spec import Spec
 
 
@@ -13,6 +13,16 @@ def test_a_loss_is_three_formulas():
 
 
 def test_what_the_package_offers():
-    assert mercer.losses.__all__ == ["Loss", "Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
+    interfaces = ["Loss", "BoxDual", "HasBoxDual"]
+    regression = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
+    assert mercer.losses.__all__ == [*interfaces, *regression, "Hinge", "SquaredHinge"]
     assert all(hasattr(mercer.losses, name) for name in mercer.losses.__all__)
     assert Squared() == Squared()
+
+
+def test_a_box_dual_is_a_capability():
+    assert isinstance(Squared(), HasBoxDual)
+    assert not issubclass(Loss, HasBoxDual)
+    dual = BoxDual(*[[0.0]] * 3)
+    assert dual.index is None
+    assert dual.ridge == 0.0

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from mercer.errors import ParameterError
-from mercer.losses import Absolute, EpsilonInsensitive, Huber, Loss, Pinball, Squared
+from mercer.losses import Absolute, EpsilonInsensitive, HasBoxDual, Huber, Loss, Pinball, Squared
+from tests.unit.losses.duals import check_duality, check_fenchel_young
 
 XI = np.array([-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0])  # residuals y - f
 
@@ -105,3 +106,47 @@ def test_good_parameters_pass():
     for loss in [*LOSSES, EpsilonInsensitive(0.0)]:
         assert loss.check() is loss
         assert isinstance(loss, Loss)
+
+
+def test_boxes_by_hand():
+    y, c = np.array([1.0, -2.0, 5.0]), np.array([2.0, 4.0, 0.0])
+    for loss, lower, upper, ridge in [
+        (Squared(), [-np.inf, -np.inf, 0.0], [np.inf, np.inf, 0.0], [0.5, 0.25, 0.0]),
+        (Absolute(), -c, c, 0.0),
+        (Huber(3.0), -c, c, [1.5, 0.75, 0.0]),
+        (Pinball(0.75), -c / 4, 3 * c / 4, 0.0),
+    ]:
+        dual = loss.box_dual(y, c)
+        assert dual.index is None
+        np.testing.assert_array_equal(dual.linear, -y)
+        np.testing.assert_allclose(dual.lower, lower)
+        np.testing.assert_allclose(dual.upper, upper)
+        np.testing.assert_allclose(dual.ridge, ridge)
+
+
+def test_a_tube_has_two_variables_per_sample():
+    y, c = np.array([1.0, -2.0]), np.array([2.0, 4.0])
+    dual = EpsilonInsensitive(0.5).box_dual(y, c)
+    np.testing.assert_allclose(dual.linear, [-0.5, 2.5, -1.5, 1.5])
+    np.testing.assert_allclose(dual.lower, [0.0, 0.0, -2.0, -4.0])
+    np.testing.assert_allclose(dual.upper, [2.0, 4.0, 0.0, 0.0])
+    np.testing.assert_array_equal(dual.index, [0, 1, 0, 1])
+    assert dual.ridge == 0.0
+
+
+DUALS = [*LOSSES, Huber(2.0), EpsilonInsensitive(0.0), Pinball(0.9)]
+
+
+@pytest.mark.parametrize("loss", DUALS, ids=repr)
+def test_fenchel_young(loss):
+    random = np.random.default_rng(0)
+    assert isinstance(loss, HasBoxDual)
+    check_fenchel_young(loss, random.normal(size=40), random.random(40) + 0.1, random)
+
+
+@pytest.mark.parametrize("loss", DUALS, ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_primal_optimum_is_dual_optimum(loss, seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(16, 2))
+    check_duality(loss, X[:, 0] + random.normal(size=16), 3.0 * random.random(16) + 0.2, X)

@@ -1,0 +1,224 @@
+"""What all support vector machines do: one box-constrained quadratic program or several, and one expansion.
+
+Symbols: beta the signed coefficients, rho the multipliers of the program, b the bias.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Plan
+from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
+from mercer.domains import Samples, Similarities, Vectors
+from mercer.errors import ParameterError
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.running import Run
+from mercer.estimators.words import kernel_from_word
+from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
+from mercer.kernels import Kernel, Linear
+from mercer.numerics.tiling import run_tasks, thread_count
+from mercer.problems import Solution, Status
+from mercer.solvers import SMO, Solver
+
+__all__ = ["SupportVectorMachine", "centered_variance"]
+
+_STORED = 2048  # samples up to which the matrix is held
+_SINGLE_TOL = 1e-4  # tolerance down to which tiles may be in float32
+_SINGLE_ERROR = 4e-6  # of an entry in float32
+
+
+class SupportVectorMachine(KernelEstimator):
+    """Base of the support vector machines.
+
+    Parameters
+    ----------
+    tol : float, default 1e-3
+        Largest violation of the optimality conditions, in the unit of the decision values.
+    max_iter : int, optional
+        The most pairs of variables to move, of each program; None or -1 sets no limit.
+    shrinking : bool, default True
+        Whether variables that stay at an end of their box are set aside for a while.
+    cache_size : float, default 512
+        Memory for rows of K in MB, used where computing them again costs more.
+    """
+
+    highest_order = 1
+    svm_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "gamma": Optional(AnyOf(Positive(), OneOf("scale", "auto"))),
+        "tol": Positive(),
+        "max_iter": Optional(AnyOf(Integer(1), OneOf(-1))),
+        "shrinking": Boolean(),
+        "cache_size": Positive(),
+    }
+    support_: Indices
+    dual_coef_: Floats
+    intercept_: Any
+
+    def _set_shared(self, options: Mapping[str, Any]) -> None:
+        """Store the parameters that all machines share; a constructor calls it with its own names."""
+        for name, value in options.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, constraint in self.svm_constraints.items():
+            constraint.check(name, getattr(self, name), self)
+        if self.solver is not None:
+            changed = [n for n, v in (("tol", 1e-3), ("max_iter", None), ("cache_size", 512)) if getattr(self, n) != v]
+            if changed:
+                raise ParameterError(
+                    f"{', '.join(changed)} and solver={self.solver!r} were given; they are options of the default "
+                    "solver. Write them into the solver, for example SMO(tol=1e-4)."
+                )
+
+    def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
+        """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
+        gamma = self.gamma
+        if gamma is None or gamma == "scale":
+            variance = centered_variance(S, weight)
+            gamma = 1.0 / (max(S.width, 1) * variance) if variance > 0 else 1.0
+        elif gamma == "auto":
+            gamma = 1.0 / max(S.width, 1)
+        return kernel_from_word(word, S.width, gamma, self.degree, 0.0 if self.coef0 is None else self.coef0)
+
+    def _learned_kernel(self, kernel: Kernel, S: Samples, y: Any, w: Floats) -> Kernel:
+        """Return the kernel with what is learned from the samples that count, each by its weight."""
+        if isinstance(self.kernel, str) and isinstance(S, Vectors):
+            kernel = self._kernel_of_word(self.kernel, S, w)
+        return kernel.learn(S, y, w)
+
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        """Return how K is held: stored for few samples, else in tiles, of float32 where that is enough."""
+        spec = self.gram
+        if spec is not None and not isinstance(spec, Auto):
+            return spec
+        return self._default_gram(len(S), isinstance(S, Similarities))
+
+    def _default_gram(self, n: int, stored: bool = False) -> GramSpec:
+        if stored or n <= _STORED:
+            return Dense()
+        return Tiles(precision="mixed" if self.tol >= _SINGLE_TOL and self._is_bounded() else "double")
+
+    def _is_bounded(self) -> bool:
+        """Tell whether no coefficient can grow so large that float32 would show."""
+        return True
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        limit = None if self.max_iter in (None, -1) else self.max_iter
+        return SMO(self.tol, limit, f"{self.cache_size:g}MB", self.shrinking)
+
+    def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
+        """Solve programs that do not depend on each other, as many at a time as there are threads."""
+        if len(problems) == 1:
+            return [self._solve(problems[0], run, until)]
+        solver = self.solver if self.solver is not None else self._default_solver(problems[0].gram)
+        threads = min(thread_count(self.n_threads), len(problems))
+        if isinstance(solver, SMO) and self.solver is None:
+            solver = solver.replace(cache=f"{self.cache_size / threads:g}MB")
+        solutions: list[Solution | None] = [None] * len(problems)
+        stop = threading.Event()
+
+        def monitor(iteration: int, residual: float) -> bool | Status:
+            if run.clock.expired:
+                return Status.TIME
+            return Status.STOPPED if run.asked_to_stop or stop.is_set() else False
+
+        def work(k: int) -> None:
+            solutions[k] = solver.solve(problems[k], monitor=monitor)
+
+        def progress(fraction: float) -> bool:
+            run.monitor(fraction)
+            return False  # each program ends by itself, with the best it has
+
+        with run.stage("solver", until):
+            run_tasks(range(len(problems)), work, n_threads=threads, monitor=progress, stop=stop)
+        found = [solution for solution in solutions if solution is not None]
+        worst = max(found, key=lambda s: (s.status is not Status.CONVERGED, s.residual))
+        if worst.status is not Status.CONVERGED:
+            count = sum(s.status is not Status.CONVERGED for s in found)
+            warnings.warn(
+                f"{type(solver).__name__} stopped in {count} of {len(found)} programs, at residuals up to "
+                f"{worst.residual:.3g}. {worst.status.value}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.solver_ = solver
+        self.solution_ = dataclasses.replace(worst, state=None)
+        return found
+
+    def _quick_values(self, X: Any) -> Floats:
+        """Return the fitted functions at new data; by float32 only as far as their signs are certain."""
+        kernel = self.kernel_
+        if not (kernel.normalised and isinstance(self.expansion_, Expansion)):
+            return self._evaluate(X)
+        T = self._pack_new(X)
+        expansion: Any = self.expansion_
+        values = expansion(T, self._resources(), np.float32)
+        error = _SINGLE_ERROR * np.abs(expansion.coef).sum(axis=0)
+        near = np.abs(values) <= error
+        rows = np.flatnonzero(near if values.ndim == 1 else near.any(axis=1))
+        if len(rows):
+            values[rows] = expansion(T.take(rows), self._resources())
+        return values
+
+    # what scikit-learn's users look for ---------------------------------------------------------------
+
+    def _store_support(self, coef: Floats, used: Indices, S: Samples, order: Indices | None = None) -> None:
+        """Keep which samples are support vectors, by their place in the training data, and the vectors."""
+        chosen = np.flatnonzero(coef if coef.ndim == 1 else coef.any(axis=1))
+        if order is not None:  # by class
+            chosen = chosen[np.argsort(order[chosen], kind="stable")]
+        self._chosen = chosen
+        self.support_ = used[chosen].astype(np.int32)
+        vectors = S.take(chosen)
+        self.support_vectors_ = vectors.X if isinstance(vectors, Vectors) else vectors
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the columns, one row per function; only for the linear kernel."""
+        if not isinstance(getattr(self, "kernel_", None), Linear) or not isinstance(self.expansion_, Expansion):
+            raise AttributeError("coef_ exists only after fit with kernel=Linear()")
+        coef = self.expansion_.coef
+        X: Any = self.expansion_.samples.X  # pyright: ignore[reportAttributeAccessIssue]
+        return np.asarray(X.T @ coef.reshape(len(coef), -1)).T
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        given = self.gram is not None and not isinstance(self.gram, Auto)
+        spec: Any = self.gram if given else self._default_gram(n_samples)
+        kernel: Any = self.kernel if isinstance(self.kernel, Kernel) else Linear()
+        side = min(n_samples, 3072)
+        own = {
+            "packed samples": 8 * n_samples * n_features,
+            "gradient and coefficients": 8 * n_samples * (12 + 2 * n_targets),
+            "working set": 8 * side * side,
+        }
+        if isinstance(spec, Tiles) and n_features > 200:
+            own["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
+        plan = spec.plan(kernel, n_samples, n_features)
+        return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+
+
+def centered_variance(S: Vectors, weight: Floats | None = None) -> float:
+    """Return the variance of all numbers of the samples together, a row of weight w counting as w rows."""
+    w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
+    w = w / (w.sum() * max(S.width, 1))
+    X: Any = S.X
+    mean = float(w @ np.asarray(X.sum(axis=1), dtype=float).reshape(-1))
+    if S.is_sparse:
+        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=float).reshape(-1)
+        return max(0.0, float(w @ squares) - mean * mean)
+    total = 0.0
+    for piece in range(0, len(S), 4096):  # no copy of all of X
+        block = np.asarray(X[piece : piece + 4096], dtype=float) - mean
+        total += float(w[piece : piece + 4096] @ np.einsum("ij,ij->i", block, block))
+    return total

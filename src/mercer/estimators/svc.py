@@ -1,0 +1,602 @@
+"""Support vector classifiers: the widest margin in feature space, with slack.
+
+Symbols: y_i = +-1 the class of a sample in a two-class problem, beta_i = y_i alpha_i, w_i sample weights,
+xi_i slacks, b the bias, rho the multipliers of the sums.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.metaestimators import available_if
+
+from mercer.arrays import Array, Floats, Indices
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Interval, OneOf, Optional, Positive
+from mercer.errors import CapabilityError, ParameterError, TargetError
+from mercer.estimators.estimator import weighted
+from mercer.estimators.reduction import Reduction, class_weights
+from mercer.estimators.running import Run, whole
+from mercer.estimators.support import SupportVectorMachine
+from mercer.gram import Gram, GramSpec
+from mercer.losses import Hinge, SquaredHinge
+from mercer.problems import BoxQP, MulticlassQP, Solution, Status
+from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
+from mercer.selection.span import leave_one_out_decisions
+from mercer.solvers import SequentialDual, Solver
+from mercer.targets import Multiclass
+
+__all__ = ["BoundSVC", "NuSVC", "SVC"]
+
+_SCHEMES = ("ovo", "ovr", "crammer_singer", "dense", "sparse", "exhaustive")
+_LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part:
+    """One two-class problem of a classifier and its solution."""
+
+    index: Indices  # its samples among those that count
+    sign: Floats  # +1 or -1
+    weight: Floats
+    problem: BoxQP
+    solution: Solution | None = None
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if estimator.probability:
+        return True
+    raise AttributeError(
+        f"predict_proba of {type(estimator).__name__} needs probability=True before fit; probability=False was given."
+    )
+
+
+class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
+    """Base of the kernel classifiers with a margin; a subclass writes the two-class program and reads its bias."""
+
+    probability: bool
+    decision_function_shape: str
+    break_ties: bool
+    class_constraints = {
+        "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
+        "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
+        "probability": Boolean(),
+        "decision_function_shape": OneOf("ovr", "ovo"),
+        "break_ties": Boolean(),
+    }
+
+    # what a subclass writes ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
+        """Return the dual of a two-class problem."""
+
+    @abstractmethod
+    def _function(self, part: Part) -> tuple[Floats, float]:
+        """Return coefficients and bias of the decision function from a solved problem."""
+
+    # fit ----------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, constraint in self.class_constraints.items():
+            constraint.check(name, getattr(self, name), self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ParameterError(
+                "break_ties=True was given with decision_function_shape='ovo'; break_ties must be False there, since "
+                "ties are broken by the values per class. Use decision_function_shape='ovr'."
+            )
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) array
+            Class labels.
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            run = Run(self)
+            packed, kernel = self._pack(X)
+            target = Multiclass().learn(y)
+            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
+            count = len(target.classes)
+            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
+            w = w * self.class_weight_[codes]
+            run.begin(X, y)
+            self.kernel_ = self._learned_kernel(kernel, S, codes, w)
+            K = self._represent(self.kernel_, S, run, until=0.2)
+            self.target_, self.classes_ = target, target.classes
+            if self.multi_class == "crammer_singer" and count > 2:
+                coef, self.intercept_ = self._fit_together(K, codes, w, run)
+            else:
+                coef, self.intercept_ = self._fit_parts(K, codes, w, run)
+            self._store(K, coef, codes, used, S)
+            run.end(X, y)
+        return self
+
+    def _fit_parts(self, K: Gram, codes: Indices, w: Floats, run: Run) -> tuple[Floats, Any]:
+        """Solve one two-class problem for each column of the code of the classes."""
+        count = len(self.classes_)
+        self.reduction_ = Reduction.of(self.multi_class, count)
+        sets = self.reduction_.problems(codes)
+        whole_set = len(sets) == 1
+        parts = []
+        for index, sign in sets:
+            part = K if whole_set or len(index) == len(codes) else K.take(index)
+            if not whole_set:
+                part = _alone(part)
+            parts.append(Part(index, sign, w[index], self._program(part, sign, w[index])))
+        solutions = self._solve_all([part.problem for part in parts], run)
+        parts = [dataclasses.replace(part, solution=s) for part, s in zip(parts, solutions, strict=True)]
+        coef = np.zeros((len(codes), len(parts)))
+        intercept = np.zeros(len(parts))
+        for column, part in enumerate(parts):
+            coef[part.index, column], intercept[column] = self._function(part)
+        self.n_iter_ = np.array([s.details.get("pairs moved", len(s.trace)) for s in solutions], dtype=np.int32)
+        self._describe(parts)
+        if self.probability:
+            with run.stage("probabilities", 1.0):
+                self.sigmoids_ = [self._calibrated(part) for part in parts]
+        return (coef[:, 0], intercept[0]) if count == 2 else (coef, intercept)
+
+    def _fit_together(self, K: Gram, codes: Indices, w: Floats, run: Run) -> tuple[Floats, Any]:
+        """Solve for all classes at once, [HSS] Section 4.1.5; there is no bias."""
+        if type(self) is not SVC or self.loss != "hinge" or self.probability:
+            raise ParameterError(
+                f"multi_class='crammer_singer' was given with {self!r}; it is for SVC with loss='hinge' and "
+                "probability=False. Use multi_class='ovo'."
+            )
+        if self.kernel_.order != 0:
+            raise CapabilityError(
+                f"multi_class='crammer_singer' was given with {self.kernel_!r}, which is not positive definite; "
+                "without a bias the kernel must be. Use multi_class='ovo'."
+            )
+        problem = MulticlassQP(K, codes, self.C * w, len(self.classes_))
+        solution = self._solve(problem, run)
+        self.reduction_ = Reduction.of("ovr", len(self.classes_))
+        self.n_iter_ = np.array([len(solution.trace)], dtype=np.int32)
+        return solution.coef, np.zeros(len(self.classes_))
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        if self.multi_class == "crammer_singer" and len(self.classes_) > 2:
+            return SequentialDual(self.tol, None if self.max_iter in (None, -1) else self.max_iter)
+        return super()._default_solver(gram)
+
+    def _describe(self, parts: list[Part]) -> None:
+        """Keep what a machine knows of its solution besides the function."""
+
+    def _store(self, K: Gram, coef: Floats, codes: Indices, used: Indices, S: Any) -> None:
+        """Keep the expansion and what scikit-learn's users look for."""
+        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0), self.intercept_)
+        self.intercept_ = np.atleast_1d(np.asarray(self.intercept_, dtype=float))
+        self._store_support(coef, used, S, codes)
+        chosen = self._chosen
+        self.n_support_ = np.bincount(codes[chosen], minlength=len(self.classes_)).astype(np.int32)
+        self.dual_coef_ = self.reduction_.dual_coef(coef[chosen], codes[chosen])
+        self.fit_status_ = int(self.solution_.status is not Status.CONVERGED)
+        del self._chosen
+
+    def _calibrated(self, part: Part) -> Any:
+        """Return the sigmoid on the decision value of each sample by the machine without it."""
+        assert part.solution is not None
+        coef, bias = self._function(part)
+        size = float(np.abs(part.solution.coef).max(initial=0.0))
+        scale = float(np.abs(coef).max()) / size if size else 1.0  # nu-machines have their margin at 1 only after it
+        problem = part.problem
+        values = leave_one_out_decisions(
+            problem.gram,
+            coef,
+            scale * problem.lower,
+            scale * problem.upper,
+            scale * part.solution.state + bias,
+            np.asarray(problem.ridge) / scale,
+        )
+        prior = 1.0 / (len(self.classes_) - 1) if self.reduction_.votes else 1.0
+        return fit_sigmoid(values, part.sign, part.weight, prior)
+
+    # use ----------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return decision values.
+
+        For two classes shape (m,), positive for the second. For more, one column per class, larger where the class is
+        more likely; with ``decision_function_shape="ovo"`` one per pair of classes, positive for the first of it.
+        """
+        values = self._evaluate(X)
+        if values.ndim == 1 or self.decision_function_shape == "ovo":
+            return values
+        return self.reduction_.confidences(values)
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of new data, shape (m,)."""
+        if len(self._classes_known()) == 2:
+            return self.classes_[(self._quick_values(X) > 0).astype(np.intp)]
+        if self.break_ties:
+            return self.classes_[np.argmax(self.decision_function(X), axis=1)]
+        values = self._quick_values(X) if self.reduction_.votes else self._evaluate(X)
+        return self.classes_[self.reduction_.decode(values)]
+
+    def _classes_known(self) -> Array:
+        return getattr(self, "classes_", ())
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, shape (m, c); only after fit with ``probability=True``."""
+        values = self._evaluate(X)
+        if values.ndim == 1:
+            p = self.sigmoids_[0](values)
+            return np.column_stack([1.0 - p, p])
+        P = np.column_stack([sigmoid(column) for sigmoid, column in zip(self.sigmoids_, values.T, strict=True)])
+        if self.reduction_.votes:
+            return couple(P)
+        if self.reduction_.kind == "ovr":
+            return normalize(P)
+        return normalize(self.reduction_.likelihoods(P))
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def _alone(gram: Gram) -> Gram:
+    """Return a Gram that computes in the calling thread: the problems themselves are shared among threads."""
+    gram.resources = dataclasses.replace(gram.resources, n_threads=1, monitor=None)
+    return gram
+
+
+class SVC(SupportVectorClassifier):
+    r"""Support vector classifier: the widest margin in feature space, where errors cost C each.
+
+    .. math:: \min_{f, b} \; C \sum_i w_i \max(0, 1 - y_i (f(x_i) + b)) + \tfrac12 \|f\|^2
+
+    Seed: [HSS] Eqs. (76)-(79), where (78) is C - a - eta = 0; [STS] Eqs. (61)-(72); [SS] the pair SVC-P, SVC-D; as the
+    minimum of a regularised risk [SS] Eq. (46) with lambda = 1 / (2 C). With ``C=inf`` the hard margin of [HSS] Eq. (75)
+    and [SS] Eq. (34). Ledger: C-SVC, C-HARD, C-SVC-ERM, C-SVM-NN, S-MC, S-ECOC.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
+        definite kernels of order 1 are accepted.
+    C : float, default 1.0
+        Cost of an error of size one. Positive; ``inf`` allows none and needs classes that can be separated.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+    loss : {"hinge", "squared_hinge"}, default "hinge"
+        "squared_hinge" costs half the square of the slack.
+    multi_class : {"ovo", "ovr", "crammer_singer", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovo"
+        How more than two classes are told apart: all pairs, each class against the rest, all together, or by an output
+        code (a kind of code, or its matrix of -1, 0 and 1).
+    class_weight : dict or "balanced", optional
+        Factors of the weights of classes.
+    probability : bool, default False
+        Whether `fit` also prepares `predict_proba`: a sigmoid on leave-one-out decision values, without a refit.
+    decision_function_shape : {"ovr", "ovo"}, default "ovr"
+        For pairs of classes: a value per class or per pair.
+    break_ties : bool, default False
+        Whether `predict` breaks ties between votes by the decision values.
+    tol : float, default 1e-3
+        Largest violation of the optimality conditions.
+    max_iter : int, optional
+        The most pairs of variables to move, per problem; None or -1 sets no limit.
+    shrinking : bool, default True
+        Whether variables that stay at an end of their box are set aside for a while.
+    cache_size : float, default 512
+        Memory for rows of K in MB, used where computing them again costs more.
+    gram : GramSpec, optional
+        None holds K for up to 2048 samples and computes it in tiles beyond.
+    solver : Solver, optional
+        None is `SMO`, or `SequentialDual` for all classes together.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+
+    Attributes
+    ----------
+    classes_, class_weight_ : (c,) arrays
+    support_ : (q,) array of int
+        Places of the support vectors in the training data, class by class.
+    support_vectors_ : array or Samples
+        The support vectors as rows, or as objects of their domain.
+    n_support_ : (c,) array of int
+    dual_coef_ : (c - 1, q) array
+        y_i alpha_i, in scikit-learn's layout.
+    intercept_ : (1,) or (problems,) array
+    expansion_ : Expansion
+        The decision function or functions.
+    n_iter_ : (problems,) array of int
+        Pairs of variables moved.
+    solution_ : Solution
+        Violation, duality gap and status of the solver; of several problems the one that ended worst.
+    sigmoids_ : list of Sigmoid
+        Only with ``probability=True``.
+
+    Notes
+    -----
+    A sample of weight w counts as w copies. The model is the network of [SS] Figure 6, with as many hidden units as
+    support vectors. Nothing in the fit is random. Cost between O(n q) and O(n^2) kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> model = SVC(Gaussian(1.0)).fit(X, ["left", "left", "right", "right"])
+    >>> model.predict([[-0.8, -1.0]])
+    array(['left'], dtype='<U5')
+    """
+
+    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        loss: str = "hinge",
+        multi_class: Any = "ovo",
+        class_weight: Any = None,
+        probability: bool = False,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _is_bounded(self) -> bool:
+        return math.isfinite(self.C)
+
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
+        dual = _LOSSES[self.loss].box_dual(sign, self.C * weight)
+        return BoxQP(K, dual.linear, dual.lower, dual.upper, ridge=dual.ridge)
+
+    def _function(self, part: Part) -> tuple[Floats, float]:
+        assert part.solution is not None
+        solution = part.solution
+        if math.isinf(self.C):
+            inside = part.sign * (solution.state - solution.multipliers[0])
+            if solution.status is not Status.CONVERGED and not inside.min() > 0.5:
+                raise TargetError(
+                    f"C=inf was given, and the classes cannot be separated with {self.kernel_!r}: the smallest margin "
+                    f"reached is {inside.min():.2g} where 1 is asked for. Give a finite C, or a kernel with more "
+                    "features, for example Gaussian()."
+                )
+        return solution.coef, -float(solution.multipliers[0])
+
+
+class NuSVC(SupportVectorClassifier):
+    r"""Support vector classifier with nu in place of C: nu bounds the share of errors and of support vectors.
+
+    .. math:: \min_{f, b, \rho} \; \tfrac12 \|f\|^2 - \nu W \rho + \sum_i w_i \max(0, \rho - y_i (f(x_i) + b)),
+        \qquad W = \sum_i w_i
+
+    Seed: [HSS] Eqs. (80)-(81); [ST] "Dual form of the SVM problem", whose coefficients are those of [HSS] over nu W. The
+    decision values are divided by rho, so that the margin is at one. Ledger: C-NUSVC.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        As in `SVC`.
+    nu : float, default 0.5
+        Upper bound on the share of margin errors and lower bound on that of support vectors. In (0, 1], and at most
+        twice the share of the smaller class.
+    gamma, degree, coef0 : optional
+        As in `SVC`.
+    multi_class : {"ovo", "ovr", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovo"
+        As in `SVC`.
+    class_weight, probability, decision_function_shape, break_ties : optional
+        As in `SVC`.
+    tol, max_iter, shrinking, cache_size : optional
+        As in `SVC`.
+    gram, solver, memory, max_time, n_threads : optional
+        As in `SVC`.
+
+    Attributes
+    ----------
+    margin_ : (problems,) array
+        rho.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
+        As in `SVC`.
+
+    Notes
+    -----
+    A sample of weight w counts as w copies. With nu = 1 and classes of equal size all coefficients are equal: the Parzen
+    windows classifier, up to an affine map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NuSVC
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> NuSVC(Gaussian(1.0)).fit(X, [0, 0, 1, 1]).predict([[-0.8, -1.0]])
+    array([0])
+    """
+
+    own_constraints = {"nu": Interval(0.0, 1.0, closed="right")}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        nu: float = 0.5,
+        *,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        multi_class: Any = "ovo",
+        class_weight: Any = None,
+        probability: bool = False,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
+        half = 0.5 * self.nu * weight.sum()
+        masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
+        if half > min(masses) * (1.0 + 1e-12):
+            raise ParameterError(
+                f"specified nu is infeasible: nu={self.nu} was given with classes of weight {masses[0]:g} and "
+                f"{masses[1]:g}; at most {2.0 * min(masses) / sum(masses):.4g} is possible. Give a smaller nu, or "
+                "class_weight='balanced'."
+            )
+        half = min(half, *masses)
+        return _by_class(K, sign, weight, half)
+
+    def _function(self, part: Part) -> tuple[Floats, float]:
+        assert part.solution is not None
+        upper, lower = part.solution.multipliers
+        margin = 0.5 * (upper - lower)
+        size = float(np.abs(part.solution.state).max(initial=0.0))
+        scale = 1.0 / margin if margin > 1e-12 * size else 1.0  # classes on top of each other have no margin
+        return scale * part.solution.coef, -0.5 * scale * float(upper + lower)
+
+    def _describe(self, parts: list[Part]) -> None:
+        pairs = [part.solution.multipliers for part in parts if part.solution is not None]
+        self.margin_ = np.array([0.5 * (upper - lower) for upper, lower in pairs])
+
+
+class BoundSVC(SupportVectorClassifier):
+    r"""The support vector classifier that minimises a bound on the error: largest margin on the unit sphere.
+
+    .. math:: \max_{\|f\| = 1,\, b,\, \gamma} \; \gamma - C \sum_i w_i \xi_i, \qquad
+        y_i (f(x_i) + b) \ge \gamma - \xi_i
+
+    Seed: [ST] "SVM optimisation" and "Dual form of the SVM problem": coefficients sum to one over the classes together,
+    lambda* = sqrt(beta' K beta) / 2, and gamma* and the sum of slacks follow from it. Ledger: C-SVC-BOUND.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        As in `SVC`.
+    C : float, default 1.0
+        Largest coefficient. Each class must be able to hold half: C times its weight is at least 1/2. C = 1 / (nu m)
+        gives the nu-machine; this C is not that of `SVC`.
+    gamma, degree, coef0 : optional
+        As in `SVC`.
+    multi_class, class_weight, probability, decision_function_shape, break_ties : optional
+        As in `NuSVC`.
+    tol, max_iter, shrinking, cache_size : optional
+        As in `SVC`.
+    gram, solver, memory, max_time, n_threads : optional
+        As in `SVC`.
+
+    Attributes
+    ----------
+    margin_ : (problems,) array
+        gamma*.
+    multiplier_ : (problems,) array
+        lambda*.
+    slack_ : (problems,) array
+        Sum of the slacks, (gamma* - 2 lambda*) / C.
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
+        As in `SVC`; decision values are those of the function of norm one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import BoundSVC
+    >>> from mercer.kernels import Linear
+    >>> model = BoundSVC(Linear(), C=1.0).fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> model.margin_, model.slack_
+    (array([1.]), array([0.]))
+    """
+
+    own_constraints = {"C": Positive()}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        multi_class: Any = "ovo",
+        class_weight: Any = None,
+        probability: bool = False,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
+        masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
+        if self.C * min(masses) < 0.5:
+            raise ParameterError(
+                f"C={self.C} was given with classes of weight {masses[0]:g} and {masses[1]:g}; C times each must be at "
+                f"least 1/2, that is C >= {0.5 / min(masses):.4g}. Give a larger C."
+            )
+        return _by_class(K, sign, self.C * weight, 0.5)
+
+    def _norm(self, solution: Solution) -> float:
+        return math.sqrt(max(0.0, float(solution.coef @ solution.state)))
+
+    def _function(self, part: Part) -> tuple[Floats, float]:
+        assert part.solution is not None
+        norm = self._norm(part.solution)
+        scale = 1.0 / norm if norm > 0 else 1.0
+        return scale * part.solution.coef, -0.5 * scale * float(np.sum(part.solution.multipliers))
+
+    def _describe(self, parts: list[Part]) -> None:
+        solutions = [part.solution for part in parts if part.solution is not None]
+        norms = np.array([self._norm(solution) for solution in solutions])
+        half = np.array([0.5 * (s.multipliers[0] - s.multipliers[1]) for s in solutions])
+        self.multiplier_ = 0.5 * norms
+        self.margin_ = half / np.where(norms > 0, norms, 1.0)
+        self.slack_ = np.maximum(0.0, self.margin_ - 2.0 * self.multiplier_) / self.C
+
+
+def _by_class(K: Gram, sign: Floats, weight: Floats, half: float) -> BoxQP:
+    """Return the program whose coefficients sum to `half` in the first class and to minus that in the second."""
+    box = weight * sign
+    group = (sign < 0).astype(np.intp)
+    total = np.array([half, -half])
+    return BoxQP(K, np.zeros(len(sign)), np.minimum(box, 0.0), np.maximum(box, 0.0), group, total)

@@ -1,0 +1,262 @@
+r"""How far a point is from the optimum of a BoxQP.
+
+Symbols: ``g`` = K beta + r beta + p the gradient, ``h`` = K beta + p its part without the ridge r, ``rho`` the
+multipliers of the sums, one per group. A variable *can go up* if it is below the upper end of its box, *can go
+down* if it is above the lower end, and is *free* if it can do both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.arrays import Bools, Floats, Indices
+from mercer.errors import ParameterError
+from mercer.problems import BoxQP
+
+__all__ = ["duality_gap", "movable", "multipliers", "project", "violation"]
+
+_MARGIN = 1e-12  # of the width of a box: nearer than this to an end is at the end
+
+
+def movable(problem: BoxQP, beta: Floats) -> tuple[Bools, Bools]:
+    """Which variables can go down and which can go up, two boolean arrays (n,).
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta : (n,) array
+        A point of the box. Within a relative 1e-12 of the width of the box (of the largest variable, where an
+        end is infinite) an end counts as reached.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(3), np.zeros(3), np.zeros(3), np.array([1.0, 1.0, np.inf]))
+    >>> movable(problem, np.array([0.0, 1.0, 0.5]))
+    (array([False,  True,  True]), array([ True, False,  True]))
+    """
+    width = problem.upper - problem.lower
+    bounded = np.isfinite(width)
+    if not bounded.all():
+        width = np.where(bounded, width, np.max(np.abs(beta), initial=0.0))
+    margin = _MARGIN * width
+    return beta > problem.lower + margin, beta < problem.upper - margin
+
+
+def violation(problem: BoxQP, beta: Floats, gradient: Floats) -> float:
+    r"""Largest violation of the optimality conditions, not negative; zero only at an optimum.
+
+    .. math:: \max_g \Bigl( \max_{i \in g \text{ can go down}} g_i - \min_{i \in g \text{ can go up}} g_i \Bigr)
+
+    It is what moving one unit of coefficient between two variables of a group could gain at first. Without a
+    sum each variable moves alone, and its gradient counts.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta, gradient : (n,) arrays
+        A feasible point and the gradient there, K beta + r beta + p.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(2), np.array([-1.0, 1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    >>> violation(problem, np.zeros(2), problem.linear)
+    2.0
+    """
+    ends = _ends(problem, beta, gradient)
+    return float(np.max(ends.largest_down - ends.smallest_up, initial=0.0))
+
+
+def multipliers(problem: BoxQP, beta: Floats, gradient: Floats) -> Floats:
+    r"""Multipliers rho of the sums, (g,): the gradient of the free variables of each group.
+
+    The mean over the free variables of a group; if there are none, the middle of the interval
+    :math:`[\max_{\text{can go down}} g_i, \min_{\text{can go up}} g_i]` that the conditions leave, or its finite
+    end if the other is infinite. If no variable of a group can move at all any number would do, and the mean
+    gradient is taken; a group of no variables has 0.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta, gradient : (n,) arrays
+        A feasible point and the gradient there, K beta + r beta + p.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(2), np.array([-1.0, 1.0]), np.array([0.0, -1.0]), np.array([3.0, 0.0]))
+    >>> multipliers(problem, np.array([1.0, -1.0]), np.array([0.5, 0.0]))
+    array([0.5])
+    """
+    count = len(problem.total)
+    if count == 0:
+        return np.zeros(0)
+    down, up = movable(problem, beta)
+    group = _groups(problem)
+    rho, found = _means(gradient, group, down & up, count)
+    if not found.all():
+        ends = _ends(problem, beta, gradient)
+        bounded_below, bounded_above = np.isfinite(ends.largest_down), np.isfinite(ends.smallest_up)
+        low = np.where(bounded_below, ends.largest_down, ends.smallest_up)
+        high = np.where(bounded_above, ends.smallest_up, ends.largest_down)
+        everywhere = np.ones(len(beta), dtype=bool)
+        with np.errstate(invalid="ignore"):  # inf - inf, where neither end is finite and the mean is taken
+            middle = low + 0.5 * (high - low)
+        middle = np.where(bounded_below | bounded_above, middle, _means(gradient, group, everywhere, count)[0])
+        rho = np.where(found, rho, middle)
+    return rho
+
+
+def duality_gap(problem: BoxQP, beta: Floats, product: Floats, rho: Floats | None = None) -> float:
+    r"""Duality gap: the objective at beta is above its minimum by no more than this.
+
+    .. math:: \sum_i \Bigl( \tfrac12 r_i \beta_i^2 + (h_i - \rho_{g(i)}) \beta_i
+              - \min_{\ell_i \le z \le u_i} \bigl[ \tfrac12 r_i z^2 + (h_i - \rho_{g(i)}) z \bigr] \Bigr),
+              \qquad h = K \beta + p
+
+    The quadratic form lies above its tangent at beta wherever K is positive semi-definite on differences of
+    feasible points, which conditionally positive definite kernels are too where the coefficients sum to a
+    constant.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta, product : (n,) arrays
+        A feasible point and K beta.
+    rho : (g,) array, optional
+        Multipliers of the sums; None computes them by `multipliers`.
+
+    Notes
+    -----
+    Where an end of the box is infinite and there is no ridge the minimum may be minus infinity. Twice the largest
+    variable in size is then taken as the end, so that the gap is one for the optimum within that distance.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(2), np.array([-1.0, 1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
+    >>> duality_gap(problem, np.array([1.0, -1.0]), np.array([1.0, -1.0]))
+    0.0
+    """
+    slope = product + problem.linear
+    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
+    if rho is None:
+        rho = multipliers(problem, beta, slope + ridge * beta)
+    if len(problem.total):
+        slope = slope - (rho[0] if problem.group is None else rho[problem.group])
+    reach = 2.0 * np.max(np.abs(beta), initial=0.0)
+    lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
+    upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
+    bent = ridge > 0.0
+    if bent.any():  # of these the minimum is finite whatever the box
+        inside = -slope / np.where(bent, ridge, 1.0)
+        best = np.where(bent, np.clip(inside, problem.lower, problem.upper), np.where(slope > 0.0, lower, upper))
+    else:
+        best = np.where(slope > 0.0, lower, upper)
+    # (b - z) (r (b + z) / 2 + s) is the difference of two values with few digits lost when z is near b
+    terms = (beta - best) * (0.5 * ridge * (beta + best) + slope)
+    return max(float(terms.sum()), 0.0)
+
+
+def project(problem: BoxQP, beta: Floats) -> Floats:
+    r"""Nearest feasible point: inside the box, with the sums as they must be, (n,).
+
+    .. math:: \min_z \|z - \beta\|^2 \quad \text{s.t.} \quad \ell \le z \le u, \; \sum_{i \in g} z_i = t_g,
+              \qquad z_i = \mathrm{clip}(\beta_i - \mu_{g(i)}, \ell_i, u_i)
+
+    The shift mu of each group is found by halving, all groups at once.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta : (n,) array
+        Any point, for example the solution of a neighbouring problem.
+
+    Examples
+    --------
+    >>> problem = BoxQP(np.eye(3), np.zeros(3), np.zeros(3), np.ones(3), total=np.ones(1))
+    >>> project(problem, np.array([0.0, 0.5, 1.0])).round(6)
+    array([0.  , 0.25, 0.75])
+    """
+    count, lower, upper = len(problem.total), problem.lower, problem.upper
+    z = np.clip(beta, lower, upper)
+    if count == 0:
+        return z
+    group = _groups(problem)
+    least, most = (np.bincount(group, weights=end, minlength=count) for end in (lower, upper))
+    slack = 1e-9 * np.maximum(np.abs(problem.total), 1.0)
+    if np.any(least > problem.total + slack) or np.any(most < problem.total - slack):
+        worst = int(np.flatnonzero((least > problem.total + slack) | (most < problem.total - slack))[0])
+        raise ParameterError(
+            f"the variables of group {worst} must sum to {problem.total[worst]:.6g}, but within their box their sum is "
+            f"between {least[worst]:.6g} and {most[worst]:.6g}; a sum must be within reach. Widen the box or change "
+            "the total."
+        )
+    low, high = _brackets(problem, beta, group, z)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        above = np.bincount(group, weights=np.clip(beta - middle[group], lower, upper), minlength=count)
+        too_large = above > problem.total
+        low, high = np.where(too_large, middle, low), np.where(too_large, high, middle)
+        if np.all(high - low <= 1e-16 * np.maximum(np.abs(low), np.abs(high))):
+            break
+    return _spread_rest(problem, np.clip(beta - (0.5 * (low + high))[group], lower, upper), group)
+
+
+class _Ends(NamedTuple):
+    """Per group, the ends of the interval that the optimality conditions leave to rho."""
+
+    largest_down: Floats  # largest gradient that can go down: rho is not below it
+    smallest_up: Floats  # smallest gradient that can go up: rho is not above it
+
+
+def _ends(problem: BoxQP, beta: Floats, gradient: Floats) -> _Ends:
+    """Ends per group; without sums two rows that compare the gradients with rho = 0."""
+    down, up = movable(problem, beta)
+    count = len(problem.total)
+    if count <= 1:
+        none = np.inf if count else 0.0
+        largest = np.max(gradient, where=down, initial=-none)
+        smallest = np.min(gradient, where=up, initial=none)
+        if count:
+            return _Ends(np.array([largest]), np.array([smallest]))
+        return _Ends(np.array([largest, 0.0]), np.array([0.0, smallest]))
+    group = _groups(problem)
+    largest, smallest = np.full(count, -np.inf), np.full(count, np.inf)
+    np.maximum.at(largest, group[down], gradient[down])
+    np.minimum.at(smallest, group[up], gradient[up])
+    return _Ends(largest, smallest)
+
+
+def _groups(problem: BoxQP) -> Indices:
+    return np.zeros(len(problem.linear), dtype=np.intp) if problem.group is None else problem.group
+
+
+def _means(values: Floats, group: Indices, where: Bools, count: int) -> tuple[Floats, Bools]:
+    """Means of the values per group where told, and which groups have any."""
+    number = np.bincount(group[where], minlength=count)
+    total = np.bincount(group[where], weights=values[where], minlength=count)
+    return total / np.maximum(number, 1), number > 0
+
+
+def _brackets(problem: BoxQP, beta: Floats, group: Indices, z: Floats) -> tuple[Floats, Floats]:
+    """Shifts per group below and above the one looked for; z is beta clipped to the box."""
+    count = len(problem.total)
+    off = np.abs(np.bincount(group, weights=z, minlength=count) - problem.total)
+    # A shift by this much moves each variable to the end of its box, or one variable by all that the sum is off.
+    reach = np.zeros(count)
+    for end in (problem.lower, problem.upper):
+        np.maximum.at(reach, group, np.where(np.isfinite(end), np.abs(beta - end), 0.0))
+    reach += off + np.finfo(np.float64).tiny
+    return -reach, reach
+
+
+def _spread_rest(problem: BoxQP, z: Floats, group: Indices) -> Floats:
+    """Give what rounding left of the sums to the variable of each group with the most room."""
+    rest = problem.total - np.bincount(group, weights=z, minlength=len(problem.total))
+    room = np.where(rest[group] > 0.0, problem.upper - z, z - problem.lower)
+    order = np.lexsort((room, group))
+    last = np.flatnonzero(np.append(group[order][1:] != group[order][:-1], True)) if len(z) else np.zeros(0, np.intp)
+    roomiest = order[last]
+    z = z.copy()
+    z[roomiest] = np.clip(z[roomiest] + rest[group[roomiest]], problem.lower[roomiest], problem.upper[roomiest])
+    return z

@@ -1,0 +1,140 @@
+"""From a near optimum of a BoxQP to the exact one: active-set steps in float64.
+
+Symbols: W the variables looked at, the free ones and those near to becoming free; F the free among them; B (F, groups)
+which group each belongs to; rho the multipliers. With the others where they are, the optimum over F moves by d with
+K_FF d + B c = -g_F and B^T d = 0, where c = -rho.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from mercer.arrays import Bools, Floats, Indices
+from mercer.numerics.background import in_background
+from mercer.problems import BoxQP
+from mercer.solvers.optimality import multipliers, violation
+
+__all__ = ["polish"]
+
+_BAND = 4.0  # how near to the multiplier a gradient has to be, in violations, for its variable to be looked at
+_WORK = 3e10  # floating-point operations that all factorisations together may take, about
+_EXACT = 1e-11  # of the largest gradient: less is rounding
+_JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
+
+
+def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
+    """Move the variables near the margin to the exact optimum, in place; tell whether that was an improvement.
+
+    Parameters
+    ----------
+    problem : BoxQP
+    beta, g : (n,) arrays
+        A feasible point near the optimum and the gradient there; changed only if less violates afterwards.
+    most : int
+        Variables near the margin up to which it is tried.
+    """
+    gram: Any = problem.gram.refined()
+    before = violation(problem, beta, g)
+    group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
+    distance = np.abs(g - multipliers(problem, beta, g)[group])
+    free = (beta > problem.lower) & (beta < problem.upper)
+    W = np.flatnonzero(free | (distance <= _BAND * before))
+    if not np.isfinite(before) or before <= _EXACT * np.abs(g).max(initial=0.0) or not free.any():
+        return False
+    if len(W) > most:
+        W = np.flatnonzero(free)
+    if len(W) > most:
+        return False
+    K = np.array(gram.rows(W, W), dtype=np.float64)
+    K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]
+    near = _Near(K, beta[W], g[W], (problem.lower[W], problem.upper[W]), group[W])
+    near.solve()
+    change = near.beta - beta[W]
+    moved = np.flatnonzero(change)
+    if not len(moved):
+        return False
+    trial, gradient = beta.copy(), g.copy()
+    trial[W] = near.beta
+    # far from the margin the change of the gradient is much smaller than what would matter
+    rows = None if len(beta) <= 2 * most else np.flatnonzero(distance <= 10.0 * _BAND * before + np.abs(change).sum())
+    part = np.zeros(len(beta) if rows is None else len(rows))
+    gram.update(W[moved], change[moved], part, rows=rows)
+    gradient[slice(None) if rows is None else rows] += part
+    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
+    gradient[W[moved]] += ridge[W[moved]] * change[moved]
+    if not violation(problem, trial, gradient) < before:
+        return False
+    beta[:], g[:] = trial, gradient
+    return True
+
+
+class _Near:
+    """The variables near the margin with their block of K, on which the active-set method runs."""
+
+    def __init__(self, K: Floats, beta: Floats, g: Floats, box: tuple[Floats, Floats], group: Indices) -> None:
+        self.K, self.beta, self.g = K, beta.copy(), g.copy()
+        self.lower, self.upper = box
+        self.member = (group[:, None] == np.unique(group)).astype(np.float64)
+        self.group = np.argmax(self.member, axis=1)
+        self.free: Bools = (beta > self.lower) & (beta < self.upper)
+
+    def solve(self) -> None:
+        """Step until no variable wants to move, or the work is too much."""
+        scale = _EXACT * max(1.0, float(np.abs(self.g).max(initial=0.0)))
+        rounds = max(4, min(200, int(_WORK / (len(self.g) ** 3 / 3.0 + 1e5))))
+        for _ in range(rounds):
+            F = np.flatnonzero(self.free)
+            if not len(F):
+                return
+            found = self._direction(F)
+            if found is None:
+                return
+            d, rho = found
+            if self._advance(F, d):  # some variable reached an end of its box
+                continue
+            level = rho[self.group]
+            low, high = self.beta <= self.lower, self.beta >= self.upper
+            enter = (low & ~high & (self.g < level - scale)) | (high & ~low & (self.g > level + scale))
+            if not enter.any():
+                return
+            self.free |= enter
+
+    def _direction(self, F: Indices) -> tuple[Floats, Floats] | None:
+        """Step to the optimum over F and the multipliers there; None if no factorisation works."""
+        B = self.member[F]
+        used = B.any(axis=0)
+        B = B[:, used]
+        # on vectors whose sums are zero this changes nothing, and makes conditionally definite blocks definite
+        A = self.K[np.ix_(F, F)] + 2.0 * np.abs(self.K).max() * (B @ B.T)
+        size = float(np.abs(np.diagonal(A)).max())
+        for jitter in _JITTER:
+            try:
+                A[np.diag_indices_from(A)] += jitter * size
+                factor = in_background(cho_factor, A, work=len(A) ** 3 / 3.0)
+                solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
+                c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
+            except LinAlgError:
+                continue
+            d = solved[:, 0] - solved[:, 1:] @ c
+            if np.isfinite(d).all():
+                rho = np.zeros(self.member.shape[1])
+                rho[used] = -c
+                return d, rho
+        return None
+
+    def _advance(self, F: Indices, d: Floats) -> bool:
+        """Go as far along d as the box allows; tell whether an end was reached on the way."""
+        lower, upper, beta = self.lower[F], self.upper[F], self.beta[F]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(d > 0, (upper - beta) / d, np.where(d < 0, (lower - beta) / d, np.inf))
+        share = min(1.0, float(room.min()))
+        moved = beta + share * d
+        blocked = room <= share if share < 1.0 else np.zeros(len(F), dtype=bool)
+        moved = np.where(blocked, np.where(d > 0, upper, lower), np.clip(moved, lower, upper))
+        self.g += self.K[:, F] @ (moved - beta)
+        self.beta[F] = moved
+        self.free[F] = ~blocked
+        return bool(blocked.any())

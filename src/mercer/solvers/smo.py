@@ -1,0 +1,410 @@
+r"""Sequential minimal optimisation in batches: one solver for the whole support vector family.
+
+Symbols: beta the variables, ``g`` = K beta + r beta + p the gradient, a variable *can go up* below the upper end
+of its box and *down* above the lower end; ``m`` the smallest gradient of those that can go up and ``M`` the
+largest of those that can go down, in each group; M - m <= tol for all groups is optimality.
+
+A round chooses a working set W, descends on it pair by pair (compiled, `mercer.solvers.pairs`) with the block K_WW
+alone, and brings the gradient of all variables up to date with the few columns that changed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import parse_bytes
+from mercer.constraints import Boolean, Integer, Optional, Positive
+from mercer.errors import ParameterError
+from mercer.gram.gram import HasRows
+from mercer.numerics.compiled import compiled
+from mercer.numerics.tiling import serial_blas
+from mercer.problems import BoxQP, Solution, Status, Trace
+from mercer.solvers.optimality import duality_gap, multipliers
+from mercer.solvers.pairs import descend
+from mercer.solvers.polish import polish
+from mercer.solvers.row_cache import RowCache
+from mercer.solvers.solver import Monitor, Solver
+
+__all__ = ["SMO"]
+
+_SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
+_WHOLE = 2048  # up to so many variables all of them are the working set, in float64
+_CHEAP = 4e8  # operations for all entries together that make it so
+_DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
+_SINGLE_ERROR = 4e-6  # of an entry of a float32 tile, over the largest entry
+_CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
+_POLISHED = 2000  # free variables up to which the optimum is computed exactly
+
+
+class SMO(Solver):
+    r"""Sequential minimal optimisation: move pairs of variables along the line on which their sum is fixed.
+
+    .. math:: t = \frac{g_j - g_i}{K_{ii} + K_{jj} - 2 K_{ij}}, \qquad \beta_i \leftarrow \beta_i + t, \quad
+              \beta_j \leftarrow \beta_j - t
+
+    Seed: [KIKS] Section 4.2.2; [SS] Section 3.3; [ST] "Sequential minimal optimisation". Ledger: C-SMO.
+
+    Parameters
+    ----------
+    tol : float, default 1e-3
+        Largest violation of the optimality conditions, in the unit of f.
+    max_iter : int, optional
+        The most pairs to move; None sets no limit.
+    cache : int or str, default "512MB"
+        Memory for rows of K. Rows are kept only where computing them again costs more: vectors with more than
+        some 200 columns, and kernels on everything else.
+    shrinking : bool, default True
+        Whether variables that stay at an end of their box are set aside and looked at again at the end.
+
+    Notes
+    -----
+    Solves BoxQP with at least one sum. Needs rows. The working set holds the worst violators of both ends and all
+    free variables, so it grows with their number. With a Gram in float32 the violation is computed again in
+    float64 before it is believed. At the end, up to 2000 free variables are solved for exactly (a Cholesky
+    factorisation); their solution is taken if it violates less. The result is the same for any number of threads.
+    Memory 4 q^2 bytes for a working set of q, and the row cache.
+
+    Examples
+    --------
+    >>> from mercer.domains import Vectors
+    >>> from mercer.gram import Dense
+    >>> from mercer.kernels import Linear
+    >>> K = Dense().build(Linear(), Vectors.pack([[-2.0], [-1.0], [1.0], [2.0]]))
+    >>> y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> solution = SMO().solve(BoxQP(K, -y, np.minimum(9 * y, 0.0), np.maximum(9 * y, 0.0)))
+    >>> solution.coef.round(6), solution.status.name
+    (array([ 0. , -0.5,  0.5,  0. ]), 'CONVERGED')
+    """
+
+    constraints = {"tol": Positive(), "max_iter": Optional(Integer(1)), "shrinking": Boolean()}
+    solves = BoxQP
+    needs = (HasRows,)
+    remedy = "Use gram=Dense() or gram=Tiles()."
+
+    def __init__(
+        self, tol: float = 1e-3, max_iter: int | None = None, cache: int | str = "512MB", shrinking: bool = True
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache = cache
+        self.shrinking = shrinking
+
+    def check(self) -> Any:
+        """Raise ParameterError unless the options are acceptable."""
+        parse_bytes(self.cache)
+        return super().check()
+
+    def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
+        self.check_capabilities(problem)
+        if not len(problem.total):
+            raise ParameterError(
+                "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
+                "Use solver=Adatron(), or add a bias."
+            )
+        with serial_blas():  # what runs in threads are tiles; the same bits for any number of them
+            run = _Run(problem, self, start)
+            status = run.iterate(monitor)
+            return run.solution(status)
+
+
+class _Run:
+    """One run: the variables, their gradient, and which of them are looked at."""
+
+    def __init__(self, problem: BoxQP, options: SMO, start: Floats | None) -> None:
+        self.problem, self.options = problem, options
+        self.gram: Any = problem.gram
+        n = len(problem.linear)
+        self.whole = n <= 512 or (n <= _WHOLE and self.gram.entry_cost * n * n <= _CHEAP)
+        self.lower, self.upper = problem.lower, problem.upper
+        self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
+        self.ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,))
+        self.beta = _feasible(problem, start)
+        self.g = problem.linear + self.ridge * self.beta
+        dear = self.gram.entry_cost >= _DEAR and not self.whole
+        self.memory = parse_bytes(options.cache)
+        self.cache = RowCache(self.gram, self.memory) if dear else None
+        self.scale = float(np.max(np.abs(self.gram.diag()), initial=0.0))
+        self.drift = 0.0  # bound on the error of g that comes from tiles in float32
+        if self.whole:
+            self.gram = self.gram.refined()
+        self.single = self.gram.dtype == np.float32
+        self.active: Indices | None = None  # None: all
+        self.aside: list[tuple[Indices, Floats]] = []  # variables set aside, and beta at that moment
+        self.block: tuple[Indices, Floats] | None = None
+        self.last = np.zeros(0, np.intp)
+        self.considered = np.inf  # violation at which shrinking was thought of last
+        self.steps = self.rounds = 0
+        self.largest = 0
+        self.began = time.monotonic()
+        self.rows: list[tuple[float, float, float]] = []
+        used = np.flatnonzero(self.beta)
+        if len(used):
+            self._follow(used, self.beta[used], None)
+
+    # what stands where -------------------------------------------------------------------------------
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """m and M of each group among the variables looked at."""
+        every = np.zeros(0, np.intp) if self.active is None else self.active
+        return _find_ends(self.g, self.beta, (self.lower, self.upper), self.group, every, len(self.problem.total))
+
+    def objective(self) -> float:
+        return 0.5 * float(self.beta @ (self.g + self.problem.linear))
+
+    # the loop -----------------------------------------------------------------------------------------
+
+    def iterate(self, monitor: Monitor | None) -> Status:
+        tol, refreshed, stuck = self.options.tol, not self.single, 0
+        while True:
+            m, M = self._ends()
+            with np.errstate(invalid="ignore"):
+                gap = float(np.max(M - m, initial=0.0))
+            if self.active is None:
+                self.rows.append((self.objective(), gap, time.monotonic() - self.began))
+            if gap <= tol:
+                if self.active is not None:
+                    self._look_at_all()
+                    refreshed = not self.single
+                elif not refreshed:
+                    self._refresh(m, M)
+                    refreshed = True
+                else:
+                    return Status.CONVERGED
+                continue
+            answer = monitor(self.rounds, gap) if monitor is not None else False
+            if answer:
+                return answer if isinstance(answer, Status) else Status.STOPPED
+            if self.options.max_iter is not None and self.steps >= self.options.max_iter:
+                return Status.MAX_ITER
+            before = self.steps
+            if self._round(m, M, gap, monitor) is None:
+                return Status.UNBOUNDED
+            refreshed = not self.single
+            stuck = stuck + 1 if self.steps == before else 0
+            if stuck and self.active is not None:
+                self._look_at_all()
+            elif stuck > 1:
+                if not self.single:
+                    return Status.STALLED
+                self._refine()
+
+    def _round(self, m: Floats, M: Floats, gap: float, monitor: Monitor | None) -> bool | None:
+        """Improve one working set; None if the problem turns out to have no minimum."""
+        W, starts = self._working_set(m, M)
+        K = self._block_of(W)
+        g, beta = self.g[W].astype(K.dtype), self.beta[W]
+        box = self.lower[W], self.upper[W]
+        goal = max(0.1 * gap, 0.3 * self.options.tol)
+        chunk = max(1, int(_CHUNK / len(W)))
+        limit = np.inf if self.options.max_iter is None else self.options.max_iter - self.steps
+        old = beta.copy()
+        while limit > 0:
+            taken, left = descend(K, g, beta, box, starts, goal, int(min(chunk, limit)))
+            self.steps += taken
+            limit -= taken
+            if not np.isfinite(beta).all():
+                return None
+            if left <= goal or taken < chunk or (monitor is not None and monitor(self.rounds, gap)):
+                break
+        self.rounds += 1
+        self.last = W
+        self.largest = max(self.largest, len(W))
+        moved = np.flatnonzero(beta != old)
+        self.beta[W] = beta
+        if len(moved):
+            self._follow(W[moved], (beta - old)[moved], self.active)
+            self.g[W[moved]] += self.ridge[W[moved]] * (beta - old)[moved]
+        if self.options.shrinking and self.cache is None and gap < 0.7 * self.considered:
+            self._set_aside(gap)
+            self.considered = gap
+        return True
+
+    def _follow(self, index: Indices, change: Floats, rows: Indices | None) -> None:
+        """Bring the gradient up to date with a change of some variables, everywhere or at some rows."""
+        if self.single:
+            self.drift += _SINGLE_ERROR * self.scale * float(np.abs(change).sum())
+        if self.cache is not None:
+            self.cache.update(index, change, self.g)
+        elif rows is None:
+            self.gram.update(index, change, self.g)
+        else:
+            part = np.zeros(len(rows))
+            self.gram.update(index, change, part, rows=rows)
+            self.g[rows] += part
+
+    # working sets -------------------------------------------------------------------------------------
+
+    def _working_set(self, m: Floats, M: Floats) -> tuple[Indices, Indices]:
+        """The worst violators of both ends and all free variables, in groups, and where each group starts."""
+        n = len(self.beta)
+        if self.whole:
+            W = np.arange(n)
+        else:
+            every = np.arange(n) if self.active is None else self.active
+            W = self._chosen(every, m, M)
+        order = np.argsort(self.group[W], kind="stable") if len(m) > 1 else slice(None)
+        W = W[order]
+        starts = np.searchsorted(self.group[W], np.arange(len(m) + 1))
+        return W, starts
+
+    def _chosen(self, every: Indices, m: Floats, M: Floats) -> Indices:
+        g, beta, group = self.g[every], self.beta[every], self.group[every]
+        up, down = beta < self.upper[every], beta > self.lower[every]
+        free = up & down
+        rise = np.where(up, M[group] - g, -np.inf)
+        fall = np.where(down, g - m[group], -np.inf)
+        violators = int(np.count_nonzero((rise > 0) | (fall > 0)))
+        count = int(np.count_nonzero(free))
+        size = max(_SMALL, 2 * count)
+        if violators <= _LARGE:
+            size = max(size, violators)
+        limit = max(_LARGE, int(np.sqrt(self.memory / self.gram.dtype.itemsize)))
+        size = min(size, max(_LARGE, int(1.25 * count)), limit, len(every))
+        taken = free.copy()
+        if count > size:  # more are free than fit: the worst of them
+            taken[:] = False
+        for score, share in ((rise, 0.5), (fall, 1.0)):
+            room = int((size - np.count_nonzero(taken)) * share)
+            open_ = np.flatnonzero((score > 0) & ~taken)
+            if room < len(open_):
+                open_ = open_[np.argpartition(-score[open_], room)[:room]] if room else open_[:0]
+            taken[open_] = True
+        room = size - int(np.count_nonzero(taken))
+        if room > 0 and len(self.last):
+            recent = np.searchsorted(every, self.last)
+            recent = recent[(recent < len(every)) & (every[np.minimum(recent, len(every) - 1)] == self.last)]
+            taken[recent[~taken[recent]][:room]] = True
+        return every[taken]
+
+    def _block_of(self, W: Indices) -> Floats:
+        """K_WW with the ridge on its diagonal; a working set that stays the same is computed once."""
+        if self.block is not None and np.array_equal(self.block[0], W):
+            return self.block[1]
+        self.block = None  # its memory, before the next is made
+        K = self._entries(W)
+        K[np.diag_indices_from(K)] += self.ridge[W].astype(K.dtype)
+        self.block = W, K
+        return K
+
+    def _entries(self, W: Indices) -> Floats:
+        if self.cache is None:
+            return np.ascontiguousarray(self.gram.rows(W, W))
+        known = self.cache.held(W)
+        K = np.empty((len(W), len(W)), self.gram.dtype)
+        K[known] = self.cache.entries(W[known], W)
+        K[:, known] = K[known].T
+        rest = np.flatnonzero(~known)
+        if len(rest):
+            K[np.ix_(rest, rest)] = self.gram.rows(W[rest], W[rest])
+        return K
+
+    # shrinking ----------------------------------------------------------------------------------------
+
+    def _set_aside(self, gap: float) -> None:
+        """Stop looking at variables that would stay where they are if every gradient moved by the gap."""
+        n = len(self.beta)
+        if self.whole:
+            return
+        every = np.arange(n) if self.active is None else self.active
+        m, M = self._ends()
+        g, beta, group = self.g[every], self.beta[every], self.group[every]
+        up, down = beta < self.upper[every], beta > self.lower[every]
+        keep = (up & down) | (up & (g < M[group] + gap)) | (down & (g > m[group] - gap))
+        if np.count_nonzero(keep) < 0.7 * len(every):
+            self.aside.append((every[~keep], self.beta.copy()))
+            self.active = every[keep]
+
+    def _look_at_all(self) -> None:
+        """Bring the gradient of variables that were set aside up to date and look at them again."""
+        self.active = None
+        for index, then in self.aside:
+            change = self.beta - then
+            moved = np.flatnonzero(change)
+            if len(moved):
+                self._follow(moved, change[moved], index)
+        self.aside = []
+
+    # precision ----------------------------------------------------------------------------------------
+
+    def _refresh(self, m: Floats, M: Floats) -> None:
+        """Compute the gradient in float64 wherever rounding to float32 might hide a violation."""
+        up, down = self.beta < self.upper, self.beta > self.lower
+        reach = 2.0 * self.drift + self.options.tol
+        doubtful = (up & (self.g < M[self.group] + reach)) | (down & (self.g > m[self.group] - reach))
+        rows = np.flatnonzero(doubtful)
+        used = np.flatnonzero(self.beta)
+        part = self.problem.linear[rows] + self.ridge[rows] * self.beta[rows]
+        self.gram.refined().update(used, self.beta[used], part, rows=None if len(rows) == len(self.beta) else rows)
+        self.g[rows] = part
+
+    def _refine(self) -> None:
+        """Go on in float64: float32 is not exact enough for this tolerance."""
+        self.gram = self.gram.refined()
+        self.single, self.cache, self.block = False, None, None
+        used = np.flatnonzero(self.beta)
+        self.g = self.problem.linear + self.ridge * self.beta
+        self.gram.update(used, self.beta[used], self.g)
+
+    # the end ------------------------------------------------------------------------------------------
+
+    def solution(self, status: Status) -> Solution:
+        self._look_at_all()
+        if status is Status.CONVERGED:
+            polish(self.problem, self.beta, self.g, _POLISHED)
+        product = self.g - self.problem.linear - self.ridge * self.beta
+        rho = multipliers(self.problem, self.beta, self.g)
+        m, M = self._ends()
+        with np.errstate(invalid="ignore"):
+            residual = float(np.max(M - m, initial=0.0))
+        self.rows.append((self.objective(), residual, time.monotonic() - self.began))
+        details: dict[str, Any] = {
+            "pairs moved": self.steps, "rounds": self.rounds, "largest working set": self.largest,
+            "support": int(np.count_nonzero(self.beta)),
+        }  # fmt: skip
+        if self.cache is not None:
+            details |= {"row cache, bytes": self.cache.nbytes, "row cache, hit rate": self.cache.hit_rate}
+        return Solution(
+            coef=self.beta, status=status, residual=residual, multipliers=rho, trace=Trace.of(self.rows),
+            gap=duality_gap(self.problem, self.beta, product, rho), details=details, state=product,
+        )  # fmt: skip
+
+
+def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
+    """A point of the box with the right sums: the start if it is one, else zeros filled up in order."""
+    lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
+    beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
+    beta = np.clip(beta, lower, upper)
+    group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
+    for s, goal in enumerate(total):
+        mine = np.flatnonzero(group == s)
+        missing = goal - beta[mine].sum()
+        slack = 1e-12 * max(1.0, abs(goal), float(np.abs(beta[mine]).sum()))
+        if abs(missing) <= slack and start is None:
+            continue
+        room = (upper if missing > 0 else lower)[mine] - beta[mine]
+        reached = np.cumsum(np.abs(room))
+        if not reached.size or reached[-1] < abs(missing) - slack:
+            raise ParameterError(
+                f"the variables of group {s} were to sum to {goal:g}; their boxes allow sums from "
+                f"{lower[mine].sum():g} to {upper[mine].sum():g}. Give a smaller nu, or larger bounds."
+            )
+        step = np.clip(abs(missing) - (reached - np.abs(room)), 0.0, np.abs(room))
+        beta[mine] = np.where(step == np.abs(room), beta[mine] + room, beta[mine] + np.sign(missing) * step)
+    return beta
+
+
+@compiled
+def _find_ends(g, beta, box, group, every, groups):
+    """m and M of each group, over the variables `every`, or all if there are none."""
+    m, M = np.full(groups, np.inf), np.full(groups, -np.inf)
+    for k in range(every.size if every.size else g.size):
+        i = every[k] if every.size else k
+        if beta[i] < box[1][i] and g[i] < m[group[i]]:
+            m[group[i]] = g[i]
+        if beta[i] > box[0][i] and g[i] > M[group[i]]:
+            M[group[i]] = g[i]
+    return m, M
