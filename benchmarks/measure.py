@@ -33,11 +33,13 @@ def seconds(call: Call) -> float:
     return ended - began
 
 
-def in_turns(calls: Mapping[str, Call], rounds: int, at_least: float) -> dict[str, list[float]]:
+def in_turns(
+    calls: Mapping[str, Call], rounds: int, at_least: float, fewest: int = FEWEST_ROUNDS
+) -> dict[str, list[float]]:
     """Seconds of each contender in each round; all take their turn in every round.
 
-    There are `rounds` rounds, more as long as fewer than `at_least` seconds have passed, and fewer, but three, if
-    they take long. Every other round goes backwards, so that nobody always runs after the same neighbour.
+    There are `rounds` rounds, more as long as fewer than `at_least` seconds have passed, and fewer, but `fewest`,
+    if they take long. Every other round goes backwards, so that nobody always runs after the same neighbour.
     """
     taken: dict[str, list[float]] = {name: [] for name in calls}
     began = time.perf_counter()
@@ -46,7 +48,7 @@ def in_turns(calls: Mapping[str, Call], rounds: int, at_least: float) -> dict[st
     try:
         for count in range(MOST_ROUNDS):
             passed = time.perf_counter() - began
-            if (count >= rounds and passed > at_least) or (count >= FEWEST_ROUNDS and passed > LONG):
+            if (count >= rounds and passed > at_least) or (count >= fewest and passed > LONG):
                 break
             for name in list(calls)[:: -1 if count % 2 else 1]:
                 taken[name].append(seconds(calls[name]))

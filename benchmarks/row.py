@@ -107,7 +107,7 @@ class Timing:
     """Seconds of mercer and of its peers, side by side in one process.
 
     `dearest` is a bar against the slowest of the peers; `outcome` turns a result into the array that is
-    compared.
+    compared; `fewest` are the rounds that a slow row has at least.
     """
 
     name: str
@@ -118,6 +118,7 @@ class Timing:
     peers: tuple[Peer, ...] = ()
     dearest: Bar | None = None
     outcome: Callable[[Any, Any], np.ndarray] = lambda result, data: np.asarray(result)
+    fewest: int = 3
 
 
 @dataclass(frozen=True)

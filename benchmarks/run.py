@@ -64,7 +64,7 @@ def time_row(row: Timing, quick: bool) -> list[Line]:
     peers, missing = available(row.peers)
     differences = compare(row, peers, data)
     calls = {"": lambda: row.ours(data)} | {peer.name: lambda p=peer: p.call(data) for peer in peers}
-    taken = measure.in_turns(calls, rounds=3 if quick else 7, at_least=0.5 if quick else 2.0)
+    taken = measure.in_turns(calls, rounds=3 if quick else 7, at_least=0.5 if quick else 2.0, fewest=row.fewest)
     best = {name: min(values) for name, values in taken.items()}
     ours = best.pop("")
     lines = [Line("mercer", ours, note=f"{len(taken[''])} rounds; first call {first:.2f} s")]

@@ -9,7 +9,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer.estimators import KernelMeanClassifier, KernelRidge, ParzenDensity
+    from mercer.estimators import (
+        SVC,
+        SVDD,
+        SVR,
+        BoundSVC,
+        HuberSVR,
+        KernelAdatron,
+        KernelMeanClassifier,
+        KernelPerceptron,
+        KernelRidge,
+        LinearProgrammingMachine,
+        LinearSVC,
+        LinearSVR,
+        NuSVC,
+        NuSVR,
+        OneClassSVM,
+        ParzenDensity,
+        QuantileSVR,
+        RelativeMarginMachine,
+        enclosing_ball,
+    )
     from mercer.io.interop import from_libsvm, from_sklearn
     from mercer.io.model import load, save
     from mercer.language import parse
@@ -18,9 +38,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "BoundSVC",
+    "HuberSVR",
+    "KernelAdatron",
     "KernelMeanClassifier",
+    "KernelPerceptron",
     "KernelRidge",
+    "LinearProgrammingMachine",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "ParzenDensity",
+    "QuantileSVR",
+    "RelativeMarginMachine",
+    "SVC",
+    "SVDD",
+    "SVR",
+    "enclosing_ball",
     "from_libsvm",
     "from_sklearn",
     "load",
@@ -30,9 +66,25 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BoundSVC": "mercer.estimators",
+    "HuberSVR": "mercer.estimators",
+    "KernelAdatron": "mercer.estimators",
     "KernelMeanClassifier": "mercer.estimators",
+    "KernelPerceptron": "mercer.estimators",
     "KernelRidge": "mercer.estimators",
+    "LinearProgrammingMachine": "mercer.estimators",
+    "LinearSVC": "mercer.estimators",
+    "LinearSVR": "mercer.estimators",
+    "NuSVC": "mercer.estimators",
+    "NuSVR": "mercer.estimators",
+    "OneClassSVM": "mercer.estimators",
     "ParzenDensity": "mercer.estimators",
+    "QuantileSVR": "mercer.estimators",
+    "RelativeMarginMachine": "mercer.estimators",
+    "SVC": "mercer.estimators",
+    "SVDD": "mercer.estimators",
+    "SVR": "mercer.estimators",
+    "enclosing_ball": "mercer.estimators",
     "from_libsvm": "mercer.io.interop",
     "from_sklearn": "mercer.io.interop",
     "load": "mercer.io.model",

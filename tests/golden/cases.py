@@ -51,15 +51,14 @@ DOMAINS = {
     "precomputed": (None, Precomputed(), False),
     "normalized precomputed": (None, (2.0 * Precomputed()).normalized(), False),
 }
+ALL_GRAMS = (mercer.estimators.KernelRidge, mercer.estimators.KernelMeanClassifier)
 WEIGHT = np.where(np.arange(N) % 4 == 1, 0.0, 1.0 + np.arange(N) % 3)
 
 
 def rows(name, part):
     """Training samples, or new ones, of a domain."""
-    X, kernel, _ = DOMAINS[name]
-    if X is None and isinstance(kernel, Precomputed):
-        return K[part, :N]
-    if X is None:  # self-similarities of new samples are needed
+    X = DOMAINS[name][0]
+    if X is None:  # self-similarities of new samples are needed by some
         return Similarities.pack(K[part, :N], diagonal=np.diag(K)[part]) if part.start else K[part, :N]
     return X.iloc[part] if hasattr(X, "iloc") else X[part]
 
@@ -70,14 +69,20 @@ def targets(model):
 
 def estimators():
     found = [getattr(mercer.estimators, name) for name in mercer.estimators.__all__]
-    return [member for member in found if isinstance(member, type) and "kernel" in member().get_params(deep=False)]
+    return [member for member in found if isinstance(member, type)]
 
 
 def cases():
     """Yield (name, unfitted estimator, domain, whether weights are used)."""
     for member in estimators():
+        if "kernel" not in member().get_params(deep=False):  # linear in the columns
+            for domain in ("dense", "float32", "sparse", "sparse float32", "named columns"):
+                yield f"{member.__name__}-{domain}-None", member(), domain, True
+            continue
         for domain, (_, kernel, has_features) in DOMAINS.items():
             grams = [None, Tiles(), *([Dense(), Features()] if has_features else [])]
+            if member not in ALL_GRAMS:
+                grams = grams[::3]
             grams = grams if "gram" in member().get_params() else [None]
             for gram in grams:
                 params = {"kernel": kernel} if gram is None else {"kernel": kernel, "gram": gram}

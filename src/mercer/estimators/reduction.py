@@ -145,7 +145,9 @@ def class_weights(given: Any, classes: Array, codes: Indices, w: Floats) -> Floa
             "Give weights for labels of y."
         )
     factors = np.array([given.get(label, 1.0) for label in labels], dtype=object)
-    bad = [f for f in factors if isinstance(f, bool) or not isinstance(f, (int, float, np.number)) or not 0 < f < np.inf]
+    bad = [
+        f for f in factors if isinstance(f, bool) or not isinstance(f, (int, float, np.number)) or not 0 < f < np.inf
+    ]
     if bad:
         raise ParameterError(
             f"class_weight has the value {bad[0]!r}; weights of classes must be finite numbers greater than zero. "

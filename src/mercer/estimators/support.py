@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
@@ -23,16 +24,18 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
-from mercer.kernels import Kernel, Linear
+from mercer.gram.products import product
+from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.kernels.comparison import Comparison
 from mercer.numerics.tiling import run_tasks, thread_count
 from mercer.problems import Solution, Status
 from mercer.solvers import SMO, Solver
 
-__all__ = ["SupportVectorMachine", "centered_variance"]
+__all__ = ["SupportVectorMachine", "alone", "centered_variance"]
 
+_AT_ONCE = 8  # programs among which the row cache is divided
 _STORED = 2048  # samples up to which the matrix is held
 _SINGLE_TOL = 1e-4  # tolerance down to which tiles may be in float32
-_SINGLE_ERROR = 4e-6  # of an entry in float32
 
 
 class SupportVectorMachine(KernelEstimator):
@@ -58,7 +61,11 @@ class SupportVectorMachine(KernelEstimator):
         "shrinking": Boolean(),
         "cache_size": Positive(),
     }
-    support_: Indices
+    tol: float
+    max_iter: Any
+    shrinking: bool
+    cache_size: float
+    support_: Any
     dual_coef_: Floats
     intercept_: Any
 
@@ -122,8 +129,8 @@ class SupportVectorMachine(KernelEstimator):
             return [self._solve(problems[0], run, until)]
         solver = self.solver if self.solver is not None else self._default_solver(problems[0].gram)
         threads = min(thread_count(self.n_threads), len(problems))
-        if isinstance(solver, SMO) and self.solver is None:
-            solver = solver.replace(cache=f"{self.cache_size / threads:g}MB")
+        if isinstance(solver, SMO) and self.solver is None:  # not by the threads: their number must not show
+            solver = solver.replace(cache=f"{self.cache_size / min(len(problems), _AT_ONCE):g}MB")
         solutions: list[Solution | None] = [None] * len(problems)
         stop = threading.Event()
 
@@ -157,13 +164,15 @@ class SupportVectorMachine(KernelEstimator):
 
     def _quick_values(self, X: Any) -> Floats:
         """Return the fitted functions at new data; by float32 only as far as their signs are certain."""
-        kernel = self.kernel_
-        if not (kernel.normalised and isinstance(self.expansion_, Expansion)):
+        check_is_fitted(self)
+        kernel, expansion = self.kernel_, self.expansion_
+        # of the Gaussian the error in float32 is known; float64 itself is as much as others can be sure of
+        if not (type(kernel) is Gaussian and isinstance(expansion, Expansion)):
             return self._evaluate(X)
         T = self._pack_new(X)
-        expansion: Any = self.expansion_
-        values = expansion(T, self._resources(), np.float32)
-        error = _SINGLE_ERROR * np.abs(expansion.coef).sum(axis=0)
+        comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
+        values = product(kernel, comparison, expansion.coef, self._resources()) + expansion.intercept
+        error = comparison.rounding() * np.abs(expansion.coef).sum(axis=0)
         near = np.abs(values) <= error
         rows = np.flatnonzero(near if values.ndim == 1 else near.any(axis=1))
         if len(rows):
@@ -206,6 +215,12 @@ class SupportVectorMachine(KernelEstimator):
             own["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
         plan = spec.plan(kernel, n_samples, n_features)
         return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+
+
+def alone(gram: Gram) -> Gram:
+    """Return a Gram that computes in the calling thread: the problems themselves are shared among threads."""
+    gram.resources = dataclasses.replace(gram.resources, n_threads=1, monitor=None)
+    return gram
 
 
 def centered_variance(S: Vectors, weight: Floats | None = None) -> float:

@@ -50,6 +50,11 @@ class _Over(Gram):
         """Of the Gram below."""
         return self.gram.entry_cost
 
+    @property
+    def entry_error(self) -> float:
+        """Of the Gram below."""
+        return self.gram.entry_error
+
 
 def _scattered(V: Floats, index: Indices, n: int) -> Floats:
     """Return an array of n rows with the rows of V added at the places `index`."""

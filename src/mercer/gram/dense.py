@@ -83,8 +83,10 @@ class DenseGram(Gram):
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return K[index][:, columns]."""
-        found = self.array[index] if isinstance(columns, slice) else self.array[np.ix_(index, columns)]
-        found = found[:, columns] if isinstance(columns, slice) and columns != slice(None) else found
+        if isinstance(columns, slice):
+            found = self.array[index][:, columns]
+        else:
+            found = self.array[np.asarray(index)[:, None], np.arange(self.shape[0])[columns]]
         if out is None:
             return found
         out[...] = found

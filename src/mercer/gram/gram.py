@@ -106,6 +106,11 @@ class Gram(ABC):
         """Return about how many floating-point operations one entry of K costs; 0 if it is stored."""
         return float("inf")
 
+    @property
+    def entry_error(self) -> float:
+        """Return a bound on the rounding of an entry of K, over the largest one."""
+        return 1e-12
+
     def refined(self) -> Gram:
         """Return the same Gram with entries in float64."""
         return self

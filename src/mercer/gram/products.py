@@ -23,7 +23,7 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     """
     V = np.asarray(V)
     columns = V[:, None] if V.ndim == 1 else V  # there may be no rows
-    m, n = len(comparison.A), len(comparison.B)
+    m, n = comparison.lengths
     if len(columns) != n:
         raise ValueError(f"a matrix with {n} columns cannot be multiplied with an array of {len(columns)} rows")
     right = np.ascontiguousarray(columns, dtype=comparison.dtype)
@@ -62,15 +62,13 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
 
 def quick_fill(kernel: Kernel, comparison: Comparison, out: Floats, resources: Resources = _NOTHING) -> None:
     """Fill a matrix as `fill` does, by the kernel's quick tiles where it has them: for blocks of float32."""
-    columns = spans(len(comparison.B), 2048)
-
-    def work(rows: slice) -> None:
-        for piece in columns:
-            out[rows, piece] = kernel.quick(comparison.at(rows, piece))
-
-    tile = slice(0, min(1, len(comparison.A))), slice(0, min(1, len(comparison.B)))
-    if kernel.quick(comparison.at(*tile)) is None:
+    m, n = comparison.lengths
+    if m and n and kernel.quick(comparison.at(slice(0, 1), slice(0, 1))) is None:
         fill(kernel, comparison, out, n_threads=resources.n_threads)
-    else:
-        threads = 1 if out.size < SMALL else resources.n_threads
-        run_tasks(spans(len(out), 256), work, n_threads=threads)
+        return
+
+    def work(task: tuple[slice, slice]) -> None:
+        out[task] = kernel.quick(comparison.at(*task))
+
+    grid = [(rows, columns) for rows in spans(m, 256) for columns in spans(n, 2048)]
+    run_tasks(grid, work, n_threads=1 if out.size < SMALL else resources.n_threads)

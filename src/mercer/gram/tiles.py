@@ -77,10 +77,21 @@ class TileGram(Gram):
     def __init__(
         self, kernel: Kernel, samples: Samples, dtype: Any, memory: int, resources: Resources = _NOTHING
     ) -> None:
-        self.kernel, self.samples, self.resources = kernel, samples, resources
+        self.kernel, self.resources = kernel, resources
         self._dtype, self.memory = np.dtype(dtype), memory
         self._comparison = Comparison(kernel, samples, samples, dtype)
         self._chosen: tuple[Indices | None, Comparison] = None, self._comparison
+        self._rough: Comparison | None = None  # of the Gram that this one refines
+
+    @property
+    def samples(self) -> Samples:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The samples; of a part of a Gram they are copied when they are asked for."""
+        return self._comparison.A
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self._comparison.lengths
 
     @property
     def dtype(self) -> np.dtype:
@@ -91,32 +102,58 @@ class TileGram(Gram):
     def entry_cost(self) -> float:
         """Two operations a column and some for the profile of a kernel on vectors; else unknown and large."""
         uses = self._comparison.uses
-        width = getattr(self.samples, "width", None)
+        width = getattr(self._comparison.take(np.zeros(0, np.intp)), "width", None)
         return float("inf") if width is None or not uses else (2.0 * width + 16.0) * len(uses)
 
+    @property
+    def entry_error(self) -> float:
+        """Return a bound on the rounding of an entry over the largest one; points far out have coarser coordinates."""
+        return super().entry_error if self.dtype == np.float64 else self._comparison.rounding()
+
+    def diag(self) -> Floats:
+        """Return the diagonal; of a normalised kernel without a look at the samples."""
+        return np.ones(self.shape[0]) if self.kernel.normalised else super().diag()
+
     def refined(self) -> TileGram:
-        """Return the same Gram with tiles in float64."""
+        """Return the same Gram with tiles in float64; of few rows it is made from those samples alone."""
         if self.dtype == np.float64:
             return self
-        return TileGram(self.kernel, self.samples, np.float64, self.memory, self.resources)
+        fine = copy.copy(self)
+        fine._dtype = np.dtype(np.float64)
+        fine._rough = self._comparison
+        return fine
+
+    def _between(self, rows: Indices | None, columns: Indices | None) -> Comparison:
+        """Return the comparison of some rows and columns; None is all."""
+        rough = self._rough
+        if rough is None:
+            if rows is not self._chosen[0]:  # the same rows are asked for many times
+                self._chosen = rows, self._comparison if rows is None else self._comparison.narrow(rows)
+            if rows is columns and rows is not None:
+                return self._comparison.narrow(rows, rows)
+            return self._chosen[1].narrow(None, columns)
+        left = rough.A if rows is None else rough.take(rows)
+        right = left if columns is rows else rough.A if columns is None else rough.take(columns)
+        return Comparison(self.kernel, left, right, np.float64)
 
     def __matmul__(self, V: Floats) -> Floats:
         """Return K @ V; tiles in the Gram's precision, sums in float64."""
-        return product(self.kernel, self._comparison, V, self.resources)
+        return product(self.kernel, self._between(None, None), V, self.resources)
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return K[index][:, columns]."""
+        n = self.shape[0]
         every = isinstance(columns, slice) and columns == slice(None)
         index = np.asarray(index)
-        against = None if every else index if columns is index else np.arange(len(self.samples))[columns]
-        shape = len(index), len(self.samples) if against is None else len(against)
+        against = None if every else index if columns is index else np.arange(n)[columns]
+        shape = len(index), n if against is None else len(against)
         if shape[0] * shape[1] * self.dtype.itemsize > self.memory:
             raise ParameterError(
                 f"{shape[0]} rows of {shape[1]} were asked of Tiles(memory={self.memory}); they do not fit. "
                 "Ask for fewer rows at once, or raise memory=."
             )
         out = np.empty(shape, self.dtype) if out is None else out
-        comparison = self._comparison.narrow(index, against)
+        comparison = self._between(index, against)
         if self.dtype == np.float32:
             quick_fill(self.kernel, comparison, out, self.resources)
         else:
@@ -125,16 +162,13 @@ class TileGram(Gram):
 
     def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`; nothing is stored."""
-        if rows is not self._chosen[0]:  # the same rows are asked for many times
-            self._chosen = rows, self._comparison if rows is None else self._comparison.narrow(rows)
-        comparison = self._chosen[1].narrow(None, np.asarray(index))
-        out += product(self.kernel, comparison, V, self.resources)
+        out += product(self.kernel, self._between(rows, np.asarray(index)), V, self.resources)
 
     def take(self, index: Index) -> TileGram:
         """Return the Gram of some samples, made of what was prepared for all of them."""
-        chosen = np.arange(len(self.samples))[index]
+        chosen = np.arange(self.shape[0])[index]
         small = copy.copy(self)
         small._comparison = self._comparison.narrow(chosen, chosen)
-        small.samples = small._comparison.A
         small._chosen = None, small._comparison
+        small._rough = None if self._rough is None else self._rough.narrow(chosen, chosen)
         return small

@@ -14,10 +14,12 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Pairs, Samples, Similarities, Strings, Vectors
 from mercer.errors import ModelError
+from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.kernels.strings import Kmers
 from mercer.numerics.ragged import Ragged
+from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
 
 __all__ = ["check_record", "check_sparse"]
@@ -158,6 +160,19 @@ def _real(target: Real) -> None:
     _require(columns is None or (type(columns) is int and columns >= 1), "targets with a strange number of columns")
 
 
+def _reduction(reduction: Reduction) -> None:
+    code = reduction.code
+    _require(_is_array(code, 2, np.dtype(np.float64)) and len(code) >= 2, "classes without a code")
+    _require(bool(np.isin(code, (-1.0, 0.0, 1.0)).all()), "a code of other numbers than -1, 0 and 1")
+    _require(reduction.kind in ("two", "ovo", "ovr", "code"), "a code of an unknown kind")
+
+
+def _sigmoid(sigmoid: Sigmoid) -> None:
+    numbers = [sigmoid.slope, sigmoid.offset]
+    good = all(isinstance(value, (int, float)) and np.isfinite(value) for value in numbers) and sigmoid.slope > 0
+    _require(bool(good), "a sigmoid that does not increase")
+
+
 _CHECKS: dict[type, Callable[[Any], None]] = {
     Vectors: _vectors,
     Ragged: _ragged,
@@ -171,4 +186,6 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Binary: _classes,
     Multiclass: _classes,
     Real: _real,
+    Reduction: _reduction,
+    Sigmoid: _sigmoid,
 }

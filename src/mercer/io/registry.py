@@ -34,7 +34,7 @@ __all__ = ["find_class", "id_of", "registry", "user_classes"]
 # Those that are not there yet are passed over.
 PACKAGES = (
     *("domains", "kernels", "losses", "targets", "problems", "models", "gram", "solvers", "selection"),
-    *("inference", "estimators", "estimators.imported", "numerics.ragged"),
+    *("inference", "estimators", "estimators.imported", "estimators.reduction", "numerics.ragged"),
 )
 # A record (a small dataclass that a fitted model keeps, such as the features of a string kernel) need not be
 # exported: in these packages it is found in the module of a public class.
@@ -110,7 +110,7 @@ def kind_of(member: type) -> str | None:
     for base, kind in _KINDS:
         if issubclass(member, base):
             return kind if member is not base else None
-    if not dataclasses.is_dataclass(member) or "gram" in [field.name for field in dataclasses.fields(member)]:
+    if not dataclasses.is_dataclass(member) or {field.name for field in dataclasses.fields(member)} & {"gram", "problem"}:
         return None  # what has a Gram is a problem, not what was found
     return "record"
 

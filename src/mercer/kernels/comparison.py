@@ -95,7 +95,8 @@ class Comparison:
 
     def __init__(self, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> None:
         require_same_columns(A, B)
-        self.A, self.B = A, B
+        self._sides: list[Any] = [A, B]  # a narrow comparison takes its samples when they are asked for
+        self.lengths = len(A), len(B)
         self.symmetric = B is A
         self.dtype = np.dtype(dtype) if dtype is not None else common_dtype(A, B)
         self.scratch = Scratch()
@@ -122,14 +123,40 @@ class Comparison:
             None takes all; the same array twice keeps a symmetric comparison symmetric.
         """
         small = copy.copy(self)
-        small.A = self.A if rows is None else self.A.take(rows)
-        same = rows is columns and self.symmetric
-        small.B = small.A if same else self.B if columns is None else self.B.take(columns)
-        small.symmetric = small.B is small.A
+        small._sides = [self._sides[0] if rows is None else None, self._sides[1] if columns is None else None]
+        small.lengths = tuple(
+            length if index is None else len(index) for length, index in zip(self.lengths, (rows, columns), strict=True)
+        )
+        small.symmetric = self.symmetric and rows is columns
         small.scratch, small._lock = Scratch(), threading.RLock()
         small._kept, small._recipes = {}, {}
         small._whole = self, rows, columns
         return small
+
+    def take(self, index: Indices) -> Samples:
+        """Return some samples of the left side, without making all of it."""
+        if self._sides[0] is None:
+            whole, rows, _ = self._whole  # pyright: ignore[reportGeneralTypeIssues]
+            return whole.take(rows[index])  # pyright: ignore[reportOptionalSubscript]
+        return self._sides[0].take(index)
+
+    @property
+    def A(self) -> Samples:
+        """The left side."""
+        if self._sides[0] is None:
+            whole, rows, _ = self._whole  # pyright: ignore[reportGeneralTypeIssues]
+            self._sides[0] = whole.A.take(rows)
+        return self._sides[0]
+
+    @property
+    def B(self) -> Samples:
+        """The right side; the very object on the left if the comparison is symmetric."""
+        if self.symmetric:
+            return self.A
+        if self._sides[1] is None:
+            whole, _, columns = self._whole  # pyright: ignore[reportGeneralTypeIssues]
+            self._sides[1] = whole.B.take(columns)
+        return self._sides[1]
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for this key before, or make it now; safe from several threads."""
@@ -147,10 +174,16 @@ class Comparison:
             A, B = A.part(key), B.part(key)  # pyright: ignore[reportAttributeAccessIssue]
         return A, B
 
+    def is_table(self, path: Path) -> bool:
+        """Tell whether a part of the data is a table of several parts."""
+        if self._whole is not None:
+            return self._whole[0].is_table(path)
+        return isinstance(self.sides(path)[0], Frames)
+
     def at(self, rows: slice, columns: slice) -> View:
         """Return the tile of these rows and columns; it invalidates this thread's former tile."""
         self.scratch.reset()
-        rows, columns = (slice(*s.indices(len(S))[:2]) for s, S in ((rows, self.A), (columns, self.B)))
+        rows, columns = (slice(*s.indices(n)[:2]) for s, n in zip((rows, columns), self.lengths, strict=True))
         return View(self, (), rows, columns, {})
 
     def recipe(self, path: Path, base: Base) -> Recipe:
@@ -164,6 +197,22 @@ class Comparison:
             found = self._recipes.setdefault((path, id(base)), (recipe, base))  # holds the base: its id stays its own
         return found[0]
 
+    def rounding(self) -> float:
+        """Return a bound on the relative error of tiles, for kernels whose slope in distances is at most one.
+
+        It grows with the extent of the points in length scales, whose coordinates are rounded.
+        """
+        whole = self if self._whole is None else self._whole[0]
+        if whole is not self:
+            return whole.rounding()
+        extent = 0.0
+        for (path, base), use in self.uses.items():
+            if base.kind == "distance" and use.reach and not self.is_table(path):
+                recipe = self.recipe(path, base)
+                unit = recipe.left.unit**2 / use.reach
+                extent = max(extent, (recipe.left.largest + recipe.right.largest) * unit)
+        return float(np.finfo(self.dtype).eps * (32.0 + 4.0 * min(extent, 64.0) + 8.0 * np.sqrt(extent)))
+
     def use(self, path: Path, base: Base) -> Use:
         """Return how a base is used; a kernel does not know whether it stands beside others in a table."""
         return self.uses.get((_bare(path), base), Use(1))
@@ -174,13 +223,17 @@ class Comparison:
             return whole.recipe(path, base).narrow(rows, columns)
         A, B = self.sides(path)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
-        X: Any = A.with_dtype(self.dtype).X
-        Z: Any = B.with_dtype(self.dtype).X
+        X, Z = A.X, B.X
         same = B is A
         if base.period is not None:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)
-        Z = X if same else Z
+        # dot products are about the origin; for distances any point will do, and what is near it keeps its digits
+        center = None if base.kind == "dot" else distances.center_of(Z)
+        narrow = self.dtype.itemsize < max(X.dtype.itemsize, Z.dtype.itemsize)
+        X = distances.narrowed(X, center, self.dtype)
+        Z = X if same else distances.narrowed(Z, center, self.dtype)
+        center = None if narrow else center
         scale = None if base.scale is None else np.asarray(base.scale)
         if scale is not None and len(scale) != X.shape[1]:
             raise DomainError(
@@ -188,7 +241,7 @@ class Comparison:
                 "per column, is accepted. Give a single number or as many as there are columns."
             )
         if base.kind == "distance":
-            operands = distances.distance_operands(X, Z, distances.center_of(Z), scale)
+            operands = distances.distance_operands(X, Z, center, scale)
         else:
             operands = distances.dot_operands(X, Z, scale)
         use = self.use(path, base)
@@ -230,7 +283,7 @@ class View:
 
     def value(self, kernel: Kernel) -> Floats:
         """Return a kernel's numbers on this tile, in an array that the caller may overwrite."""
-        if not kernel.composite and isinstance(self.collections[0], Frames):
+        if not kernel.composite and self.comparison.is_table(self.path):
             part = View(self.comparison, (*self.path, kernel.part), self.rows, self.columns, self._shared)
             return kernel.tile(part)
         return kernel.tile(self)

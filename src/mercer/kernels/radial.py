@@ -14,7 +14,7 @@ from scipy import special
 
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
-from mercer.domains import Samples, Vectors
+from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.kernels.comparison import Base, View
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
@@ -75,7 +75,7 @@ class Gaussian(Radial):
 
     def quick(self, view: View, V: Floats | None = None) -> Floats | None:
         """Return a tile or its product in one pass, where exponents are exact enough without a second look."""
-        if not isinstance(view.collections[0], Vectors):
+        if view.comparison.is_table(view.path):
             return None
         base, length = view.comparison.keep(("base", id(self)), self.base)
         recipe = view.comparison.recipe(view.path, base)

@@ -25,7 +25,8 @@ def to_bits(x):
     >>> int(to_bits(np.float32(1.0)))
     1065353216
     """
-    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
+    x = np.asarray(x)
+    return x.view(np.int32 if x.dtype == np.float32 else np.int64)[()]
 
 
 def from_bits(i):
@@ -36,7 +37,8 @@ def from_bits(i):
     >>> float(from_bits(np.int32(1065353216)))
     1.0
     """
-    return i.view(np.float32 if i.dtype == np.int32 else np.float64)
+    i = np.asarray(i)
+    return i.view(np.float32 if i.dtype == np.int32 else np.float64)[()]
 
 
 @intrinsic

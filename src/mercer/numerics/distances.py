@@ -19,7 +19,7 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.numerics.compiled import compiled
 from mercer.numerics.differences import Rows, half_square_tile, manhattan_tile
-from mercer.numerics.operands import Operand, center_of, distance_operands, dot_operands
+from mercer.numerics.operands import Operand, center_of, distance_operands, dot_operands, narrowed
 
 __all__ = [
     "Operand",
@@ -29,6 +29,7 @@ __all__ = [
     "dot_tile",
     "half_distance_tile",
     "manhattan_tile",
+    "narrowed",
 ]
 
 _FEW = 8  # up to so many columns, summing squares of differences beats a matrix product and its repair

@@ -17,8 +17,9 @@ from scipy import sparse
 from mercer.arrays import Floats, Indices
 from mercer.numerics.differences import Matrix
 
-__all__ = ["Operand", "center_of", "distance_operands", "dot_operands"]
+__all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "narrowed"]
 
+_ROWS = 1024  # rows that are centred at a time: no second copy of the points in their own dtype
 _SHIFT = 1000  # units stay between 2^-1000 and 2^1000, which are floats
 
 
@@ -61,8 +62,19 @@ class Operand:
         """Return the operand of some of the points, in the same unit and around the same center."""
         norms = None if self.half_norms is None else self.half_norms[index]
         points = self.points[index]
-        source = points if self.source is self.points else self.source[index]
+        source = points if self.source is self.points else SomeRows(self.source, index)
         return Operand(points, norms, source, self.weights, self.unit, self.largest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SomeRows:
+    """Some rows of an array, copied only as far as they are asked for."""
+
+    array: Matrix
+    index: Indices
+
+    def __getitem__(self, rows: Any) -> Matrix:
+        return self.array[self.index[rows]]
 
 
 def center_of(X: Matrix) -> Floats | None:
@@ -74,6 +86,17 @@ def center_of(X: Matrix) -> Floats | None:
     if np.isfinite(mean).all():
         return mean
     return np.asarray(np.min(X, axis=0) / 2.0 + np.max(X, axis=0) / 2.0)
+
+
+def narrowed(X: Matrix, center: Floats | None, dtype: Any) -> Matrix:
+    """Return dense points less the center in a narrower dtype; the difference is taken before digits are lost."""
+    if center is None or sparse.issparse(X) or np.dtype(dtype).itemsize >= X.dtype.itemsize:
+        return X.astype(dtype, copy=False)
+    out = np.empty(X.shape, dtype)
+    with np.errstate(over="ignore"):
+        for start in range(0, len(X), _ROWS):
+            np.subtract(X[start : start + _ROWS], center, out=out[start : start + _ROWS], casting="same_kind")
+    return out
 
 
 def distance_operands(

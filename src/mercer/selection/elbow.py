@@ -195,9 +195,7 @@ class Elbow:
     def solve(self, R: Floats, S: float) -> tuple[Floats, float]:
         """Solution (d, delta) of the bordered system; there must be a member."""
         x, u = R.copy(), np.ones(self.size)
-        for column in (x, u):
-            _forward(self._factor, column)
-            _backward(self._factor, column)
+        _solve_both(self._factor, x, u)
         delta = (float(np.sum(x)) - S) / float(np.sum(u))
         return x - delta * u, delta + self.constant * S
 
@@ -224,6 +222,24 @@ def _backward(factor, x):
         x[i] /= factor[i, i]
         for j in range(i):
             x[j] -= x[i] * factor[i, j]
+
+
+@compiled(fastmath={"contract", "reassoc"})  # as above
+def _solve_both(factor, x, u):
+    """Overwrite x and u with (L L^T)^-1 x and (L L^T)^-1 u, reading L twice."""
+    m = len(x)
+    for i in range(m):
+        first, second = x[i], u[i]
+        for j in range(i):
+            first -= factor[i, j] * x[j]
+            second -= factor[i, j] * u[j]
+        x[i], u[i] = first / factor[i, i], second / factor[i, i]
+    for i in range(m - 1, -1, -1):
+        first, second = x[i] / factor[i, i], u[i] / factor[i, i]
+        x[i], u[i] = first, second
+        for j in range(i):
+            x[j] -= first * factor[i, j]
+            u[j] -= second * factor[i, j]
 
 
 @compiled

@@ -23,16 +23,14 @@ _ACTIVE = 200  # samples in a new role at the same time
 @compiled
 def _eliminate(A, b, count):
     """Solve A x = b in place by elimination with pivots; False if A, its diagonal scaled to one, is singular."""
-    for i in range(count):
-        for j in range(count):
-            if i != j and A[j, j] > 0.0 and A[i, i] > 0.0:
-                A[i, j] /= np.sqrt(A[i, i]) * np.sqrt(A[j, j])
     scale = np.ones(count)
     for i in range(count):
         if A[i, i] > 0.0:
             scale[i] = 1.0 / np.sqrt(A[i, i])
-            A[i, i] = 1.0
+    for i in range(count):
         b[i] *= scale[i]
+        for j in range(count):
+            A[i, j] *= scale[i] * scale[j]
     for i in range(count):
         best = i
         for row in range(i + 1, count):
@@ -139,7 +137,8 @@ def _jump(table, start, locked, room, free, state, target):
         state[locked] = 1
     fewest = p
     for _ in range(_ROUNDS):
-        u[:] = start
+        for j in range(p):
+            u[j] = start[j]
         if _respond(table, state, target, target, free, u, z) < 0:
             break
         wrong = _review(state, target, u, z, room, free, locked)
@@ -152,8 +151,9 @@ def _jump(table, start, locked, room, free, state, target):
 
 
 @compiled
-def _next_event(state, u, z, du, dz, room, free, locked, last):
-    """Which role is violated first on the way, and how far that is."""
+def _next_event(state, course, room, free, locked, last):
+    """Which role is violated first on the way, and how far that is; ``course`` has the rows u, z and their speeds."""
+    u, z, du, dz = course[0], course[1], course[2], course[3]
     first, step = -1, np.inf
     for j in range(len(state)):
         if j == locked:
@@ -178,24 +178,28 @@ def _next_event(state, u, z, du, dz, room, free, locked, last):
 def _walk(table, start, locked, removed, room, free):
     """Take the sample out little by little, and exchange one role at a time; z at the end, or nothing."""
     p = len(start)
-    u, z, du, dz = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
+    course = np.zeros((4, p))
+    u, z, du, dz = course[0], course[1], course[2], course[3]
     state, rest, none = np.empty(p, np.int8), np.zeros(p), np.zeros(p)
     _begin(state, room, free)
     if locked >= 0 and free[locked]:
         state[locked], rest[locked] = 1, -removed
-    done, last = 0.0, -1
+    done, last, sign = 0.0, -1, 1.0 if removed > 0.0 else -1.0
     for _ in range(_EVENTS):
-        du[:] = start
+        inside = 0
+        for j in range(p):
+            du[j] = start[j]
+            inside += state[j] == 0
         count = _respond(table, state, rest, none, free, du, dz)
-        stuck = count == -1 and np.all(state != 0)
+        stuck = count == -1 and inside == 0
         if count < 0 and not stuck:
             return np.empty(0)
         if stuck:
             # Nobody is free to keep the sum: the bias alone moves, to where somebody is.
             for j in range(p):
-                dz[j] = -np.sign(removed) if free[j] else 0.0
-                du[j] = 0.0 if free[j] else -np.sign(removed)
-        event, step = _next_event(state, u, z, du, dz, room, free, locked, last)
+                dz[j] = -sign if free[j] else 0.0
+                du[j] = 0.0 if free[j] else -sign
+        event, step = _next_event(state, course, room, free, locked, last)
         if stuck and event < 0:
             return np.empty(0)
         whole = not stuck and step >= 1.0 - done
@@ -212,7 +216,9 @@ def _walk(table, start, locked, removed, room, free):
             state[event] = 0
         else:
             state[event] = 1 if (du[event] if free[event] else dz[event]) > 0.0 else -1
-    return z + (1.0 - done) * dz  # enough: the rest of the way straight on
+    for j in range(p):
+        z[j] += (1.0 - done) * dz[j]  # enough: the rest of the way straight on
+    return z
 
 
 @compiled
@@ -222,7 +228,8 @@ def leave_out(table, columns, removed, place, room, free, out):
     state, target, start = np.empty(p, np.int8), np.empty(p), np.empty(p)
     for k in range(len(removed)):
         locked = place[k]
-        start[:] = removed[k] * columns[k]
+        for j in range(p):
+            start[j] = removed[k] * columns[k, j]
         if locked >= 0:
             target[locked] = -removed[k] if free[locked] else 0.0
         z = _jump(table, start, locked, room, free, state, target)

@@ -81,7 +81,10 @@ class Homotopy:
         self._choose_vertex()
 
     def _choose_vertex(self) -> None:
-        """A corner of the feasible set: the lighter class at its bounds, of the other those nearest to it."""
+        """A corner of the feasible set: the lighter class at its bounds, of the other those nearest to it.
+
+        Whatever is inside its box comes to the elbow when this is settled.
+        """
         y, weight, present = self.y, self.weight, self.weight > 0.0
         sums = [float(np.sum(weight[present & (y == sign)])) for sign in (-1.0, 1.0)]
         light = 1.0 if sums[1] <= sums[0] else -1.0
@@ -98,7 +101,6 @@ class Homotopy:
         if count < len(order) and rest > 1e-14 * target:
             i = int(order[count])
             self.side[i], self.alpha[i] = ELBOW, self.C * rest
-            self.elbow.append(i, *self.elbow.project(i))
             self.refresh()
             self.bias = -float(self.y[i] * self.margin[i])
         else:
@@ -364,9 +366,9 @@ def _first_event(side, margin, rate, alpha, speed, weight, state):
     the first by number, which cannot go in circles.
     """
     C, growth, still, resting, by_number = state[0], state[1], state[2], state[3], state[4] > 0.0
-    soonest = np.inf
+    soonest = step = np.inf
+    best, found, kind = -1.0, -1, -1
     for sweep in range(2):  # first how far one may go with a small tolerance, then the best of those within
-        best, step, found, kind = -1.0, np.inf, -1, -1
         for i in range(len(side)):
             for end in range(2):
                 if side[i] == ELBOW:

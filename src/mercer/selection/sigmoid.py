@@ -106,7 +106,7 @@ def fit_sigmoid(values: Floats, y: Array, weight: Floats | None = None, prior: f
     >>> f, y = np.array([-2.0, -1.0, 1.0, 2.0, -1.0, 1.0]), np.array([-1, -1, 1, 1, 1, -1])
     >>> sigmoid = fit_sigmoid(f, y)
     >>> sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
-    array([0.246, 0.5  , 0.754])
+    array([0.303, 0.5  , 0.697])
     """
     values, positive = np.asarray(values, dtype=np.float64), np.asarray(y) > 0
     w = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)

@@ -21,13 +21,14 @@ in N; then
     c_F = [M^-1 v_i]_F,    c_N = -(K_Ni - V_N' M^-1 v_i),
 
 where z = 0 for all who keep their role, and u is known for those who change it: a system of the order of their
-number. All who violate their role exchange it, again and again, until nobody does: that is the exact minimum over U, since
-T + T' is positive semi-definite. Where this does not settle, beta_i goes to zero little by little and the roles are
-exchanged one after the other as their turn comes. `mercer.selection.exchange` does either.
+number. All who violate their role exchange it, again and again, until nobody does: that is the exact minimum over U,
+since T + T' is positive semi-definite. Where this does not settle, beta_i goes to zero little by little and the roles
+are exchanged one after the other as their turn comes. `mercer.selection.exchange` does either.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +39,7 @@ from mercer.budget import Plan, Resources
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import HasRows
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.numerics.tiling import run_tasks, serial_blas, spans
 from mercer.selection.exchange import leave_out
 
 __all__ = ["leave_one_out_decisions"]
@@ -50,6 +51,7 @@ _AT_BOUND = 1e-10  # of the width of a box
 _ROOM = 1e-9  # of the width of a box: it is not left by less than this
 _BLOCK = 512  # rows of K at a time
 _NOTHING = Resources()
+_SERIAL = 500  # samples
 _CHUNK = 16  # samples in one compiled call, some milliseconds each at worst
 _SMALL = 2**15  # samples times |U| that are not worth a thread
 
@@ -107,7 +109,8 @@ def leave_one_out_decisions(
     samples would have to change their role at once, the formula above counts.
     Without a free support vector the bias is not determined, and one sample more or less in a class moves it from
     one end of its interval to the other. The mean of the support vectors then takes the place of F: its decision
-    value, and the sum of beta, are kept. The same holds for the only free support vector.
+    value, and the sum of beta, are kept. If only the machine without a sample has no free support vector, its bias is
+    the end of the interval that is nearest to the bias before.
     Conditionally positive definite kernels are accepted with a bias. 1e-9 of the mean diagonal is part of R, so that
     repeated samples and low-rank kernels need no jitter (for a Gram in float32, |F| times its rounding error); jitter
     beyond that is told by a JitterWarning.
@@ -128,8 +131,8 @@ def leave_one_out_decisions(
     >>> K = Dense().build(Linear(), Vectors.pack([[-2.0], [-1.0], [1.0], [3.0]]))  # the widest street is f(x) = x
     >>> beta = np.array([0.0, -0.5, 0.5, 0.0])
     >>> box = np.array([0.0, 0.0, 10.0, 10.0])
-    >>> leave_one_out_decisions(K, beta, box - 10.0, box, np.array([-2.0, -1.0, 1.0, 3.0])).round(6)
-    array([-2. , -0.6,  0. ,  3. ])
+    >>> leave_one_out_decisions(K, beta, box - 10.0, box, np.array([-2.0, -1.0, 1.0, 3.0])).round(6) + 0.0
+    array([-2.      , -0.333333,  0.      ,  3.      ])
     """
     if not isinstance(gram, HasRows):
         raise CapabilityError(
@@ -137,7 +140,13 @@ def leave_one_out_decisions(
             "Use gram=Tiles() or Dense()."
         )
     machine = _Machine.of(beta, lower, upper, values, ridge, left_out)
-    out = np.array(values, dtype=np.float64)
+    # products of small matrices are done before a second thread has woken up
+    with serial_blas() if len(machine.beta) <= _SERIAL else nullcontext():
+        return _left_out(gram, machine, bias)
+
+
+def _left_out(gram: Any, machine: _Machine, bias: bool) -> Floats:
+    out = machine.values.copy()
     moved = np.flatnonzero(machine.removed)
     if not len(moved):
         return out
@@ -148,13 +157,12 @@ def leave_one_out_decisions(
     diagonal = _diagonal(gram)
     member = np.full(len(out), -1, dtype=np.intp)
     member[universe.index] = np.arange(len(universe.index))
-    inside = moved[member[moved] >= 0]
+    inside, others = moved[member[moved] >= 0], moved[member[moved] < 0]
     out[inside] += universe.without_members(member[inside], machine.removed[inside])
-    others = moved[member[moved] < 0]
     for block in spans(len(others), _BLOCK):
         rows = others[block]
         out[rows] += universe.without_others(gram, rows, diagonal[rows], machine.removed[rows])
-    lost = moved[~np.isfinite(out[moved])]
+    lost = moved[np.isnan(out[moved])]
     if len(lost):
         out[lost] = _from_centre(gram, machine, lost)
     return out

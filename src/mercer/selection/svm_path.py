@@ -10,9 +10,10 @@ so that beta and b, and with them f, are linear in C.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError, TargetError
 from mercer.gram.gram import HasRows
+from mercer.numerics.tiling import Stopped, serial_blas
 from mercer.problems import Solution, Status
 from mercer.selection.elbow import Rows
 from mercer.selection.homotopy import ABSENT, ELBOW, LEFT, RIGHT, Homotopy, Indefinite
@@ -145,7 +147,7 @@ class SVMPath:
             )
         k = int(np.searchsorted(self.C, C, side="right")) - 1
         beta, bias = self.coefficients(k), float(self.bias[k])
-        if C > self.C[k]:
+        if self.C[k] < C:
             t = float((C - self.C[k]) / (self.C[k + 1] - self.C[k]))
             beta = (1.0 - t) * beta + t * self.coefficients(k + 1)
             bias = (1.0 - t) * bias + t * float(self.bias[k + 1])
@@ -180,7 +182,8 @@ def svm_path(
     Parameters
     ----------
     gram : Gram
-        With rows, over the n samples, in float64; positive semi-definite, or so for coefficients that sum to zero.
+        With rows, over the n samples; positive semi-definite, or so for coefficients that sum to zero. Tiles in
+        float32 are computed in float64 here.
     y : (n,) array
         Labels, -1 and 1.
     weight : (n,) array, optional
@@ -202,8 +205,9 @@ def svm_path(
     The solution at C_min is found by the same means: offsets make a corner of the box optimal, and fade. Between
     two breakpoints beta and b are linear in C. Events cost O(m n) for m samples on the elbow, whose linear system is
     kept as a Cholesky factor; every 100 events the margins are computed anew, and where the optimality conditions are
-    violated by more than 1e-9 the factor is made anew and the solution corrected. Nothing is added to K: a sample
-    that depends on those of the elbow waits beside it or takes the place of one of them. Several events at one C
+    violated by more than 1e-9 the factor is made anew and the solution corrected; where they are violated by more than
+    1e-8 the path goes back to where they were not, and looks at every event for a while. Nothing is added to K: a
+    sample that depends on those of the elbow waits beside it or takes the place of one of them. Several events at one C
     happen one after the other; should they go in circles, C makes a step of 1e-9 C across them. Memory 8 m n + 8 m^2
     bytes besides K, and 8 bytes per sample of the elbow and breakpoint, within the budget of the Gram's resources.
 
@@ -221,25 +225,33 @@ def svm_path(
     _check_range(C_min, C_max, max_breakpoints)
     conditional = getattr(getattr(gram, "kernel", None), "order", 0) == 1
     memory = getattr(getattr(gram, "resources", None), "memory", None)
-    walk = Homotopy(Rows(gram, conditional), y, weight, float(C_min), memory)
-    recorder = _Recorder(walk, max_breakpoints, monitor, memory)
-    try:
-        recorder.begin()
-        status = recorder.follow(float(C_max))
-    except _Ended as end:
-        status = end.status
-    except Indefinite:
-        status = PathEnd.INDEFINITE
-    except MemoryBudgetError:
-        if not recorder.began:
-            raise
-        status = PathEnd.MEMORY
-    if not recorder.began:
-        raise NotPositiveDefinite(
-            f"the solution at C_min={C_min!r} was not found: {status.value} A Gram matrix that is positive semi-definite "
-            "and samples of similar size are needed. Check the kernel, or choose another C_min."
-        )
+    with serial_blas():  # one order of summation, whatever the number of threads
+        walk = Homotopy(Rows(gram.refined(), conditional), y, weight, float(C_min), memory)
+        recorder = _Recorder(walk, max_breakpoints, monitor, memory)
+        try:
+            recorder.begin()
+            status = recorder.follow(float(C_max))
+        except _Ended as end:
+            status = end.status
+        except Indefinite:
+            status = PathEnd.INDEFINITE
+        except MemoryBudgetError:
+            if not recorder.rows:
+                raise
+            status = PathEnd.MEMORY
+    if not recorder.rows:
+        _refuse(C_min, status)
     return recorder.path(status)
+
+
+def _refuse(C: float, status: PathEnd) -> NoReturn:
+    if status is PathEnd.STOPPED:
+        raise Stopped(f"the monitor stopped the path before the solution at C_min={C!r} was found")
+    reason = "the Gram matrix is not positive semi-definite" if status is PathEnd.INDEFINITE else "rounding hides it"
+    raise NotPositiveDefinite(
+        f"the solution at C_min={C!r} was not found because {reason}; a positive semi-definite Gram matrix and "
+        "coefficients of moderate size are needed. Choose another kernel or another C_min, or scale the samples."
+    )
 
 
 class _Ended(Exception):
@@ -253,13 +265,14 @@ class _Recorder:
 
     def __init__(self, homotopy: Homotopy, limit: int | None, monitor: Monitor | None, memory: Any) -> None:
         self.homotopy, self.limit, self.monitor, self.memory = homotopy, limit, monitor, memory
-        self.began, self.at_end = False, False
+        self.at_end = False
         self.rows: list[tuple[float, float, int, int, int]] = []
         self.violations: list[float] = []
         self.values: list[Floats] = []
         self.changed: list[Indices] = []
         self.sides: list[Array] = []
         self.last = np.full(len(homotopy.y), ABSENT, dtype=np.int8)
+        self.before, self.beta = self.last, np.zeros(len(homotopy.y))
         self.verified, self.saved = 0, homotopy.snapshot()  # breakpoints up to where margins were computed anew
         self.bytes, self.planned, self.events, self.careful = 0, 0, 0, 0
 
@@ -275,7 +288,8 @@ class _Recorder:
             violation = walk.settle(scale=min(max(violation, 1e-100), 1.0))
         if not violation <= _ALLOWED:
             raise _Ended(PathEnd.STALLED)
-        self.began, self.saved = True, walk.snapshot()
+        self.record()
+        self.verified, self.saved = 1, walk.snapshot()
 
     def follow(self, C_max: float) -> PathEnd:
         """Go on to C_max; how that ended."""
@@ -283,7 +297,7 @@ class _Recorder:
         walk.before_change, walk.between = self.record, self._watch
         while True:
             try:
-                if walk.C < C_max and not walk.run(C_max - walk.C):
+                if C_max > walk.C and not walk.run(C_max - walk.C):
                     self._cross(C_max)
                 elif self.at_end:
                     self.record()
@@ -296,14 +310,13 @@ class _Recorder:
             except (_Ended, Indefinite, MemoryBudgetError) as end:
                 # what was reached is optimal, except where offsets are fading or too much went wrong
                 stalled = isinstance(end, _Ended) and end.status is PathEnd.STALLED
-                done = not self.rows or (walk.between == self._watch and len(self.rows) != self.limit)
-                if done and not stalled:
+                if walk.between == self._watch and not stalled and len(self.rows) != self.limit:
                     self.record()
                 raise
 
     def _tell(self) -> None:
         if self.monitor is not None:
-            violation = self.homotopy.violation() if self.began else np.nan
+            violation = self.homotopy.violation() if self.rows else np.nan
             if self.monitor(len(self.rows), violation):
                 raise _Ended(PathEnd.STOPPED)
 
@@ -331,11 +344,8 @@ class _Recorder:
 
     def _go_back(self) -> None:
         """Forget what is not exact, and look at every event for a while."""
-        for rows in (self.rows, self.violations, self.values, self.changed, self.sides):
-            del rows[self.verified :]
-        self.last[:] = ABSENT
-        for changed, sides in zip(self.changed, self.sides, strict=True):
-            self.last[changed] = sides
+        self._forget(self.verified)
+        self.homotopy.before_change = _nothing  # until it is corrected
         self.homotopy.restore(self.saved)
         self.careful, self.at_end = _REFRESH, False
 
@@ -374,18 +384,42 @@ class _Recorder:
         walk = self.homotopy
         elbow = np.flatnonzero(walk.side == ELBOW)
         values = np.clip(walk.alpha[elbow], 0.0, walk.C * walk.weight[elbow])
-        bias = walk.bias - walk.source.shift(walk.beta()) if walk.source.anchor is not None else walk.bias
+        beta = walk.beta()
+        bias = walk.bias - walk.source.shift(beta)
+        self._replace(beta, bias)
         changed = np.flatnonzero(walk.side != self.last)
         counts = [int(np.count_nonzero(walk.side == side)) for side in (LEFT, ELBOW, RIGHT)]
-        self.rows.append((walk.C, bias, *counts))
+        self.rows.append((walk.C, bias, counts[0], counts[1], counts[2]))
         self.violations.append(walk.violation())
         self.values.append(values)
         self.changed.append(changed)
         self.sides.append(walk.side[changed])
-        self.last = walk.side.copy()
+        self.before, self.last, self.beta = self.last, walk.side.copy(), beta
         self.bytes += values.nbytes + 9 * len(changed) + 400  # and what lists and small arrays need
         if self.bytes > self.planned:
             self._plan(2 * self.bytes)
+
+    def _replace(self, beta: Floats, bias: float) -> None:
+        """Forget the last breakpoint if nothing has happened since but a change of the sets."""
+        C, large = self.homotopy.C, float(np.max(self.homotopy.weight))
+        if not self.rows or C - self.rows[-1][0] > 1e-15 * C:
+            return
+        if abs(bias - self.rows[-1][1]) > 1e-14 * (1.0 + abs(bias)) or np.any(
+            np.abs(beta - self.beta) > 1e-14 * C * large
+        ):
+            return
+        for rows in (self.rows, self.violations, self.values, self.changed, self.sides):
+            del rows[-1]
+        self.last, self.verified = self.before, min(self.verified, len(self.rows))
+
+    def _forget(self, count: int) -> None:
+        """Keep only the first breakpoints."""
+        for rows in (self.rows, self.violations, self.values, self.changed, self.sides):
+            del rows[count:]
+        self.last = np.full(len(self.last), ABSENT, dtype=np.int8)
+        for changed, sides in zip(self.changed, self.sides, strict=True):
+            self.last[changed] = sides
+        self.beta = np.full(len(self.last), np.inf)  # of the last breakpoint, which is then never replaced
 
     def _plan(self, size: int) -> None:
         buffers = {"breakpoints": 2 * size}  # joined at the end, when they are there twice
@@ -419,13 +453,10 @@ def _nothing() -> None:
 
 def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
     """Labels and weights as float64, after the checks at this door."""
+    n: int = gram.shape[0]
     if not isinstance(gram, HasRows):
         raise CapabilityError(
             f"svm_path needs Gram.rows; {type(gram).__name__} offers only products. Use Dense() or Tiles()."
-        )
-    if getattr(gram, "dtype", None) == np.float32:
-        raise CapabilityError(
-            "svm_path was given a Gram matrix in float32; an exact path needs float64. Use Tiles(precision='double')."
         )
     order = getattr(getattr(gram, "kernel", None), "order", 0)
     if order is not None and order > 1:
@@ -433,13 +464,13 @@ def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
             f"svm_path was given a kernel that is conditionally positive definite of order {order}; order 0 or 1 is "
             "accepted. Choose another kernel."
         )
-    n = gram.shape[0]
-    y = np.asarray(y, dtype=np.float64)
-    if y.shape != (n,) or not np.all(np.abs(y) == 1.0):
+    y = np.asarray(y)
+    if y.shape != (n,) or y.dtype.kind not in "iuf" or not np.all(np.abs(y) == 1):
         raise TargetError(
-            f"labels of shape {y.shape} with the values {np.unique(y)[:5]} were given; {n} labels -1 or 1 are accepted. "
-            "Code the two classes so."
+            f"labels of type {y.dtype} and shape {y.shape}, {y.ravel()[:3]} and so on, were given; {n} numbers -1 or 1 "
+            "are accepted. Code the two classes so."
         )
+    y = y.astype(np.float64)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (n,) or not np.all((w >= 0.0) & np.isfinite(w)):
         raise ParameterError(
@@ -454,7 +485,8 @@ def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
 
 
 def _check_range(C_min: float, C_max: float, max_breakpoints: int | None) -> None:
-    if not (0.0 < C_min < C_max < np.inf):
+    ends = [C if isinstance(C, numbers.Real) and not isinstance(C, bool) else np.nan for C in (C_min, C_max)]
+    if not 0.0 < ends[0] < ends[1] < np.inf:
         raise ParameterError(
             f"C_min={C_min!r} and C_max={C_max!r} were given; 0 < C_min < C_max < infinity is accepted. "
             "Choose for example C_min=0.01 and C_max=100."

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from mercer.solvers.adatron import Adatron
+from mercer.solvers.block_descent import BlockDescent
+from mercer.solvers.bundle import BundleMethod, CuttingPlane
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.conjugate_gradient import ConjugateGradient
+from mercer.solvers.dual_descent import DualDescent
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.multiclass_descent import SequentialDual
 from mercer.solvers.smo import SMO
@@ -20,4 +23,8 @@ __all__ = [
     "InteriorPoint",
     "Adatron",
     "SequentialDual",
+    "DualDescent",
+    "BlockDescent",
+    "BundleMethod",
+    "CuttingPlane",
 ]

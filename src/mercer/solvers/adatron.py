@@ -28,6 +28,7 @@ __all__ = ["Adatron"]
 _MOST_ITERATIONS = 20_000
 _LARGEST_SET = 2048  # variables whose block of K is descended on at a time
 _WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 ms
+_CALLS = 20  # of that loop at most for one working set
 _EASED = 0.1  # a working set is solved to this part of the violation it started with
 _POLISHED = 2000  # free variables up to which they are solved for by a factorisation
 _ROUNDS = 60  # of polishing at most
@@ -59,7 +60,7 @@ class Adatron(Solver):
     Solves BoxQP with an empty ``total``. Needs rows. Working sets hold the most violating and the free variables;
     a compiled loop sweeps over them on their block of K, then one product updates the gradient of all.
     Cost of a step q, of an iteration n q with q variables in the set; memory 4 n + q^2 numbers.
-    A violation that the updates say is small is computed anew before it is believed.
+    A violation that the updates say is small is computed anew, in float64, before it is believed.
 
     References
     ----------
@@ -115,10 +116,10 @@ class Adatron(Solver):
         """
         self.check_capabilities(problem)
         with serial_blas():  # one order of summation, whatever the number of threads
-            descent = _Descent(problem, start)
-            status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS, monitor)
+            descent = _Descent(problem, start, monitor)
+            status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS)
             if self.polish and status is Status.CONVERGED:
-                descent.polish(monitor)
+                descent.polish()
         product = descent.g - problem.linear - descent.ridge * descent.beta
         return Solution(
             descent.beta,
@@ -132,9 +133,10 @@ class Adatron(Solver):
 class _Descent:
     """State of one run: coefficients, gradient and violations of all variables."""
 
-    def __init__(self, problem: BoxQP, start: Floats | None) -> None:
+    def __init__(self, problem: BoxQP, start: Floats | None, monitor: Monitor | None = None) -> None:
         self.began = time.perf_counter()
         self.gram = problem.gram
+        self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         n = len(problem.linear)
         self.linear = np.ascontiguousarray(problem.linear, dtype=np.float64)
         self.lower = np.ascontiguousarray(problem.lower, dtype=np.float64)
@@ -143,13 +145,15 @@ class _Descent:
         start = np.zeros(n) if start is None else np.asarray(start, dtype=np.float64)
         self.beta = np.clip(start, self.lower, self.upper)
         self.rows: list[tuple[float, float, float]] = []
+        self.monitor = monitor
+        self.answer: bool | Status = False
         self.unbounded = bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
         self.largest = float(np.max(self.gram.diag(), initial=0.0)) if self.unbounded else 0.0
         self.refresh()
 
     def refresh(self) -> None:
         """Compute the gradient and the violations anew."""
-        product = self.gram @ self.beta if self.beta.any() else 0.0
+        product = self.fine @ self.beta if self.beta.any() else 0.0
         self.g = self.linear + self.ridge * self.beta + product
         self.look()
 
@@ -169,16 +173,24 @@ class _Descent:
         self.rows.append((objective, worst, time.perf_counter() - self.began))
         return worst
 
-    def run(self, tol: float, limit: int, monitor: Monitor | None) -> Status:
+    def ask(self) -> bool | Status:
+        """Ask the monitor whether to stop."""
+        if self.monitor is not None:
+            self.answer = self.monitor(max(len(self.rows) - 1, 1), self.violation())
+        return self.answer
+
+    def run(self, tol: float, limit: int) -> Status:
         """Go from working set to working set until the violation is small; how it ended."""
         worst = self.record()
         refreshed, believed = True, math.inf
-        for iteration in range(1, limit + 1):
+        for _ in range(limit):
             if worst <= tol and not refreshed:
                 self.refresh()
                 refreshed, worst = True, self.violation()
                 if worst > 0.5 * believed:  # no nearer than when last computed anew
-                    return Status.STALLED
+                    if self.gram is self.fine:
+                        return Status.STALLED
+                    self.gram = self.fine  # float32 is not exact enough for this tolerance
                 believed = worst if worst > tol else math.inf
             if worst <= tol:
                 return Status.CONVERGED
@@ -188,9 +200,9 @@ class _Descent:
             if not moved or (self.unbounded and self.infeasible()):
                 self.refresh()
                 return Status.STALLED
-            if monitor is not None and (answer := monitor(iteration, worst)):
+            if self.answer or self.ask():
                 self.refresh()
-                return answer if isinstance(answer, Status) else Status.STOPPED
+                return self.answer if isinstance(self.answer, Status) else Status.STOPPED
         self.refresh()
         return Status.CONVERGED if self.violation() <= tol else Status.MAX_ITER
 
@@ -219,7 +231,12 @@ class _Descent:
         H[np.diag_indices_from(H)] += self.ridge[index]
         before, beta, g = self.beta[index], self.beta[index], self.g[index]
         enough = max(_EASED * float(self.v[index].max()), 0.5 * tol)
-        _descend(H, g, beta, self.lower[index], self.upper[index], enough, _WORK)
+        lower, upper = self.lower[index], self.upper[index]
+        for _ in range(
+            1 if self.unbounded else _CALLS
+        ):  # between two calls Python looks for Ctrl-C, and the monitor at the clock
+            if _descend(H, g, beta, lower, upper, enough, _WORK) > 0 or self.ask():
+                break
         return self.move(index, before, beta)
 
     def move(self, index: Indices, before: Floats, beta: Floats) -> bool:
@@ -232,8 +249,9 @@ class _Descent:
         self.look()
         return len(moved) > 0
 
-    def polish(self, monitor: Monitor | None) -> None:
+    def polish(self) -> None:
         """Newton steps on the free variables, and descent for those that become free, down to rounding."""
+        self.gram = self.fine
         best, since = math.inf, 0
         for _ in range(_ROUNDS):
             enough = _EXACT * max(1.0, float(np.max(np.abs(self.g), initial=0.0)))
@@ -243,7 +261,7 @@ class _Descent:
                 self.step(self.choose(), enough)
             since = 0 if self.violation() < 0.5 * best else since + 1
             best = min(best, self.violation())
-            if monitor is not None and monitor(len(self.rows), best):
+            if self.answer or self.ask():
                 break
         self.refresh()
         self.record()
@@ -302,10 +320,10 @@ def _descend(H, g, beta, lower, upper, tol, work):  # type: ignore[no-untyped-de
             change = new - beta[i]
             beta[i] = new
             moved += 1
-            work -= q
+            work -= q + 20
             for j in range(q):
                 g[j] += change * H[i, j]
-        work -= q
+        work -= 20 * q
         if moved == 0 and (threshold <= tol or threshold < worst):  # the latter: what violates cannot move
             break
         threshold = max(0.5 * worst, tol)

@@ -72,7 +72,7 @@ class BlockDescent(Solver):
     >>> rows = Rows.of(np.array([[1.0], [-1.0]]))
     >>> problem = MulticlassQP(rows, np.array([0, 1]), np.full(2, 10.0), n_classes=2)
     >>> BlockDescent().solve(problem).weights[:-1].round(3)
-    array([[ 0.25, -0.25]])
+    array([[ 0.5, -0.5]])
     """
 
     constraints = {
@@ -255,7 +255,8 @@ def _conjugate(rows: Rows, free: Bools, slope: Floats, limit: int) -> tuple[Floa
     way, move = left.copy(), np.zeros_like(left)
     rho = first = float(np.sum(left * left))
     count = 0
-    for count in range(1, limit + 1):
+    while count < limit:
+        count += 1
         if rho <= _FORCED**2 * first or rho == 0.0:
             break
         product = project(_by_column(rows.scores, _by_column(rows.combine, way)))

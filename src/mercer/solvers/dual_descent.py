@@ -121,7 +121,11 @@ class _Run:
         n = len(rows)
         beta = np.zeros(n) if start is None else np.array(start, dtype=np.float64)
         self.beta = np.clip(beta, terms.table[:, LOW], terms.table[:, UP])
-        self.w = rows.combine(self.beta)
+        # from nothing, all weights and values are zero; otherwise they are computed
+        self.point = (
+            Point(self.beta, np.zeros(rows.width + 1), np.zeros(n)) if start is None else Point.of(rows, self.beta)
+        )
+        self.w = self.point.w.copy()
         self.order = np.arange(n)
         self.state = np.zeros(13)
         self.state[[_CONSTANT, _ACTIVE, _BEGAN, _BOUND]] = rows.constant, n, n, np.inf
@@ -133,7 +137,6 @@ class _Run:
         self.exact = self.goal * (_EXACT if self.factored else _ITERATED)
         self.answer: bool | Status = False
         self.trace: list[tuple[float, float, float]] = []
-        self.point = Point(self.beta, self.w, rows.scores(self.w))
 
     def solution(self) -> Solution:
         status = self.run()
@@ -152,7 +155,7 @@ class _Run:
         """Descend and polish until the tolerance is reached or something stops the run."""
         worth, spent = newton_work(self.rows) if self.options.polish else math.inf, 0.0
         inner, rounds = self.goal, 0
-        if self.measure() <= (self.exact if self.options.polish else self.goal):
+        if self.record() <= (self.exact if self.options.polish else self.goal):
             return Status.CONVERGED  # as from the solution itself
         while True:
             before = self.state[_EPOCHS]

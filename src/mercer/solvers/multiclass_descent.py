@@ -26,6 +26,7 @@ __all__ = ["SequentialDual"]
 _MOST_ITERATIONS = 20_000
 _LARGEST_SET = 2048  # samples whose block of K stays in cache, or nearly
 _WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 ms
+_CALLS = 20  # of that loop at most for one working set
 _EASED = 0.1  # a working set is solved to this part of the violation it started with
 _POLISHED = 2000  # free coefficients up to which they are solved for by a factorisation
 _ROUNDS = 60  # of polishing at most
@@ -61,7 +62,7 @@ class SequentialDual(Solver):
     -----
     Solves MulticlassQP. Needs rows. Cost of a step q c with q samples in the working set, of an iteration one
     product of n q c; memory 3 n c + q^2 numbers.
-    A violation that the updates say is small is computed anew before it is believed.
+    A violation that the updates say is small is computed anew, in float64, before it is believed.
 
     References
     ----------
@@ -110,10 +111,10 @@ class SequentialDual(Solver):
         """
         self.check_capabilities(problem)
         with serial_blas():  # one order of summation, whatever the number of threads
-            descent = _Descent(problem, start)
-            status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS, monitor)
+            descent = _Descent(problem, start, monitor)
+            status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS)
             if self.polish and status is Status.CONVERGED:
-                descent.polish(monitor)
+                descent.polish()
         residual = descent.violation()
         return Solution(
             descent.B,
@@ -127,9 +128,10 @@ class SequentialDual(Solver):
 class _Descent:
     """State of one run: coefficients, gradient and violations of all samples."""
 
-    def __init__(self, problem: MulticlassQP, start: Floats | None) -> None:
+    def __init__(self, problem: MulticlassQP, start: Floats | None, monitor: Monitor | None = None) -> None:
         self.began = time.perf_counter()
         self.gram = problem.gram
+        self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         self.codes = np.ascontiguousarray(problem.codes, dtype=np.intp)
         self.upper = np.ascontiguousarray(problem.upper, dtype=np.float64)
         shape = len(self.codes), int(problem.n_classes)
@@ -139,12 +141,14 @@ class _Descent:
         self.unbounded = bool(np.isinf(self.upper).any())
         self.largest = float(np.max(self.gram.diag(), initial=0.0)) if self.unbounded else 0.0
         self.rows: list[tuple[float, float, float]] = []
+        self.monitor = monitor
+        self.answer: bool | Status = False
         self.refresh()
         self.look()
 
     def refresh(self) -> None:
         """Compute the gradient anew."""
-        self.G[...] = self.gram @ self.B if self.B.any() else 0.0
+        self.G[...] = self.fine @ self.B if self.B.any() else 0.0
         self.G[np.arange(len(self.codes)), self.codes] -= 1.0
 
     def look(self) -> None:
@@ -165,17 +169,25 @@ class _Descent:
         self.rows.append((self.objective(), worst, time.perf_counter() - self.began))
         return worst
 
-    def run(self, tol: float, limit: int, monitor: Monitor | None) -> Status:
+    def ask(self) -> bool | Status:
+        """Ask the monitor whether to stop."""
+        if self.monitor is not None:
+            self.answer = self.monitor(max(len(self.rows) - 1, 1), self.violation())
+        return self.answer
+
+    def run(self, tol: float, limit: int) -> Status:
         """Go from working set to working set until the violation is small; how it ended."""
         worst = self.record()
         refreshed, believed = True, math.inf
-        for iteration in range(1, limit + 1):
+        for _ in range(limit):
             if worst <= tol and not refreshed:
                 self.refresh()
                 self.look()
                 refreshed, worst = True, self.violation()
                 if worst > 0.5 * believed:  # no nearer than when last computed anew
-                    return Status.STALLED
+                    if self.gram is self.fine:
+                        return Status.STALLED
+                    self.gram = self.fine  # float32 is not exact enough for this tolerance
                 believed = worst if worst > tol else math.inf
             if worst <= tol:
                 return Status.CONVERGED
@@ -186,10 +198,10 @@ class _Descent:
                 self.refresh()
                 self.look()
                 return Status.STALLED
-            if monitor is not None and (answer := monitor(iteration, worst)):
+            if self.answer or self.ask():
                 self.refresh()
                 self.look()
-                return answer if isinstance(answer, Status) else Status.STOPPED
+                return self.answer if isinstance(self.answer, Status) else Status.STOPPED
         self.refresh()
         self.look()
         return Status.CONVERGED if self.violation() <= tol else Status.MAX_ITER
@@ -210,7 +222,12 @@ class _Descent:
         before, G = self.B[index], np.ascontiguousarray(self.G[index].T)
         B = np.array(before.T, order="C")  # a copy: a single row is contiguous either way
         enough = max(_EASED * float(self.v[index].max()), 0.5 * tol)
-        _descend(K, G, B, self.codes[index], self.upper[index], enough, _WORK)
+        codes, upper = self.codes[index], self.upper[index]
+        for _ in range(
+            1 if self.unbounded else _CALLS
+        ):  # between two calls Python looks for Ctrl-C, and the monitor at the clock
+            if _descend(K, G, B, codes, upper, enough, _WORK) > 0 or self.ask():
+                break
         B = np.ascontiguousarray(B.T)
         moved = np.flatnonzero(np.any(before != B, axis=1))
         self.B[index] = B
@@ -228,8 +245,9 @@ class _Descent:
         squared = 2.0 * self.objective() + 2.0 * right
         return max(squared, 0.0) <= (_NARROW * right) ** 2 * self.largest
 
-    def polish(self, monitor: Monitor | None) -> None:
+    def polish(self) -> None:
         """Newton steps on the free coefficients, and descent for those that become free, down to rounding."""
+        self.gram = self.fine
         best, since = math.inf, 0
         for _ in range(_ROUNDS):
             enough = _EXACT * max(1.0, float(np.max(np.abs(self.G), initial=0.0)))
@@ -239,7 +257,7 @@ class _Descent:
                 self.step(self.choose(), enough)
             since = 0 if self.violation() < 0.5 * best else since + 1
             best = min(best, self.violation())
-            if monitor is not None and monitor(len(self.rows), best):
+            if self.answer or self.ask():
                 break
         self.refresh()
         self.look()
@@ -443,10 +461,10 @@ def _descend(K, G, B, codes, upper, tol, work):  # type: ignore[no-untyped-def]
                 change = new[c] - b[c]
                 if change != 0.0:
                     B[c, i] = new[c]
-                    work -= q
+                    work -= q + 20
                     for j in range(q):
                         G[c, j] += change * K[i, j]
-        work -= q * count
+        work -= q * (count + 20)
         if moved == 0 and (threshold <= tol or threshold < worst):  # the latter: what violates cannot move
             break
         threshold = max(0.5 * worst, tol)

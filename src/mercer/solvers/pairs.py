@@ -163,6 +163,10 @@ def _descend32(K, diagonal, g, beta, box, starts, limits):
         _mark(k, beta, box, lift, drop)
     mask = np.int32(_mask_of(starts))
     centers = np.zeros(groups, np.float32)
+    for s in range(groups):  # near the center differences keep their digits
+        for k in range(starts[s], starts[s + 1]):
+            if lift[k] == 0 and (centers[s] == 0 or g[k] < centers[s]):
+                centers[s] = g[k]
     tol, most = limits
     for step in range(most):
         gain, left, i, j = -1.0, np.float32(0.0), 0, 0
@@ -198,6 +202,10 @@ def _descend64(K, diagonal, g, beta, box, starts, limits):
         _mark(k, beta, box, lift, drop)
     mask = np.int64(_mask_of(starts))
     centers = np.zeros(groups)
+    for s in range(groups):  # near the center differences keep their digits
+        for k in range(starts[s], starts[s + 1]):
+            if lift[k] == 0 and (centers[s] == 0 or g[k] < centers[s]):
+                centers[s] = g[k]
     tol, most = limits
     for step in range(most):
         gain, left, i, j = -1.0, 0.0, 0, 0

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.numerics.compiled import compiled
 from mercer.solvers.rows import Rows
-from mercer.solvers.terms import EPS, LOW, RIDGE, UP, Y, Terms
+from mercer.solvers.terms import EPS, LOW, RIDGE, UP, Terms, Y
 
 __all__ = ["Point", "is_factored", "newton_work", "refine", "settle"]
 
@@ -24,6 +24,9 @@ _FORCED = 1e-4  # part of the gradient that an iterative solution of the system 
 _INNER = 400  # most conjugate gradient iterations of one step
 _STEPS = 40  # Newton steps of one smooth problem
 _PROXIMAL = 12  # proximal steps where the losses have kinks
+_STRIDE = 0.2  # from the ridge of one proximal step to that of the next
+_DIRECT = 300  # variables inside their boxes up to which their system is diagonalised
+_SINGULAR = 1e-12  # of the largest eigenvalue: smaller ones are zero
 _EXACT = 1e-13  # of the size of w: below it a gradient is rounding
 
 
@@ -74,8 +77,7 @@ def settle(rows: Rows, terms: Terms, point: Point) -> Point:
         return point
     part, own = rows.take(chosen), beta[chosen]
     gradient = point.f[chosen] + table[chosen, RIDGE] * own - table[chosen, Y] + table[chosen, EPS] * np.sign(own)
-    move = np.zeros(len(chosen))
-    _solve_by_products(*part.arrays, part.constant, table[chosen, RIDGE], -gradient, move, np.zeros(rows.width + 1))
+    move = _solve_dual(part, table[chosen, RIDGE], -gradient)
     tube = table[chosen, EPS] > 0.0  # where zero is an end, too
     low = np.where(tube & (own > 0.0), 0.0, table[chosen, LOW])
     up = np.where(tube & (own < 0.0), 0.0, table[chosen, UP])
@@ -117,25 +119,34 @@ def refine(rows: Rows, terms: Terms, point: Point, target: float, ask: Callable[
     (sigma falls) as fast as they are answered.
     """
     if terms.smooth:
-        w, f = _newton(rows, terms, point.w, point.f, target, ask)
+        f = _newton(rows, terms, point.w, point.f, target, ask)
         return _better(terms, point, Point.of(rows, terms.best(f)))
     size = float(np.mean(rows.squares)) or 1.0
     spread = np.median(terms.table[:, 3] - terms.table[:, 2])
     sigma = min(1e-2 * size, 0.1 * terms.scale / spread if spread > 0 else size)
-    reached = terms.violation(point.f, point.beta)
     for _ in range(_PROXIMAL):
         near = terms.shifted(point.beta, sigma)
-        w, f = _newton(rows, near, point.w, point.f, 0.1 * target, ask)
+        f = _newton(rows, near, point.w, point.f, 0.1 * target, ask)
         moved = _better(terms, point, Point.of(rows, near.best(f)))
-        now = terms.violation(moved.f, moved.beta)
         if moved is point or ask():
             break
-        point = moved
-        if now <= target:
+        point = settle(rows, terms, moved)
+        if terms.violation(point.f, point.beta) <= target:
             break
-        sigma *= 0.1 if now < 0.5 * reached else 0.3
-        reached = now
+        sigma *= _STRIDE
     return point
+
+
+def _solve_dual(rows: Rows, ridge: Floats, right: Floats) -> Floats:
+    """Solution of (F F^T + diag(ridge)) x = right; of the shortest length where there are many."""
+    if len(rows) > _DIRECT or (rows.is_sparse and rows.width >= _SMALL):
+        move = np.zeros(len(rows))
+        _solve_by_products(*rows.arrays, rows.constant, ridge, right.copy(), move, np.zeros(rows.width + 1))
+        return move
+    F = rows.dense()
+    values, vectors = np.linalg.eigh(F @ F.T + np.diag(ridge))
+    large = values > _SINGULAR * values[-1]
+    return vectors[:, large] @ ((vectors[:, large].T @ right) / values[large])
 
 
 def _better(terms: Terms, old: Point, new: Point) -> Point:
@@ -148,23 +159,26 @@ def _better(terms: Terms, old: Point, new: Point) -> Point:
     return new if terms.violation(new.f, new.beta) < terms.violation(old.f, old.beta) else old
 
 
-def _newton(
-    rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: Callable[[], bool]
-) -> tuple[Floats, Floats]:
-    """Minimise a smooth regularised risk from w; weights and values."""
+def _newton(rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: Callable[[], bool]) -> Floats:
+    """Minimise a smooth regularised risk from w; the values at the minimum."""
     longest = np.sqrt(np.max(rows.squares, initial=0.0)) or 1.0
     value = 0.5 * float(w @ w) + terms.risk(f)
+    before = np.zeros(0, dtype=np.intp)
+    exact, k = is_factored(rows), 0.0
     for _ in range(_STEPS):
         gradient = w - rows.combine(terms.best(f))
         length = float(np.linalg.norm(gradient))
         if length * longest <= 0.1 * target or length <= _EXACT * float(np.linalg.norm(w)) or ask():
             break
-        move = -_solve(rows, terms, f, gradient)
+        curved = np.flatnonzero(terms.inner(f))
+        if exact and k == 1.0 and np.array_equal(curved, before):
+            break  # the last step was to the minimum of this piece: what is left is rounding
+        before = curved
+        move = -_solve(rows, terms, curved, gradient)
         change = rows.scores(move)
         slope, bend = float(w @ move), float(move @ move)
         ahead = slope + bend - float(terms.best(f + change) @ change)
-        before = float(gradient @ move)
-        k = 1.0 if abs(ahead) <= 0.1 * abs(before) else terms.line(f, change, slope, bend)
+        k = 1.0 if abs(ahead) <= 0.1 * abs(float(gradient @ move)) else terms.line(f, change, slope, bend)
         tried, values = w + k * move, f + k * change
         now = 0.5 * float(tried @ tried) + terms.risk(values)
         if not now <= value + 1e-13 * abs(value):
@@ -174,12 +188,11 @@ def _newton(
         if k == 0.0 or not now <= value + 1e-13 * abs(value):
             break  # rounding: there is no way down any more
         w, f, value = tried, values, now
-    return w, f
+    return f
 
 
-def _solve(rows: Rows, terms: Terms, f: Floats, gradient: Floats) -> Floats:
-    """Solution of (I + F_S^T D F_S) x = gradient."""
-    chosen = np.flatnonzero(terms.inner(f))
+def _solve(rows: Rows, terms: Terms, chosen: Indices, gradient: Floats) -> Floats:
+    """Solution of (I + F_S^T D F_S) x = gradient, S the chosen samples."""
     if not len(chosen):
         return gradient
     curved, ridge = rows.take(chosen), terms.table[chosen, RIDGE]
@@ -187,7 +200,7 @@ def _solve(rows: Rows, terms: Terms, f: Floats, gradient: Floats) -> Floats:
     if p <= min(m, _SMALL):
         factor = safe_cholesky(curved.normal(1.0 / ridge), 1.0)
         return factor.solve(gradient)
-    if m <= _SMALL and not rows.is_sparse:
+    if m <= _SMALL and (p <= _SMALL or not rows.is_sparse):
         F = curved.dense()
         factor = safe_cholesky(F @ F.T, ridge)
         return gradient - F.T @ factor.solve(F @ gradient)

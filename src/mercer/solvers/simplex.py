@@ -72,9 +72,7 @@ def _value(G: Floats, c: Floats, alpha: Floats) -> float:
     return 0.5 * float(alpha @ (G @ alpha)) - float(c @ alpha)
 
 
-def _solve_on(
-    G: Floats, c: Floats, alpha: Floats, used: np.ndarray, tiny: float
-) -> tuple[Floats, np.ndarray, float]:
+def _solve_on(G: Floats, c: Floats, alpha: Floats, used: np.ndarray, tiny: float) -> tuple[Floats, np.ndarray, float]:
     """Minimise over the weights in use, leaving out those that would be negative; weights, set and multiplier."""
     while True:
         index = np.flatnonzero(used)

@@ -35,7 +35,7 @@ _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half 
 _WHOLE = 2048  # up to so many variables all of them are the working set, in float64
 _CHEAP = 4e8  # operations for all entries together that make it so
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
-_SINGLE_ERROR = 4e-6  # of an entry of a float32 tile, over the largest entry
+_ENDLESS = 1e10  # sum of variables without an end, times the largest k(x, x), that no separable problem has
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
@@ -121,6 +121,7 @@ class _Run:
         self.whole = n <= 512 or (n <= _WHOLE and self.gram.entry_cost * n * n <= _CHEAP)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
+        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
         self.ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,))
         self.beta = _feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
@@ -128,7 +129,9 @@ class _Run:
         self.memory = parse_bytes(options.cache)
         self.cache = RowCache(self.gram, self.memory) if dear else None
         self.scale = float(np.max(np.abs(self.gram.diag()), initial=0.0))
-        self.drift = 0.0  # bound on the error of g that comes from tiles in float32
+        self.error = self.gram.entry_error
+        self.wander = 0.0  # sum of squares of what was added to the variables: so does rounding in float32 add up
+        self.cone = _is_cone(problem) and not self.ridge.any()
         if self.whole:
             self.gram = self.gram.refined()
         self.single = self.gram.dtype == np.float32
@@ -148,7 +151,7 @@ class _Run:
     # what stands where -------------------------------------------------------------------------------
 
     def _ends(self) -> tuple[Floats, Floats]:
-        """m and M of each group among the variables looked at."""
+        """Return m and M of each group among the variables looked at."""
         every = np.zeros(0, np.intp) if self.active is None else self.active
         return _find_ends(self.g, self.beta, (self.lower, self.upper), self.group, every, len(self.problem.total))
 
@@ -196,10 +199,12 @@ class _Run:
         """Improve one working set; None if the problem turns out to have no minimum."""
         W, starts = self._working_set(m, M)
         K = self._block_of(W)
+        if self.rounds < 3:  # of a conditionally definite kernel the diagonal tells nothing
+            self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
         g, beta = self.g[W].astype(K.dtype), self.beta[W]
         box = self.lower[W], self.upper[W]
-        goal = max(0.1 * gap, 0.3 * self.options.tol)
-        chunk = max(1, int(_CHUNK / len(W)))
+        goal = 0.5 * self.options.tol if self.whole else max(0.1 * gap, 0.3 * self.options.tol)
+        chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
         limit = np.inf if self.options.max_iter is None else self.options.max_iter - self.steps
         old = beta.copy()
         while limit > 0:
@@ -208,6 +213,8 @@ class _Run:
             limit -= taken
             if not np.isfinite(beta).all():
                 return None
+            if self.cone and self._runs_off(K, g, beta, W):
+                return None
             if left <= goal or taken < chunk or (monitor is not None and monitor(self.rounds, gap)):
                 break
         self.rounds += 1
@@ -215,7 +222,9 @@ class _Run:
         self.largest = max(self.largest, len(W))
         moved = np.flatnonzero(beta != old)
         self.beta[W] = beta
-        if len(moved):
+        if self.whole:
+            self.g[W] = g
+        elif len(moved):
             self._follow(W[moved], (beta - old)[moved], self.active)
             self.g[W[moved]] += self.ridge[W[moved]] * (beta - old)[moved]
         if self.options.shrinking and self.cache is None and gap < 0.7 * self.considered:
@@ -223,10 +232,25 @@ class _Run:
             self.considered = gap
         return True
 
+    def _runs_off(self, K: Floats, g: Floats, beta: Floats, W: Indices) -> bool:
+        """Scale variables without an upper end to the best multiple, and tell whether they grow without end.
+
+        A solution has beta' K beta = -p' beta. Where the classes cannot be separated the left side vanishes beside the
+        right, and the best multiple of every iterate is larger than the last.
+        """
+        if len(W) < len(self.beta):
+            return bool(np.abs(beta).sum() * max(self.scale, 1e-300) > _ENDLESS)
+        p = self.problem.linear[W]
+        linear, square = -float(p @ beta), float(beta @ (g - p))
+        if linear > 4.0 * square > -np.inf and linear > 0:
+            multiple = min(linear / square, _ENDLESS) if square > 0 else _ENDLESS
+            beta *= multiple
+            g[:] = p + multiple * (g - p)
+        return bool(np.abs(beta).sum() * max(self.scale, 1e-300) > _ENDLESS)
+
     def _follow(self, index: Indices, change: Floats, rows: Indices | None) -> None:
         """Bring the gradient up to date with a change of some variables, everywhere or at some rows."""
-        if self.single:
-            self.drift += _SINGLE_ERROR * self.scale * float(np.abs(change).sum())
+        self.wander += float(change @ change)
         if self.cache is not None:
             self.cache.update(index, change, self.g)
         elif rows is None:
@@ -246,8 +270,9 @@ class _Run:
         else:
             every = np.arange(n) if self.active is None else self.active
             W = self._chosen(every, m, M)
-        order = np.argsort(self.group[W], kind="stable") if len(m) > 1 else slice(None)
-        W = W[order]
+        if len(m) > 1 or self.cache is not None:  # in a group, those whose rows are held come first
+            late = np.zeros(len(W), bool) if self.cache is None else ~self.cache.held(W)
+            W = W[np.argsort(2 * self.group[W] + late, kind="stable")]
         starts = np.searchsorted(self.group[W], np.arange(len(m) + 1))
         return W, starts
 
@@ -259,8 +284,8 @@ class _Run:
         fall = np.where(down, g - m[group], -np.inf)
         violators = int(np.count_nonzero((rise > 0) | (fall > 0)))
         count = int(np.count_nonzero(free))
-        size = max(_SMALL, 2 * count)
-        if violators <= _LARGE:
+        size = max(_SMALL, 2 * count) if self.cache is None else max(_SMALL // 2, 3 * count // 2)
+        if violators <= _LARGE and self.cache is None:
             size = max(size, violators)
         limit = max(_LARGE, int(np.sqrt(self.memory / self.gram.dtype.itemsize)))
         size = min(size, max(_LARGE, int(1.25 * count)), limit, len(every))
@@ -285,22 +310,28 @@ class _Run:
         if self.block is not None and np.array_equal(self.block[0], W):
             return self.block[1]
         self.block = None  # its memory, before the next is made
-        K = self._entries(W)
-        K[np.diag_indices_from(K)] += self.ridge[W].astype(K.dtype)
+        array = getattr(self.gram, "array", None)
+        K = array if self.whole and array is not None and self.grouped else self._entries(W)
+        if self.ridge.any():
+            K = K.copy() if K is array else K
+            K[np.diag_indices_from(K)] += self.ridge[W].astype(K.dtype)
         self.block = W, K
         return K
 
     def _entries(self, W: Indices) -> Floats:
+        """K_WW, of rows in the cache and of the last working set as far as they have it."""
         if self.cache is None:
             return np.ascontiguousarray(self.gram.rows(W, W))
-        known = self.cache.held(W)
-        K = np.empty((len(W), len(W)), self.gram.dtype)
-        K[known] = self.cache.entries(W[known], W)
-        K[:, known] = K[known].T
-        rest = np.flatnonzero(~known)
-        if len(rest):
-            K[np.ix_(rest, rest)] = self.gram.rows(W[rest], W[rest])
-        return K
+        order = np.argsort(~self.cache.held(W), kind="stable")
+        known = int(np.count_nonzero(self.cache.held(W)))
+        V = W[order]
+        K = np.empty((len(V), len(V)), self.gram.dtype)
+        K[:known] = self.cache.entries(V[:known], V)
+        K[known:, :known] = K[:known, known:].T
+        if known < len(V):
+            K[known:, known:] = self.gram.rows(V[known:], V[known:])
+        back = np.argsort(order)
+        return K[np.ix_(back, back)] if (back != np.arange(len(back))).any() else K
 
     # shrinking ----------------------------------------------------------------------------------------
 
@@ -333,26 +364,34 @@ class _Run:
     def _refresh(self, m: Floats, M: Floats) -> None:
         """Compute the gradient in float64 wherever rounding to float32 might hide a violation."""
         up, down = self.beta < self.upper, self.beta > self.lower
-        reach = 2.0 * self.drift + self.options.tol
+        error = 8.0 * self.error * self.scale * np.sqrt(self.wander)  # roundings add up like steps of a random walk
+        reach = 2.0 * error + self.options.tol
         doubtful = (up & (self.g < M[self.group] + reach)) | (down & (self.g > m[self.group] - reach))
-        rows = np.flatnonzero(doubtful)
+        seen = self._recompute(np.flatnonzero(doubtful))
+        if seen > 0.5 * error:  # they do not: points in tight clusters have all the same rounding
+            self._recompute(np.arange(len(self.beta)))
+
+    def _recompute(self, rows: Indices) -> float:
+        """Compute some of the gradient in float64; return the largest change."""
         used = np.flatnonzero(self.beta)
         part = self.problem.linear[rows] + self.ridge[rows] * self.beta[rows]
         self.gram.refined().update(used, self.beta[used], part, rows=None if len(rows) == len(self.beta) else rows)
+        seen = float(np.abs(part - self.g[rows]).max(initial=0.0))
         self.g[rows] = part
+        return seen
 
     def _refine(self) -> None:
         """Go on in float64: float32 is not exact enough for this tolerance."""
         self.gram = self.gram.refined()
         self.single, self.cache, self.block = False, None, None
-        used = np.flatnonzero(self.beta)
-        self.g = self.problem.linear + self.ridge * self.beta
-        self.gram.update(used, self.beta[used], self.g)
+        self._recompute(np.arange(len(self.beta)))
 
     # the end ------------------------------------------------------------------------------------------
 
     def solution(self, status: Status) -> Solution:
         self._look_at_all()
+        if self.single and status is not Status.CONVERGED:
+            self._recompute(np.arange(len(self.beta)))
         if status is Status.CONVERGED:
             polish(self.problem, self.beta, self.g, _POLISHED)
         product = self.g - self.problem.linear - self.ridge * self.beta
@@ -373,6 +412,12 @@ class _Run:
         )  # fmt: skip
 
 
+def _is_cone(problem: BoxQP) -> bool:
+    """Tell whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
+    ends = np.concatenate([problem.lower, problem.upper])
+    return bool(np.isinf(ends).any() and ((ends == 0) | np.isinf(ends)).all() and not np.any(problem.total))
+
+
 def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
     """A point of the box with the right sums: the start if it is one, else zeros filled up in order."""
     lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
@@ -386,20 +431,20 @@ def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
         if abs(missing) <= slack and start is None:
             continue
         room = (upper if missing > 0 else lower)[mine] - beta[mine]
-        reached = np.cumsum(np.abs(room))
+        reached = np.cumsum(np.minimum(np.abs(room), abs(missing)))  # a box may be infinite
         if not reached.size or reached[-1] < abs(missing) - slack:
             raise ParameterError(
                 f"the variables of group {s} were to sum to {goal:g}; their boxes allow sums from "
                 f"{lower[mine].sum():g} to {upper[mine].sum():g}. Give a smaller nu, or larger bounds."
             )
-        step = np.clip(abs(missing) - (reached - np.abs(room)), 0.0, np.abs(room))
+        step = np.clip(abs(missing) - (reached - np.minimum(np.abs(room), abs(missing))), 0.0, np.abs(room))
         beta[mine] = np.where(step == np.abs(room), beta[mine] + room, beta[mine] + np.sign(missing) * step)
     return beta
 
 
 @compiled
 def _find_ends(g, beta, box, group, every, groups):
-    """m and M of each group, over the variables `every`, or all if there are none."""
+    """Return m and M of each group, over the variables `every`, or all if there are none."""
     m, M = np.full(groups, np.inf), np.full(groups, -np.inf)
     for k in range(every.size if every.size else g.size):
         i = every[k] if every.size else k

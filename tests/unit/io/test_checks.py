@@ -8,10 +8,12 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
 from mercer.errors import ModelError
+from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.io.checks import check_record, check_sparse
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.numerics.ragged import Ragged
+from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
 
 INDEX = np.arange(2)
@@ -33,7 +35,8 @@ def csr(indices, data=(1.0, 2.0), indptr=(0, 1, 2), shape=(2, 2)):
 GOOD = [V, Vectors(csr([0, 1])), S, S.ragged, KEYS, Pairs(V, V, np.zeros((3, 2), np.intp)), SIMILAR,
         SIMILAR.landmarks(), Frames({"a": V, "b": S}), F, G, Binary(np.array(["a", "b"])), Multiclass(np.arange(3)),
         Real(), Real(columns=2), replace(F, coef=np.ones((2, 3)), intercept=np.ones(3)),
-        replace(F, intercept=0.5), replace(SIMILAR, position=None)]  # fmt: skip
+        replace(F, intercept=0.5), replace(SIMILAR, position=None), Reduction.of("ovo", 3), Reduction.of("ovr", 3),
+        Reduction.of("ovo", 2), Sigmoid(1.0, -3.0)]  # fmt: skip
 
 
 @pytest.mark.parametrize("record", GOOD, ids=lambda r: type(r).__name__)
@@ -108,6 +111,13 @@ BAD = {
     "table of classes": Multiclass(np.ones((2, 2))),
     "columns of text": Real(columns="a"),
     "no columns": Real(columns=0),
+    "code of one class": Reduction(np.ones((1, 3)), "ovr"),
+    "code of integers": Reduction(np.ones((3, 3), dtype=int), "ovr"),
+    "code of halves": Reduction(np.full((3, 3), 0.5), "code"),
+    "code of no kind": Reduction(np.ones((3, 3)), "votes"),
+    "falling sigmoid": Sigmoid(-1.0, 0.0),
+    "endless sigmoid": Sigmoid(1.0, np.inf),
+    "sigmoid of text": Sigmoid("1", 0.0),
 }
 
 

@@ -17,7 +17,25 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import mercer
-from mercer import KernelMeanClassifier, KernelRidge
+from mercer import (
+    SVC,
+    SVDD,
+    SVR,
+    BoundSVC,
+    HuberSVR,
+    KernelAdatron,
+    KernelMeanClassifier,
+    KernelPerceptron,
+    KernelRidge,
+    LinearProgrammingMachine,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    QuantileSVR,
+    RelativeMarginMachine,
+)
 from mercer.domains import Vectors
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.estimator import KernelEstimator
@@ -106,6 +124,75 @@ def test_labels_of_every_type(tmp_path, labels):
     found = load(tmp_path / "m")
     assert found.classes_.dtype == model.classes_.dtype
     assert np.array_equal(found.predict(X), model.predict(X))
+
+
+# ---------------------------------------------------------------------- support vector machines
+
+THREE = np.array(["red", "green", "blue"])[np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.4, 0.5])]
+TWO = np.where(X[:, 0] > 0, 5, 7)
+MACHINES = {
+    "SVC": (SVC(C=10.0), TWO),
+    "SVC of three": (SVC(C=10.0, probability=True), THREE),
+    "SVC of two": (SVC("rbf", class_weight={5: 2.0, 7: 1.5}, probability=True), TWO),
+    "SVC by votes": (SVC(decision_function_shape="ovo", break_ties=False, probability=True), THREE),
+    "SVC of the rest": (SVC(multi_class="ovr", loss="squared_hinge", probability=True), THREE),
+    "SVC by a code": (SVC(multi_class=[[1, 1, -1], [-1, 1, 1], [1, -1, 0]], probability=True), THREE),
+    "SVC together": (SVC(multi_class="crammer_singer"), THREE),
+    "SVC hard": (SVC(Gaussian(0.5), C=float("inf")), TWO),
+    "NuSVC": (NuSVC(nu=0.3, probability=True), TWO),
+    "BoundSVC": (BoundSVC(probability=True), THREE),
+    "RelativeMarginMachine": (RelativeMarginMachine(), THREE),
+    "LinearSVC": (LinearSVC(), THREE),
+    "LinearProgrammingMachine": (LinearProgrammingMachine(), TWO),
+    "KernelPerceptron": (KernelPerceptron(averaged=True), THREE),
+    "KernelAdatron": (KernelAdatron(), TWO),
+    "SVR": (SVR(epsilon=0.2), Y),
+    "SVR of two": (SVR(epsilon=0.2), np.column_stack([Y, X[:, 1]])),
+    "NuSVR": (NuSVR(), Y),
+    "HuberSVR": (HuberSVR(threshold=0.3), Y),
+    "QuantileSVR": (QuantileSVR(quantiles=(0.1, 0.5, 0.9)), Y),
+    "LinearSVR": (LinearSVR(), Y),
+    "OneClassSVM": (OneClassSVM(nu=0.2), None),
+    "SVDD": (SVDD(nu=0.2), None),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_support_vector_machines_come_back_to_the_bit(tmp_path, name):
+    unfitted, y = MACHINES[name]
+    model = clone(unfitted).fit(X, y)
+    save(model, tmp_path / "m")
+    found = load(tmp_path / "m")
+    require_equal(model, found)
+    new = np.random.default_rng(1).normal(size=(50, 3))
+    said, again = outputs(model, new), outputs(found, new)
+    assert set(said) == set(again)
+    assert "predict" in said
+    assert ("predict_proba" in said) == getattr(model, "probability", False)
+    for method, values in said.items():
+        assert again[method].tobytes() == values.tobytes(), method
+    if hasattr(model, "solution_"):
+        assert found.solution_.status is model.solution_.status
+        assert found.solution_.gap == model.solution_.gap or np.isnan(model.solution_.gap)
+        assert dict(found.solution_.details) == dict(model.solution_.details)
+    save(found, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_support_vectors_stay_objects_of_their_domain(tmp_path):
+    texts = np.array(["gattaca", "tagtag", "catcat", "attac", "gagaga", "tatata"], dtype=object)
+    model = SVC(Spectrum(2)).fit(texts, [0, 1, 0, 1, 0, 1])
+    save(model, tmp_path / "m")
+    vectors = load(tmp_path / "m").support_vectors_
+    assert len(vectors) == len(model.support_)
+    assert repr(vectors) == repr(model.support_vectors_)
+
+
+def test_an_online_machine_learns_on_after_it_was_saved(tmp_path):
+    model = KernelPerceptron(Gaussian(1.0)).partial_fit(X[:10], TWO[:10], classes=[5, 7])
+    save(model, tmp_path / "m")
+    found = load(tmp_path / "m").partial_fit(X[10:], TWO[10:])
+    assert found.decision_function(X).tobytes() == model.partial_fit(X[10:], TWO[10:]).decision_function(X).tobytes()
 
 
 # ---------------------------------------------------------------------- what it says of itself

@@ -13,6 +13,7 @@ import mercer.kernels
 import mercer.solvers
 from mercer.domains import Vectors
 from mercer.errors import ModelError, ParameterError
+from mercer.estimators.svc import Part
 from mercer.gram import Dense
 from mercer.gram.dense import DenseGram
 from mercer.io.registry import find_class, id_of, kind_of, registry, user_classes
@@ -64,7 +65,7 @@ def test_only_classes_of_mercer_are_in_it():
         registry()["kernel:Own"] = Own
 
 
-@pytest.mark.parametrize("member", [Kernel, Spec, BaseEstimator, DenseGram, LinearSystem, int, object, Status.__base__])
+@pytest.mark.parametrize("member", [Kernel, Spec, BaseEstimator, DenseGram, LinearSystem, Part, int, object, Status.__base__])
 def test_what_is_not_described_by_its_parameters_is_not(member):
     assert kind_of(member) is None
     assert member not in registry().values()

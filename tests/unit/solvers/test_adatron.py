@@ -145,7 +145,7 @@ def test_limits_and_monitors():
     assert few.status is Status.MAX_ITER and few.residual > 1e-3 and len(few.trace) == 2
     seen = []
     stopped = Adatron().solve(given, monitor=lambda *state: seen.append(state) or len(seen) == 2)
-    assert stopped.status is Status.STOPPED and [i for i, _ in seen] == [1, 2]
+    assert stopped.status is Status.STOPPED and len(seen) == 2 and len(stopped.trace) <= 3
     assert Adatron().solve(given, monitor=lambda *_: Status.TIME).status is Status.TIME
 
 
@@ -163,12 +163,15 @@ def test_the_same_bits_for_any_number_of_threads(spec):
     assert np.array_equal(one, both)
 
 
-def test_single_precision_tiles_are_not_polished():
+@pytest.mark.parametrize("polish", [True, False])
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_single_precision_tiles_end_in_double(tol, polish):
     X, y = two(400, 0.3)
     given = problem(X, y)
-    solution = Adatron().solve(problem(X, y, spec=Tiles(precision="mixed")))
-    assert solution.status is Status.CONVERGED
-    np.testing.assert_allclose(given.gram @ solution.coef, given.gram @ Adatron().solve(given).coef, atol=3e-3)
+    solution = Adatron(tol, polish=polish).solve(problem(X, y, spec=Tiles(precision="mixed")))
+    assert solution.status is Status.CONVERGED and solution.residual <= tol
+    f = given.gram @ solution.coef
+    np.testing.assert_allclose(f, given.gram @ Adatron().solve(given).coef, atol=1e-8 if polish else 50 * tol)
 
 
 def test_rounding_can_keep_the_tolerance_out_of_reach():
