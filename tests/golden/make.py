@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.svm import SVC
 
+import mercer
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.gram import Dense
 from mercer.io.interop import from_sklearn
@@ -63,6 +64,7 @@ def models():
         "table": (KernelMeanClassifier(mixed).fit(first, labels), last),
         "pairs": (KernelMeanClassifier(Linear().tensor(Spectrum(1))).fit(pairs[:10], labels), pairs[10:]),
         "precomputed": (KernelRidge(Precomputed()).fit(K[train, train], y), K[new, train]),
+        "margin": (mercer.SVC(Gaussian(1.0), C=10.0, probability=True).fit(X[train], labels), X[new]),
         "imported": (from_sklearn(SVC(gamma=0.5).fit(X[train], labels)), X[new]),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -24,16 +25,22 @@ from mercer.cli.outputs import beside, require_writable
 from mercer.cli.scores import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
-from mercer.estimators import KernelMeanClassifier, KernelRidge
+from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.limits import FileError, shown
 from mercer.io.model import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
 from mercer.language import parse
-from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, table_kernels
+from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
+from mercer.selection.margins import COSTS, best_margin
 
 __all__ = ["run"]
+
+MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
+MOST_CLASSES = 20  # each pair of which is a problem
+_ALWAYS = ("C", "alpha", "nu")  # told even if they are as usual
+MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
 
 
 @dataclass(frozen=True)
@@ -164,23 +171,55 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     rows = some_rows(problem.n)
     some = problem.take(rows)
     X = samples(some.data, kernels[0])[0]
-    choose = best_means if task == "classification" else best_ridge
+    choose = _choose_classifier if task == "classification" else _choose_regressor
 
     with terminal.progress("choosing") as bar:
-        choice = choose(kernels, X, y[rows], lambda fraction: (bar(fraction), _time_left(clock)))
+        choice = choose(kernels, X, y[rows], problem.n, lambda fraction: (bar(fraction), _time_left(clock)))
+    rows = rows[choice.rows]
     if len(rows) < problem.n:
         steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
-    steps.append(f"{len(choice.tried)} kernels were compared by closed-form leave-one-out")
-    if task == "classification":
-        model: Any = KernelMeanClassifier(choice.kernel)
-        predictions = np.unique(y[rows])[choice.predictions]
-    else:
-        model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
-        predictions = choice.predictions
-    X = samples(problem.data, choice.kernel)[0]
-    _fit(_budgeted(model, request, clock), X, y, terminal)
+    steps += choice.steps
+    X = samples(problem.data, choice.model.kernel)[0]
+    _fit(_budgeted(choice.model, request, clock), X, y, terminal)
     method = f"leave-one-out on {len(rows)} rows"
-    return Outcome(model, X, y, task, scores(task, y[rows], predictions), method, steps)
+    return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A model to be fitted, what it says of rows left out, which rows these were, and how it was found."""
+
+    model: Any
+    predictions: Array
+    rows: Array
+    steps: list[str]
+
+
+def _choose_regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> _Chosen:
+    choice = best_ridge(kernels, X, y, watch)
+    model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
+    steps = [f"{len(choice.tried)} kernels were compared by closed-form leave-one-out"]
+    return _Chosen(model, choice.predictions, np.arange(len(y)), steps)
+
+
+def _choose_classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> _Chosen:
+    """The better one of a support vector machine and the nearest mean, by leaving one out of the same rows."""
+    S = kernels[0].pack(X)
+    few = some_rows(len(y), COARSE)
+    counts = np.unique(y[few], return_counts=True)[1]
+    means = best_means(kernels, S.take(few), y[few])
+    steps = [f"{len(means.tried)} kernels were compared by leave-one-out"]
+    if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
+        margin = best_margin(kernels, S.take(few), y[few], watch)
+        rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
+        steps = [f"{len(margin.tried)} kernels and {len(COSTS)} costs C were compared by leave-one-out: {rivals}"]
+        if margin.score >= means.score:
+            model = SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
+            return _Chosen(model, np.unique(y[few])[margin.predictions], few, steps)
+    if len(few) < len(y):
+        means = best_means(kernels, S, y, watch)
+    predictions = np.unique(y)[means.predictions]
+    return _Chosen(KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), steps)
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
@@ -202,11 +241,17 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
             guesses, logs = cross_validated(_budgeted(estimator, request, clock), S, y, request.folds, watch)
         method = f"{request.folds}-fold cross-validation"
         if task is not None and guesses is not None:
-            found = scores(task, y, guesses)
+            found = scores(task, y, guesses) if guesses.ndim == 1 else _shares_below(estimator, y, guesses)
         elif len(logs):
-            found = {"score_per_sample": float(np.mean(logs))}
+            found = {"coverage" if is_outlier_detector(estimator) else "score_per_sample": float(np.mean(logs))}
     _fit(_budgeted(estimator, request, clock), X, y, terminal)
     return Outcome(estimator, X, y, task, found, method, steps)
+
+
+def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:
+    """How many targets lie below each of several quantiles, which is what they promise."""
+    below = np.mean(y[:, None] < guesses, axis=0)
+    return {f"below_quantile_{q:g}": float(share) for q, share in zip(estimator.quantiles, below, strict=True)}
 
 
 def _numbers(problem: Problem) -> Array:
@@ -386,10 +431,12 @@ def _cut(text: str, most: int = 800) -> str:
 
 
 def _short(model: Any) -> str:
-    """The estimator without its kernel, which has a line of its own."""
-    kept = {
-        name: value
+    """The estimator without its kernel, which has a line of its own, and without what is as usual."""
+    usual = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
+    kept = [
+        f"{name}={value!r}"
         for name, value in model.get_params(deep=False).items()
-        if name != "kernel" and value is not None and value is not False
-    }
-    return f"{type(model).__name__}({', '.join(['kernel', *(f'{name}={value!r}' for name, value in kept.items())])})"
+        if name != "kernel" and (name in _ALWAYS or repr(value) != repr(usual.get(name)))
+    ]
+    kernel = ["kernel"] if "kernel" in usual else []
+    return f"{type(model).__name__}({', '.join(kernel + kept)})"

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class Request:
     data: Path
     output: Path | None
     scores: bool
+    proba: bool
     format: str | None
     force: bool
     memory: str | None
@@ -56,7 +58,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     data = _opened(request, model, known)
     X = _samples(data, model, known)
     with threadpool_limits(request.threads, user_api="blas"):
-        columns = _predicted(_budgeted(model, request), X, request.scores)
+        columns = _predicted(_budgeted(model, request), X, request)
     names, rows = _named(data), len(next(iter(columns.values())))
     judged = _judged(data, known, columns)
     if judged:
@@ -135,8 +137,13 @@ def _budgeted(model: Any, request: Request) -> Any:
     return model.set_params(**{name: value for name, value in wanted.items() if value is not None and name in known})
 
 
-def _predicted(model: Any, X: Any, with_scores: bool) -> dict[str, Array]:
+def _predicted(model: Any, X: Any, request: Request) -> dict[str, Array]:
     """Predictions by column; densities give the logarithm of the density, transformers their components."""
+    if request.proba and not hasattr(model, "predict_proba"):
+        raise UsageFault(
+            f"--proba was given, and this {type(model).__name__} has no probabilities. Leave it out, or fit a model "
+            "that has them: --estimator 'SVC(kernel, probability=True)'."
+        )
     if hasattr(model, "predict"):
         columns = _spread("prediction", np.asarray(model.predict(X)))
     elif hasattr(model, "score_samples"):
@@ -145,11 +152,24 @@ def _predicted(model: Any, X: Any, with_scores: bool) -> dict[str, Array]:
         columns = _spread("component", np.asarray(model.transform(X)))
     else:
         raise UsageFault(f"A {type(model).__name__} predicts nothing. Give a model that does.")
-    if with_scores and hasattr(model, "decision_function"):
+    if request.proba:
+        columns |= dict(
+            zip((f"probability_{label}" for label in model.classes_), model.predict_proba(X).T, strict=True)
+        )
+    if request.scores and hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
-        labels = [f"score_{label}" for label in model.classes_] if values.ndim == 2 else [f"score_{model.classes_[1]}"]
-        columns |= dict(zip(labels, values.reshape(len(values), -1).T, strict=True))
+        columns |= dict(zip(_score_names(model, values), values.reshape(len(values), -1).T, strict=True))
     return columns
+
+
+def _score_names(model: Any, values: Array) -> list[str]:
+    """Names of the columns of decision values: of the second of two classes, of classes, or of pairs of classes."""
+    labels = list(getattr(model, "classes_", ()))
+    if values.ndim == 1:
+        return [f"score_{labels[1]}" if labels else "score"]
+    if values.shape[1] == len(labels) and getattr(model, "decision_function_shape", "ovr") != "ovo":
+        return [f"score_{label}" for label in labels]
+    return [f"score_{a}_{b}" for a, b in combinations(labels, 2)]
 
 
 def _spread(name: str, values: Array) -> dict[str, Array]:

@@ -70,7 +70,8 @@ def cross_validated(
     predictions : (n,) array or None
         Of each sample by the model that did not see it; None for estimators that predict nothing.
     scores : (folds,) array
-        The estimator's own score of each fold; for densities the mean logarithm per sample.
+        The estimator's own score of each fold; for densities the mean logarithm per sample, for novelty detectors
+        the share of samples inside.
     """
     n = len(y) if y is not None else S.shape[0] if hasattr(S, "shape") else len(S)
     classes = np.unique(y, return_counts=True)[1] if y is not None and y.dtype.kind not in "f" else None
@@ -90,6 +91,8 @@ def cross_validated(
                     (n, *guesses.shape[1:]), dtype=guesses.dtype if guesses.dtype.kind != "U" else object
                 )
             predictions[test] = guesses
+        elif hasattr(model, "coverage"):
+            found.append(float(model.coverage(S[test])))
         else:
             found.append(float(model.score(S[test])) / len(test) if hasattr(model, "score") else float("nan"))
         monitor((place + 1) / folds)

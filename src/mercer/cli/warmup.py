@@ -17,11 +17,12 @@ from mercer import catalogue
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
 from mercer.errors import ParameterError
-from mercer.estimators import KernelRidge
-from mercer.gram import Tiles
+from mercer.estimators import SVC, KernelRidge, LinearSVC
+from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum
 from mercer.selection.automatic import table_kernels
-from mercer.solvers import ConjugateGradient
+from mercer.selection.svm_path import svm_path
+from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
 
 __all__ = ["run"]
 
@@ -170,6 +171,7 @@ def _estimator_jobs() -> Iterator[tuple[str, Any]]:
         except TypeError:
             continue
         yield row.name, lambda estimator=estimator: estimator.fit(X, y)
+    yield from _machine_jobs(X, y)
     iterative = KernelRidge(Gaussian(1.0), gram=Tiles(), solver=ConjugateGradient())
     yield "ConjugateGradient", lambda: iterative.fit(X, y).predict(X)
     yield "Woodbury", lambda: KernelRidge(Linear()).fit(X, y).predict(X)
@@ -177,3 +179,31 @@ def _estimator_jobs() -> Iterator[tuple[str, Any]]:
     kernel = table_kernels(table, {"a": "number", "b": "category", "c": "text"})[0]
     yield "table", lambda: KernelRidge(kernel, fit_intercept=True).fit(table, y).predict(table)
     yield "Match", lambda: Match()(table["b"])
+
+
+def _machine_jobs(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
+    """Support vector machines in the ways that have loops of their own."""
+    rng = np.random.default_rng(2)
+    many = rng.normal(size=(700, 4))  # more than are solved as a whole
+    noisy = (many[:, 0] + rng.normal(size=len(many)) > 0).astype(int)
+    sparse = sp.csr_array(np.where(np.abs(many) > 0.5, many, 0.0))
+    for precision in ("mixed", "double"):
+        machine = SVC(Gaussian(1.0), C=10.0, gram=Tiles(precision=precision), probability=True)
+        yield f"SVC in tiles, {precision}", lambda machine=machine: machine.fit(many, noisy).predict_proba(many)
+    yield (
+        "SVC with a cache of rows",
+        lambda: SVC(Gaussian(1.0), gram=Tiles(precision="mixed")).fit(
+            rng.normal(size=(3000, 300)), np.arange(3000) % 2
+        ),
+    )
+    yield "SVC of all classes", lambda: SVC(multi_class="crammer_singer").fit(X, np.arange(ROWS) % 3)
+    yield "probabilities", lambda: SVC(probability=True).fit(many[:200], noisy[:200]).predict_proba(many)
+    yield "prediction", lambda: SVC().fit(many, noisy).predict(many)
+    yield "LinearSVC of all classes", lambda: LinearSVC(multi_class="crammer_singer").fit(X, np.arange(ROWS) % 3)
+    for data in (many, sparse):
+        for loss in ("hinge", "squared_hinge"):
+            yield f"LinearSVC, {loss}", lambda data=data, loss=loss: LinearSVC(loss=loss).fit(data, noisy)
+        for solver in (BundleMethod(), CuttingPlane()):
+            yield repr(solver), lambda data=data, solver=solver: LinearSVC(loss="hinge", solver=solver).fit(data, noisy)
+    path = Dense().build(Gaussian(1.0), Vectors.pack(many[:100]))
+    yield "path of C", lambda: svm_path(path, np.where(noisy[:100], 1.0, -1.0))

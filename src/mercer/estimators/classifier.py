@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
@@ -43,6 +44,12 @@ class Part:
     count: Floats  # sample weights alone
     problem: BoxQP
     solution: Solution | None = None
+
+    def product(self) -> Floats:
+        """Return K beta; not every solver keeps it."""
+        assert self.solution is not None
+        found = self.solution.state
+        return found if isinstance(found, np.ndarray) else self.problem.gram @ self.solution.coef
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -115,15 +122,15 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
             count = len(target.classes)
             self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
-            w = w * self.class_weight_[codes]
             run.begin(X, y)
-            self.kernel_ = self._learned_kernel(kernel, S, codes, w)
+            self.kernel_ = self._learned_kernel(kernel, S, codes, w)  # what a class costs is no matter of similarity
+            counts, w = w, w * self.class_weight_[codes]
             K = self._represent(self.kernel_, S, run, until=0.2)
             self.target_, self.classes_ = target, target.classes
-            if self.multi_class == "crammer_singer" and count > 2:
+            if self._is_together() and count > 2:
                 coef, self.intercept_ = self._fit_together(K, codes, w, run)
             else:
-                coef, self.intercept_ = self._fit_parts(K, codes, (w, w / self.class_weight_[codes]), run)
+                coef, self.intercept_ = self._fit_parts(K, codes, (w, counts), run)
             self._store(K, coef, codes, used, S)
             run.end(X, y)
         return self
@@ -173,9 +180,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return solution.coef, np.zeros(len(self.classes_))
 
     def _default_solver(self, gram: Gram) -> Solver:
-        if self.multi_class == "crammer_singer" and len(self.classes_) > 2:
+        if self._is_together() and len(self.classes_) > 2:
             return SequentialDual(self.tol, None if self.max_iter in (None, -1) else self.max_iter)
         return super()._default_solver(gram)
+
+    def _is_together(self) -> bool:
+        return isinstance(self.multi_class, str) and self.multi_class == "crammer_singer"
 
     def _describe(self, parts: list[Part]) -> None:
         """Keep what a machine knows of its solution besides the function."""
@@ -204,7 +214,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             coef,
             scale * problem.lower,
             scale * problem.upper,
-            scale * part.solution.state + bias,
+            scale * part.product() + bias,
             np.asarray(problem.ridge) / scale,
             left_out=scale * width / part.count if np.isfinite(width).all() else None,  # one copy of each
         )
@@ -226,15 +236,13 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def predict(self, X: Any) -> Array:
         """Return the class of new data, shape (m,)."""
-        if self._is_binary():
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
             return self.classes_[(self._quick_values(X) > 0).astype(np.intp)]
         if self.break_ties:
             return self.classes_[np.argmax(self.decision_function(X), axis=1)]
         values = self._quick_values(X) if self.reduction_.votes else self._evaluate(X)
         return self.classes_[self.reduction_.decode(values)]
-
-    def _is_binary(self) -> bool:
-        return len(getattr(self, "classes_", ())) == 2
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:

@@ -27,7 +27,8 @@ from mercer.solvers import SMO, Solver
 
 __all__ = ["Ball", "OneClassSVM", "SVDD", "enclosing_ball"]
 
-_ROUNDING = 1e-12  # of the sum of the terms of a decision value: by less nobody is outside
+_ROUNDING = 1e-12  # of the size of the terms of a decision value: by less nobody is outside
+_EXACT = 1e-9  # of the same: a smaller violation is all rounding
 
 
 class NoveltyDetector(OutlierMixin, SupportVectorMachine):
@@ -229,11 +230,12 @@ class OneClassSVM(NoveltyDetector):
         return BoxQP(K, np.zeros(len(weight)), np.zeros(len(weight)), weight, total=np.array([total]))
 
     def _store_function(self, K: Gram, problem: BoxQP, solution: Solution) -> Floats:
-        rho = float(solution.multipliers[0]) - _ROUNDING * float(solution.coef.sum()) * self._unit(K)
+        size = float(solution.coef.sum()) * self._unit(K)
+        rho = float(solution.multipliers[0]) - _slack(solution, size)
         self.offset_ = rho
         self.intercept_ = np.array([-rho])
         self.expansion_ = K.expand(solution, -rho)
-        return K @ solution.coef - rho if solution.state is None else solution.state - rho
+        return _product(K, solution) - rho
 
 
 class SVDD(NoveltyDetector):
@@ -346,9 +348,9 @@ class SVDD(NoveltyDetector):
         return BoxQP(K, -0.5 * K.diag(), np.zeros(len(weight)), upper, total=np.array([min(1.0, upper.sum())]))
 
     def _store_function(self, K: Gram, problem: BoxQP, solution: Solution) -> Floats:
-        product = K @ solution.coef if solution.state is None else solution.state
+        product = _product(K, solution)
         size = 2.0 * float(np.abs(problem.linear).max()) + float(np.abs(product).max())
-        twice = 2.0 * float(solution.multipliers[0]) - _ROUNDING * size
+        twice = 2.0 * (float(solution.multipliers[0]) - _slack(solution, size))
         square = max(0.0, float(solution.coef @ product) - twice)
         self.radius_ = math.sqrt(square)
         self.offset_ = -square
@@ -366,6 +368,16 @@ class SVDD(NoveltyDetector):
     def coef_(self) -> Floats:
         """The centre as a vector, shape (1, d); only for the linear kernel."""
         return 0.5 * super().coef_
+
+
+def _product(K: Gram, solution: Solution) -> Floats:
+    """Return K alpha, which `SMO` leaves behind."""
+    return solution.state if isinstance(solution.state, np.ndarray) else K @ solution.coef
+
+
+def _slack(solution: Solution, size: float) -> float:
+    """Return by how much a decision value may be wrong for no reason but rounding, whose terms are of a size."""
+    return _ROUNDING * size + (solution.residual if solution.residual <= _EXACT * size else 0.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ from mercer.targets.codes import decoding_losses, output_code
 
 __all__ = ["Reduction", "class_weights"]
 
+_IMPOSSIBLE = -745.0  # logarithm of the smallest number there is: that of zero times zero is not a number
+
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
@@ -93,7 +95,8 @@ class Reduction:
         The geometric mean over the problems that a class takes part in, as if they were independent.
         """
         with np.errstate(divide="ignore"):
-            sides = np.log(P) @ (self.code > 0).T + np.log1p(-P) @ (self.code < 0).T
+            yes, no = np.maximum(np.log(P), _IMPOSSIBLE), np.maximum(np.log1p(-P), _IMPOSSIBLE)
+        sides = yes @ (self.code > 0).T + no @ (self.code < 0).T
         mean = sides / np.count_nonzero(self.code, axis=1)
         return np.exp(mean - mean.max(axis=1, keepdims=True))
 

@@ -125,6 +125,8 @@ class SupportVectorMachine(KernelEstimator):
 
     def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
         """Solve programs that do not depend on each other, as many at a time as there are threads."""
+        for problem in problems:
+            _unwatched(problem.gram)
         if len(problems) == 1:
             return [self._solve(problems[0], run, until)]
         solver = self.solver if self.solver is not None else self._default_solver(problems[0].gram)
@@ -171,7 +173,8 @@ class SupportVectorMachine(KernelEstimator):
             return self._evaluate(X)
         T = self._pack_new(X)
         comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
-        values = product(kernel, comparison, expansion.coef, self._resources()) + expansion.intercept
+        constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
+        values = product(kernel, comparison, expansion.coef, self._resources()) + constant
         error = comparison.rounding() * np.abs(expansion.coef).sum(axis=0)
         near = np.abs(values) <= error
         rows = np.flatnonzero(near if values.ndim == 1 else near.any(axis=1))
@@ -223,6 +226,13 @@ def alone(gram: Gram) -> Gram:
     return gram
 
 
+def _unwatched(gram: Any) -> None:
+    """Let the solver alone look at the time: a Gram that is told to stop has nothing to give, a solver its best."""
+    while gram is not None:
+        gram.resources = dataclasses.replace(gram.resources, monitor=None)
+        gram = getattr(gram, "gram", None)
+
+
 def centered_variance(S: Vectors, weight: Floats | None = None) -> float:
     """Return the variance of all numbers of the samples together, a row of weight w counting as w rows."""
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
@@ -231,9 +241,10 @@ def centered_variance(S: Vectors, weight: Floats | None = None) -> float:
     mean = float(w @ np.asarray(X.sum(axis=1), dtype=float).reshape(-1))
     if S.is_sparse:
         squares = np.asarray(X.multiply(X).sum(axis=1), dtype=float).reshape(-1)
-        return max(0.0, float(w @ squares) - mean * mean)
+        found = float(w @ squares) - mean * mean
+        return found if found > 1e-12 * mean * mean else 0.0  # less is rounding
     total = 0.0
     for piece in range(0, len(S), 4096):  # no copy of all of X
         block = np.asarray(X[piece : piece + 4096], dtype=float) - mean
         total += float(w[piece : piece + 4096] @ np.einsum("ij,ij->i", block, block))
-    return total
+    return total if total > (1e-12 * mean) ** 2 else 0.0

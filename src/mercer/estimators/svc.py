@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import AnyOf, Interval, OneOf, Positive
+from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
 from mercer.losses import Hinge, SquaredHinge
-from mercer.problems import BoxQP, Solution, Status
+from mercer.problems import BoxQP, Status
 from mercer.solvers import Solver
 
 __all__ = ["BoundSVC", "NuSVC", "SVC"]
@@ -149,7 +149,7 @@ class SVC(SupportVectorClassifier):
         assert part.solution is not None
         solution = part.solution
         if math.isinf(self.C):
-            inside = part.sign * (solution.state - solution.multipliers[0])
+            inside = part.sign * (part.product() - solution.multipliers[0])
             if solution.status is not Status.CONVERGED and not inside.min() > 0.5:
                 raise TargetError(
                     f"C=inf was given, and the classes cannot be separated with {self.kernel_!r}: the smallest margin "
@@ -172,9 +172,9 @@ class NuSVC(SupportVectorClassifier):
     ----------
     kernel : Kernel, str or None, default None
         As in `SVC`.
-    nu : float, default 0.5
+    nu : float, optional
         Upper bound on the share of margin errors and lower bound on that of support vectors. In (0, 1], and at most
-        twice the share of the smaller class.
+        twice the share of the smaller class. None is 0.5, or the largest possible where that is smaller.
     gamma, degree, coef0 : optional
         As in `SVC`.
     multi_class : {"ovo", "ovr", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovo"
@@ -209,12 +209,12 @@ class NuSVC(SupportVectorClassifier):
     """
 
     nu: float
-    own_constraints = {"nu": Interval(0.0, 1.0, closed="right")}
+    own_constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
 
     def __init__(
         self,
         kernel: Any = None,
-        nu: float = 0.5,
+        nu: float | None = None,
         *,
         gamma: float | str | None = None,
         degree: int | None = None,
@@ -237,9 +237,9 @@ class NuSVC(SupportVectorClassifier):
         self._set_shared(locals())
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
-        half = 0.5 * self.nu * weight.sum()
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
-        if half > min(masses) * (1.0 + 1e-12):
+        half = 0.25 * sum(masses) if self.nu is None else 0.5 * self.nu * sum(masses)
+        if self.nu is not None and half > min(masses) * (1.0 + 1e-12):
             raise ParameterError(
                 f"specified nu is infeasible: nu={self.nu} was given with classes of weight {masses[0]:g} and "
                 f"{masses[1]:g}; at most {2.0 * min(masses) / sum(masses):.4g} is possible. Give a smaller nu, or "
@@ -252,7 +252,7 @@ class NuSVC(SupportVectorClassifier):
         assert part.solution is not None
         upper, lower = part.solution.multipliers
         margin = 0.5 * (upper - lower)
-        size = float(np.abs(part.solution.state).max(initial=0.0))
+        size = float(np.abs(part.product()).max(initial=0.0))
         scale = 1.0 / margin if margin > 1e-12 * size else 1.0  # classes on top of each other have no margin
         return scale * part.solution.coef, -0.5 * scale * float(upper + lower)
 
@@ -274,9 +274,9 @@ class BoundSVC(SupportVectorClassifier):
     ----------
     kernel : Kernel, str or None, default None
         As in `SVC`.
-    C : float, default 1.0
+    C : float, optional
         Largest coefficient. Each class must be able to hold half: C times its weight is at least 1/2. C = 1 / (nu m)
-        gives the nu-machine; this C is not that of `SVC`.
+        gives the nu-machine; this C is not that of `SVC`. None is 1, or the smallest possible where that is larger.
     gamma, degree, coef0 : optional
         As in `SVC`.
     multi_class, class_weight, probability, decision_function_shape, break_ties : optional
@@ -308,12 +308,12 @@ class BoundSVC(SupportVectorClassifier):
     """
 
     C: float
-    own_constraints = {"C": Positive()}
+    own_constraints = {"C": Optional(Positive())}
 
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | None = None,
         *,
         gamma: float | str | None = None,
         degree: int | None = None,
@@ -337,29 +337,33 @@ class BoundSVC(SupportVectorClassifier):
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
-        if self.C * min(masses) < 0.5:
+        C = max(1.0, 0.5 / min(masses)) if self.C is None else self.C
+        if self.C is not None and C * min(masses) < 0.5:
             raise ParameterError(
                 f"C={self.C} was given with classes of weight {masses[0]:g} and {masses[1]:g}; C times each must be at "
                 f"least 1/2, that is C >= {0.5 / min(masses):.4g}. Give a larger C."
             )
-        return _by_class(K, sign, self.C * weight, 0.5)
+        return _by_class(K, sign, C * weight, min(0.5, C * min(masses)))  # less by rounding at the smallest C
 
-    def _norm(self, solution: Solution) -> float:
-        return math.sqrt(max(0.0, float(solution.coef @ solution.state)))
+    def _norm(self, part: Part) -> float:
+        assert part.solution is not None
+        return math.sqrt(max(0.0, float(part.solution.coef @ part.product())))
 
     def _function(self, part: Part) -> tuple[Floats, float]:
         assert part.solution is not None
-        norm = self._norm(part.solution)
+        norm = self._norm(part)
         scale = 1.0 / norm if norm > 0 else 1.0
         return scale * part.solution.coef, -0.5 * scale * float(np.sum(part.solution.multipliers))
 
     def _describe(self, parts: list[Part]) -> None:
         solutions = [part.solution for part in parts if part.solution is not None]
-        norms = np.array([self._norm(solution) for solution in solutions])
+        norms = np.array([self._norm(part) for part in parts])
         half = np.array([0.5 * (s.multipliers[0] - s.multipliers[1]) for s in solutions])
         self.multiplier_ = 0.5 * norms
         self.margin_ = half / np.where(norms > 0, norms, 1.0)
-        self.slack_ = np.maximum(0.0, self.margin_ - 2.0 * self.multiplier_) / self.C
+        # the largest coefficient of a sample of weight one, whatever C was taken
+        C = np.array([np.max((p.problem.upper - p.problem.lower) / p.weight) for p in parts])
+        self.slack_ = np.maximum(0.0, self.margin_ - 2.0 * self.multiplier_) / C
 
 
 def _by_class(K: Gram, sign: Floats, weight: Floats, half: float) -> BoxQP:

@@ -271,7 +271,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> y = np.sin(X[:, 0]) + np.where(np.arange(50) % 2, 0.1, -0.1)
-    >>> NuSVR(Gaussian(1.0), C=10.0, nu=0.2).fit(X, y).epsilon_.round(1)
+    >>> round(NuSVR(Gaussian(1.0), C=10.0, nu=0.2).fit(X, y).epsilon_, 1)
     0.1
     """
 
@@ -314,7 +314,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     def _describe(self, solutions: list[Solution]) -> None:
         widths = np.array([0.5 * (s.multipliers[1] - s.multipliers[0]) for s in solutions])
         widths = np.maximum(widths, 0.0)  # rounding may leave a tube without width a little below
-        self.epsilon_ = widths[0] if self._is_one() else widths
+        self.epsilon_ = float(widths[0]) if self._is_one() else widths
 
 
 class HuberSVR(MultiOutputMixin, SupportVectorRegressor):

@@ -31,7 +31,7 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     # consumed at once, so fewer and larger tiles pay; the grid depends on the shape alone, as sums must
     side = 3 * tile_side(comparison.dtype.itemsize) // 2
     pieces = spans(n, side)
-    height = side if n >= side else min(side * side // max(n, 1), 4 * side)
+    height = side if n >= side else min(side * side // max(n, 1), 1024)
     guard = not kernel.bounded
     low = None
     # a float32 copy of V loses digits that float64 coefficients have; split V in two to keep them

@@ -110,7 +110,10 @@ def kind_of(member: type) -> str | None:
     for base, kind in _KINDS:
         if issubclass(member, base):
             return kind if member is not base else None
-    if not dataclasses.is_dataclass(member) or {field.name for field in dataclasses.fields(member)} & {"gram", "problem"}:
+    if not dataclasses.is_dataclass(member) or {field.name for field in dataclasses.fields(member)} & {
+        "gram",
+        "problem",
+    }:
         return None  # what has a Gram is a problem, not what was found
     return "record"
 

@@ -137,26 +137,28 @@ class Comparison:
         """Return some samples of the left side, without making all of it."""
         if self._sides[0] is None:
             whole, rows, _ = self._whole  # pyright: ignore[reportGeneralTypeIssues]
-            return whole.take(rows[index])  # pyright: ignore[reportOptionalSubscript]
+            return whole.take(index if rows is None else rows[index])
         return self._sides[0].take(index)
 
     @property
     def A(self) -> Samples:
         """The left side."""
-        if self._sides[0] is None:
-            whole, rows, _ = self._whole  # pyright: ignore[reportGeneralTypeIssues]
-            self._sides[0] = whole.A.take(rows)
-        return self._sides[0]
+        with self._lock:
+            if self._sides[0] is None:
+                whole, rows, _ = self._whole  # pyright: ignore[reportGeneralTypeIssues]
+                self._sides[0] = whole.A if rows is None else whole.A.take(rows)
+            return self._sides[0]
 
     @property
     def B(self) -> Samples:
         """The right side; the very object on the left if the comparison is symmetric."""
         if self.symmetric:
             return self.A
-        if self._sides[1] is None:
-            whole, _, columns = self._whole  # pyright: ignore[reportGeneralTypeIssues]
-            self._sides[1] = whole.B.take(columns)
-        return self._sides[1]
+        with self._lock:
+            if self._sides[1] is None:
+                whole, _, columns = self._whole  # pyright: ignore[reportGeneralTypeIssues]
+                self._sides[1] = whole.B if columns is None else whole.B.take(columns)
+            return self._sides[1]
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for this key before, or make it now; safe from several threads."""
@@ -231,9 +233,10 @@ class Comparison:
         # dot products are about the origin; for distances any point will do, and what is near it keeps its digits
         center = None if base.kind == "dot" else distances.center_of(Z)
         narrow = self.dtype.itemsize < max(X.dtype.itemsize, Z.dtype.itemsize)
-        X = distances.narrowed(X, center, self.dtype)
-        Z = X if same else distances.narrowed(Z, center, self.dtype)
-        center = None if narrow else center
+        shift = center if narrow and not sp.issparse(X) and not sp.issparse(Z) else None
+        X = distances.narrowed(X, shift, self.dtype)
+        Z = X if same else distances.narrowed(Z, shift, self.dtype)
+        center = center if shift is None else None
         scale = None if base.scale is None else np.asarray(base.scale)
         if scale is not None and len(scale) != X.shape[1]:
             raise DomainError(

@@ -1,10 +1,12 @@
 """What an error costs: formulas that take what was observed and what is predicted."""
 
-from mercer.losses import classification, regression
+from mercer.losses import classification, regression, tubes
 from mercer.losses.classification import *  # noqa: F403
 from mercer.losses.loss import BoxDual, HasBoxDual, Loss
 from mercer.losses.regression import *  # noqa: F403
+from mercer.losses.tubes import *  # noqa: F403
 
 __all__ = ["Loss", "BoxDual", "HasBoxDual"]
 __all__ += regression.__all__
+__all__ += tubes.__all__
 __all__ += classification.__all__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
@@ -17,7 +19,7 @@ _PARTNER = {
 }
 
 
-def to_bits(x):
+def to_bits(x: Any) -> Any:
     """Reinterpret a float as the integer of the same width.
 
     Examples
@@ -29,7 +31,7 @@ def to_bits(x):
     return x.view(np.int32 if x.dtype == np.float32 else np.int64)[()]
 
 
-def from_bits(i):
+def from_bits(i: Any) -> Any:
     """Reinterpret an integer as the float of the same width.
 
     Examples

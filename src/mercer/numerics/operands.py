@@ -90,7 +90,7 @@ def center_of(X: Matrix) -> Floats | None:
 
 def narrowed(X: Matrix, center: Floats | None, dtype: Any) -> Matrix:
     """Return dense points less the center in a narrower dtype; the difference is taken before digits are lost."""
-    if center is None or sparse.issparse(X) or np.dtype(dtype).itemsize >= X.dtype.itemsize:
+    if center is None:
         return X.astype(dtype, copy=False)
     out = np.empty(X.shape, dtype)
     with np.errstate(over="ignore"):

@@ -9,6 +9,7 @@ thread only waits, so Ctrl-C is answered at once.
 from __future__ import annotations
 
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -76,6 +77,50 @@ def serial_blas() -> Iterator[None]:
         _blas.leave()
 
 
+class _Workers:
+    """Threads that wait for work: starting one takes longer than many a small run of tasks.
+
+    A run that starts while all are busy, as one inside a task does, gets new ones; they stay for the next.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._idle = 0
+        self.busy = 0  # threads that have work now
+
+    def start(self, work: Callable[[], None], count: int) -> None:
+        """Let so many threads do the work, each once."""
+        with self._lock:
+            for _ in range(count - self._idle):
+                threading.Thread(target=self._serve, args=(self._queue,), daemon=True, name="mercer-tile").start()
+                self._idle += 1
+            self._idle -= count
+            self.busy += count
+        for _ in range(count):
+            self._queue.put(work)
+
+    def _serve(self, jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            jobs.get()()
+            with self._lock:
+                self._idle += 1
+                self.busy -= 1
+
+
+_workers = _Workers()
+
+
+def _forget_workers() -> None:
+    """Begin anew in a forked process, which has none of its parent's threads."""
+    global _workers
+    _workers = _Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
 def run_tasks(
     tasks: Sequence[Task],
     work: Callable[[Task], None],
@@ -124,7 +169,7 @@ def _run_threads(
     monitor: Monitor | None,
     stop: threading.Event,
 ) -> None:
-    queue = iter(tasks)
+    rest = iter(tasks)
     lock, tick = threading.Lock(), threading.Event()
     state = {"done": 0, "running": count}
     failures: list[BaseException] = []
@@ -133,7 +178,7 @@ def _run_threads(
         try:
             while not stop.is_set():
                 with lock:
-                    task = next(queue, None)
+                    task = next(rest, None)
                 if task is None:
                     break
                 work(task)
@@ -148,9 +193,7 @@ def _run_threads(
                 if state["running"] == 0:
                     tick.set()
 
-    threads = [threading.Thread(target=worker, daemon=True, name="mercer-tile") for _ in range(count)]
-    for thread in threads:
-        thread.start()
+    _workers.start(worker, count)
     stopped = False
     try:
         # the last worker wakes the main thread; between ticks it only looks at progress and signals
@@ -160,9 +203,10 @@ def _run_threads(
                 stop.set()
                 break
     finally:
-        stop.set() if not tick.is_set() else None
-        for thread in threads:
-            thread.join()
+        if not tick.is_set():
+            stop.set()
+            while not tick.wait(0.05):
+                pass
     if failures:
         raise failures[0]
     if stopped:

@@ -15,6 +15,7 @@ from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.plots.spectrum import SpectrumDisplay
 from mercer.reports.formulas import mathml
+from mercer.reports.machine import machine_deeds
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, number, shown
 
@@ -182,6 +183,8 @@ def coefficient_facts(subject: Subject) -> CoefficientFacts:
     if where is not None and coef.ndim == 2 and coef.shape[0] != len(where):
         coef = coef.T  # scikit-learn's layout: one row per function
     rows = coef if coef.ndim == 2 else coef[:, None]
+    if where is not None and len(rows) != len(where):
+        where, what = None, "dual coefficients"  # zeros are among them
     sizes = np.linalg.norm(rows, axis=1) if rows.shape[1] > 1 else np.abs(rows[:, 0])
     order = np.argsort(-sizes, kind="stable")
     numbers = np.arange(len(rows)) if where is None else np.asarray(where)
@@ -300,6 +303,7 @@ def _deeds(subject: Subject) -> Iterator[str]:
     if kernel is not None:
         yield from _kernel_deeds(model, kernel)
     yield from _solver_deeds(model)
+    yield from machine_deeds(subject)
     coef = getattr(model, "dual_coef_", None)
     zero = 0 if coef is None or hasattr(model, "support_") else int(np.sum(~np.any(np.c_[coef] != 0, axis=1)))
     if zero:

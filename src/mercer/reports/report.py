@@ -96,8 +96,11 @@ class Facts:
             rows.append(("effective rank", number(self.condition.effective_rank, 3), "directions that matter"))
         if self.coefficients and self.coefficients.n:
             used = self.coefficients.n - self.coefficients.n_zero
-            share = percent(used / self.coefficients.n)
-            rows.append((self.coefficients.what, number(used), f"not zero: {share} of {number(self.coefficients.n)}"))
+            remark = f"not zero: {percent(used / self.coefficients.n)} of {number(self.coefficients.n)}"
+            if self.coefficients.what == "support vectors":
+                known = self.n_samples is not None and self.n_samples >= used
+                remark = f"{percent(used / self.n_samples)} of the samples" if known and self.n_samples else "are kept"
+            rows.append((self.coefficients.what, number(used), remark))
         return tuple(rows)
 
 

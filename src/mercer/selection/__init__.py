@@ -3,6 +3,7 @@
 from mercer.selection.automatic import Choice, best_means, best_ridge, find_task, table_kernels
 from mercer.selection.cost_path import cost_path
 from mercer.selection.leave_one_out import leave_one_out, leave_one_out_from_hat
+from mercer.selection.margins import best_margin, margin_leave_one_out
 from mercer.selection.path import mean_leave_one_out, ridge_path
 from mercer.selection.sigmoid import Sigmoid, couple, fit_sigmoid, normalize
 from mercer.selection.span import leave_one_out_decisions
@@ -13,6 +14,7 @@ __all__ = [
     "PathEnd",
     "SVMPath",
     "Sigmoid",
+    "best_margin",
     "best_means",
     "best_ridge",
     "cost_path",
@@ -22,6 +24,7 @@ __all__ = [
     "leave_one_out",
     "leave_one_out_decisions",
     "leave_one_out_from_hat",
+    "margin_leave_one_out",
     "mean_leave_one_out",
     "normalize",
     "ridge_path",

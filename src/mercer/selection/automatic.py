@@ -30,7 +30,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Kernel, Match, Spectrum
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
-__all__ = ["ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
+__all__ = ["COARSE", "ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
 
 ROWS = 2000  # at most so many rows decide; the model itself is fitted to all
 COARSE = 600  # rows that decide between kernels, each of which costs an eigendecomposition
@@ -57,6 +57,8 @@ class Choice:
         Left-out predictions of these rows: values, or class numbers among the sorted labels.
     tried : tuple of (str, float)
         Each kernel with its best score, on the rows that decided between kernels.
+    C : float or None
+        The cost of an error, for support vector machines.
     """
 
     kernel: Kernel
@@ -64,6 +66,7 @@ class Choice:
     score: float
     predictions: Array
     tried: tuple[tuple[str, float], ...]
+    C: float | None = None
 
 
 def find_task(y: Any) -> str:
@@ -181,17 +184,17 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     Gaussian(1.0)
     """
     y = np.asarray(y, dtype=float)
-    S = _packed(kernels, X, y)
+    S = packed_for(kernels, X, y)
     rows = some_rows(len(y), COARSE)
     found: list[tuple[float, float, Floats]] = []
     for place, kernel in enumerate(kernels):
         found.append(_ridge(kernel, S.take(rows), y[rows]))
-        _tell(monitor, (place + 1) / (len(kernels) + (len(rows) < len(y))))
+        tell(monitor, (place + 1) / (len(kernels) + (len(rows) < len(y))))
     best = int(np.argmax([score for score, _, _ in found]))
     score, alpha, predictions = found[best]
     if len(rows) < len(y):
         score, alpha, predictions = _ridge(kernels[best], S, y)
-        _tell(monitor, 1.0)
+        tell(monitor, 1.0)
     tried = tuple((repr(kernel), row[0]) for kernel, row in zip(kernels, found, strict=True))
     return Choice(kernels[best], alpha, score, predictions, tried)
 
@@ -233,7 +236,7 @@ def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     1.0
     """
     y = np.asarray(y)
-    S = _packed(kernels, X, y)
+    S = packed_for(kernels, X, y)
     classes, codes = np.unique(y, return_inverse=True)
     found: list[tuple[float, Indices]] = []
     for place, kernel in enumerate(kernels):
@@ -241,14 +244,15 @@ def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
         values = mean_leave_one_out(kernel.learn(packed, codes)(packed), codes, len(classes))
         guesses = values.argmax(axis=1)
         found.append((float(np.mean(guesses == codes)), guesses))
-        _tell(monitor, (place + 1) / len(kernels))
+        tell(monitor, (place + 1) / len(kernels))
     # of kernels that hit as often the last has the largest length scale: the smoothest
     best = len(found) - 1 - int(np.argmax([score for score, _ in found][::-1]))
     tried = tuple((repr(kernel), row[0]) for kernel, row in zip(kernels, found, strict=True))
     return Choice(kernels[best], None, found[best][0], found[best][1], tried)
 
 
-def _packed(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
+def packed_for(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
+    """Return packed samples, if there are two or more with a target each, and a kernel."""
     if not kernels:
         raise ParameterError("No kernel was given; at least one is needed to choose from. Give a list of kernels.")
     S = kernels[0].pack(X)
@@ -260,6 +264,7 @@ def _packed(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
     return S
 
 
-def _tell(monitor: Monitor | None, fraction: float) -> None:
+def tell(monitor: Monitor | None, fraction: float) -> None:
+    """Tell a monitor, if there is one, how much is done."""
     if monitor is not None:
         monitor(fraction)

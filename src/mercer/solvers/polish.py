@@ -42,7 +42,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
     distance = np.abs(g - multipliers(problem, beta, g)[group])
     free = (beta > problem.lower) & (beta < problem.upper)
     W = np.flatnonzero(free | (distance <= _BAND * before))
-    if not np.isfinite(before) or before <= _EXACT * np.abs(g).max(initial=0.0) or not free.any():
+    if not np.isfinite(before) or before <= _EXACT * np.abs(g).max(initial=0.0):
         return False
     if len(W) > most:
         W = np.flatnonzero(free)
@@ -58,11 +58,15 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
         return False
     trial, gradient = beta.copy(), g.copy()
     trial[W] = near.beta
-    # far from the margin the change of the gradient is much smaller than what would matter
-    rows = None if len(beta) <= 2 * most else np.flatnonzero(distance <= 10.0 * _BAND * before + np.abs(change).sum())
-    part = np.zeros(len(beta) if rows is None else len(rows))
-    gram.update(W[moved], change[moved], part, rows=rows)
-    gradient[slice(None) if rows is None else rows] += part
+    # far from the margin rounding to float32 does not matter
+    near_rows = np.flatnonzero(distance <= 10.0 * _BAND * before) if gram is not problem.gram else np.zeros(0, np.intp)
+    part = np.zeros(len(beta))
+    problem.gram.update(W[moved], change[moved], part)
+    if len(near_rows):
+        exact = np.zeros(len(near_rows))
+        gram.update(W[moved], change[moved], exact, rows=near_rows)
+        part[near_rows] = exact
+    gradient += part
     ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
     gradient[W[moved]] += ridge[W[moved]] * change[moved]
     if not violation(problem, trial, gradient) < before:
@@ -86,9 +90,9 @@ class _Near:
         scale = _EXACT * max(1.0, float(np.abs(self.g).max(initial=0.0)))
         rounds = max(4, min(200, int(_WORK / (len(self.g) ** 3 / 3.0 + 1e5))))
         for _ in range(rounds):
-            F = np.flatnonzero(self.free)
-            if not len(F):
+            if not self.free.any() and not self._free_a_pair(scale):
                 return
+            F = np.flatnonzero(self.free)
             found = self._direction(F)
             if found is None:
                 return
@@ -102,28 +106,55 @@ class _Near:
                 return
             self.free |= enter
 
+    def _free_a_pair(self, scale: float) -> bool:
+        """Free the two variables of a group that gain most by moving against each other; tell whether there are any."""
+        best, pair = scale, None
+        for s in range(self.member.shape[1]):
+            up = np.flatnonzero((self.group == s) & (self.beta < self.upper))
+            down = np.flatnonzero((self.group == s) & (self.beta > self.lower))
+            if len(up) and len(down):
+                i, j = up[np.argmin(self.g[up])], down[np.argmax(self.g[down])]
+                if self.g[j] - self.g[i] > best:
+                    best, pair = float(self.g[j] - self.g[i]), (i, j)
+        if pair is not None:
+            self.free[list(pair)] = True
+        return pair is not None
+
     def _direction(self, F: Indices) -> tuple[Floats, Floats] | None:
         """Step to the optimum over F and the multipliers there; None if no factorisation works."""
         B = self.member[F]
         used = B.any(axis=0)
         B = B[:, used]
-        # on vectors whose sums are zero this changes nothing, and makes conditionally definite blocks definite
-        A = self.K[np.ix_(F, F)] + 2.0 * np.abs(self.K).max() * (B @ B.T)
-        size = float(np.abs(np.diagonal(A)).max())
+        mean = B / B.sum(axis=0)
+        right = self.g[F] - B @ (mean.T @ self.g[F])
         for jitter in _JITTER:
-            try:
-                A[np.diag_indices_from(A)] += jitter * size
-                factor = in_background(cho_factor, A, work=len(A) ** 3 / 3.0)
-                solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
-                c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
+            A, size = self._centred(F, B, mean)
+            A[np.diag_indices_from(A)] += jitter * size
+            try:  # the matrix is made anew for every attempt, so that there is never a copy of it
+                factor = in_background(cho_factor, A, False, True, work=len(A) ** 3 / 3.0)
+                d = cho_solve(factor, -right)
             except LinAlgError:
                 continue
-            d = solved[:, 0] - solved[:, 1:] @ c
+            d -= B @ (mean.T @ d)
             if np.isfinite(d).all():
                 rho = np.zeros(self.member.shape[1])
-                rho[used] = -c
+                rho[used] = mean.T @ (self.g + self.K[:, F] @ d)[F]
                 return d, rho
         return None
+
+    def _centred(self, F: Indices, B: Floats, mean: Floats) -> tuple[Floats, float]:
+        """K_FF centred in each group, and its size.
+
+        On vectors whose sums are zero that changes nothing, and it makes conditionally definite blocks definite; what
+        is added along the sums decides nothing either.
+        """
+        A = self.K[np.ix_(F, F)]
+        means = A @ mean
+        A -= means @ B.T
+        A -= B @ (means - B @ (mean.T @ means)).T
+        size = float(np.abs(np.diagonal(A)).max()) or 1.0
+        A += (size * B) @ mean.T
+        return A, size
 
     def _advance(self, F: Indices, d: Floats) -> bool:
         """Go as far along d as the box allows; tell whether an end was reached on the way."""

@@ -35,6 +35,9 @@ _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half 
 _WHOLE = 2048  # up to so many variables all of them are the working set, in float64
 _CHEAP = 4e8  # operations for all entries together that make it so
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
+_SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
+_INNER = 0.1  # of the violation, to which a working set is solved
+_FEWER = 0.85  # share of variables that remain for it to be worthwhile
 _ENDLESS = 1e10  # sum of variables without an end, times the largest k(x, x), that no separable problem has
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
@@ -203,7 +206,7 @@ class _Run:
             self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
         g, beta = self.g[W].astype(K.dtype), self.beta[W]
         box = self.lower[W], self.upper[W]
-        goal = 0.5 * self.options.tol if self.whole else max(0.1 * gap, 0.3 * self.options.tol)
+        goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
         chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
         limit = np.inf if self.options.max_iter is None else self.options.max_iter - self.steps
         old = beta.copy()
@@ -344,8 +347,9 @@ class _Run:
         m, M = self._ends()
         g, beta, group = self.g[every], self.beta[every], self.group[every]
         up, down = beta < self.upper[every], beta > self.lower[every]
-        keep = (up & down) | (up & (g < M[group] + gap)) | (down & (g > m[group] - gap))
-        if np.count_nonzero(keep) < 0.7 * len(every):
+        slack = _SLACK * gap
+        keep = (up & down) | (up & (g < M[group] + slack)) | (down & (g > m[group] - slack))
+        if np.count_nonzero(keep) < _FEWER * len(every):
             self.aside.append((every[~keep], self.beta.copy()))
             self.active = every[keep]
 
@@ -392,6 +396,7 @@ class _Run:
         self._look_at_all()
         if self.single and status is not Status.CONVERGED:
             self._recompute(np.arange(len(self.beta)))
+        self.block = None
         if status is Status.CONVERGED:
             polish(self.problem, self.beta, self.g, _POLISHED)
         product = self.g - self.problem.linear - self.ridge * self.beta
@@ -430,7 +435,8 @@ def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
         slack = 1e-12 * max(1.0, abs(goal), float(np.abs(beta[mine]).sum()))
         if abs(missing) <= slack and start is None:
             continue
-        room = (upper if missing > 0 else lower)[mine] - beta[mine]
+        end = (upper if missing > 0 else lower)[mine]
+        room = end - beta[mine]
         reached = np.cumsum(np.minimum(np.abs(room), abs(missing)))  # a box may be infinite
         if not reached.size or reached[-1] < abs(missing) - slack:
             raise ParameterError(
@@ -438,7 +444,7 @@ def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
                 f"{lower[mine].sum():g} to {upper[mine].sum():g}. Give a smaller nu, or larger bounds."
             )
         step = np.clip(abs(missing) - (reached - np.minimum(np.abs(room), abs(missing))), 0.0, np.abs(room))
-        beta[mine] = np.where(step == np.abs(room), beta[mine] + room, beta[mine] + np.sign(missing) * step)
+        beta[mine] = np.where(step == np.abs(room), end, beta[mine] + np.sign(missing) * step)
     return beta
 
 

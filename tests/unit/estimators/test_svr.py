@@ -45,7 +45,7 @@ def objective(model, loss, X, y, w):
     """What is minimised, at the fitted function and bias."""
     f = model.predict(X)
     coef = model.dual_coef_[0]
-    norm = coef @ (model.predict(X[model.support_]) - model.intercept_[0])
+    norm = coef @ (f[model.support_] - model.intercept_[0])
     if loss is None:
         loss = EpsilonInsensitive(float(model.epsilon_))
         return model.C * (model.nu * w.sum() * model.epsilon_ + w @ loss.value(y, f)) + 0.5 * norm
@@ -54,22 +54,29 @@ def objective(model, loss, X, y, w):
 
 @pytest.mark.parametrize(("machine", "options", "loss"), MACHINES, ids=NAMES)
 @pytest.mark.parametrize("data", ["random", "duplicates", "constant", "equal rows"])
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(1.0), Linear(), NegativeDistance()], ids=["gaussian", "linear", "distance"]
-)
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), NegativeDistance()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("C", [1e-6, 1.0, 100.0])
 def test_is_the_minimum_of_its_quadratic_program(machine, options, loss, data, kernel, C):
     X, y = table(data)
     w = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(y))
     ours = machine(kernel, C, **options).fit(X, y, sample_weight=w)
     theirs = machine(kernel, C, **options, solver=InteriorPoint()).fit(X, y, sample_weight=w)
     assert ours.solution_.status is Status.CONVERGED
-    best = objective(theirs, loss, X, y, w)
-    scale = 1e-6 * (C * w.sum() if C < 1e6 else max(best, 1.0))
-    assert abs(objective(ours, loss, X, y, w) - best) <= max(scale, 1e-9 * best)
-    if C < 1e6:  # the function is unique, its bias may not be
-        f, g = (m.predict(X) - m.intercept_[0] for m in (ours, theirs))
-        np.testing.assert_allclose(f - f.mean(), g - g.mean(), atol=1e-6)
+    assert np.isclose(objective(ours, loss, X, y, w), objective(theirs, loss, X, y, w), rtol=1e-6, atol=1e-7 * C)
+    f, g = (m.predict(X) - m.intercept_[0] for m in (ours, theirs))  # unique; the bias need not be
+    np.testing.assert_allclose(f - f.mean(), g - g.mean(), atol=1e-6)
+
+
+@pytest.mark.parametrize(("machine", "options", "loss"), MACHINES, ids=NAMES)
+@pytest.mark.parametrize("data", ["random", "constant", "equal rows"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), NegativeDistance()], ids=lambda k: type(k).__name__)
+def test_errors_may_cost_very_much(machine, options, loss, data, kernel):
+    X, y = table(data, 20)
+    w = np.ones(20)
+    ours = machine(kernel, 1e6, **options).fit(X, y)
+    theirs = machine(kernel, 1e6, **options, solver=InteriorPoint()).fit(X, y)
+    assert ours.solution_.status is Status.CONVERGED
+    assert objective(ours, loss, X, y, w) <= objective(theirs, loss, X, y, w) * (1.0 + 1e-6) + 1e-2
 
 
 @pytest.mark.parametrize(("machine", "options", "loss"), MACHINES, ids=NAMES)
@@ -85,7 +92,7 @@ def test_primal_and_dual_meet(machine, options, loss, C):
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("C", [0.1, 2.0])
+@pytest.mark.parametrize("C", [0.05, 0.5])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize(
     ("ours", "theirs", "options"),
@@ -94,7 +101,7 @@ def test_primal_and_dual_meet(machine, options, loss, C):
 def test_is_libsvm(ours, theirs, options, kernel, C):
     X, y = table("random", 80)
     mine = ours(kernel, C, **options).fit(X, y)
-    reference = theirs(kernel=kernel, C=C, tol=1e-10, **options).fit(X, y)
+    reference = theirs(kernel=kernel, C=C, tol=1e-10, **options).fit(X, y)  # it holds K in float32
     np.testing.assert_allclose(mine.predict(X), reference.predict(X), atol=2e-6)
     np.testing.assert_allclose(mine.intercept_, reference.intercept_, atol=2e-6)
     assert mine.support_.dtype == reference.support_.dtype and mine.dual_coef_.shape == (1, len(mine.support_))
@@ -123,8 +130,8 @@ def test_kernels_may_be_shifted(machine, options, loss):
     X, y = table("random")
     K, g = Gaussian(1.0)(X), X[:, 1]
     moved = K + g[:, None] + g[None, :] + 3.0
-    plain = machine("precomputed", 2.0, **options).fit(K, y)
-    shifted = machine("precomputed", 2.0, **options).fit(moved, y)
+    plain = machine("precomputed", 2.0, **options, tol=1e-9).fit(K, y)
+    shifted = machine("precomputed", 2.0, **options, tol=1e-9).fit(moved, y)
     np.testing.assert_allclose(plain.predict(K), shifted.predict(moved), atol=1e-7)
     np.testing.assert_allclose(plain.predict(K), machine(Gaussian(1.0), 2.0, **options).fit(X, y).predict(X), atol=1e-9)
 
@@ -160,6 +167,26 @@ def test_several_outputs_are_several_machines(machine):
     if machine is NuSVR:
         np.testing.assert_allclose(model.epsilon_, [m.epsilon_ for m in apart])
     assert machine(Gaussian(1.0)).fit(X, Y[:, :1]).predict(X).shape == (len(X), 1)
+
+
+@pytest.mark.parametrize("machine", [SVR, QuantileSVR])
+def test_the_same_bits_for_any_number_of_threads(machine):
+    X, y = make_friedman1(2100, random_state=0)
+    model = machine() if machine is SVR else machine(quantiles=(0.2, 0.8))
+    y = np.column_stack([y, -2 * y]) if machine is SVR else y
+    one, two = (model.set_params(n_threads=n).fit(X, y).expansion_ for n in (1, 2))
+    assert np.array_equal(one.coef, two.coef) and np.array_equal(one.intercept, two.intercept)
+
+
+@pytest.mark.parametrize(("machine", "options", "loss"), MACHINES, ids=NAMES)
+def test_matrices_have_samples_without_weight(machine, options, loss):
+    X, y = table("random")
+    weight = np.arange(40) % 3
+    K = Gaussian(1.0)(X)
+    ours = machine("precomputed", **options).fit(K, y, sample_weight=weight)
+    theirs = machine(Gaussian(1.0), **options).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.predict(K), theirs.predict(X), atol=1e-9)
+    assert np.array_equal(ours.support_, theirs.support_)
 
 
 @pytest.mark.parametrize("nu", [0.05, 0.3, 0.8, 1.0])

@@ -65,7 +65,9 @@ def test_only_classes_of_mercer_are_in_it():
         registry()["kernel:Own"] = Own
 
 
-@pytest.mark.parametrize("member", [Kernel, Spec, BaseEstimator, DenseGram, LinearSystem, Part, int, object, Status.__base__])
+@pytest.mark.parametrize(
+    "member", [Kernel, Spec, BaseEstimator, DenseGram, LinearSystem, Part, int, object, Status.__base__]
+)
 def test_what_is_not_described_by_its_parameters_is_not(member):
     assert kind_of(member) is None
     assert member not in registry().values()

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Strings, Vectors
 from mercer.errors import DomainError
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Spectrum
 from mercer.kernels.comparison import Base, Comparison, common_dtype, wound
 from mercer.numerics import distances
 
@@ -114,3 +114,82 @@ def test_dot_products_come_from_distances_that_another_term_needs(offset, monkey
     apart = Polynomial(3)(X, Z) + Gaussian(3.0)(X, Z) + Linear()(X, Z) * Gaussian(5.0)(X, Z)
     calls.clear()
     assert np.allclose(kernel(X, Z), apart, rtol=1e-12, atol=0) and len(calls) == 2
+
+
+MIXED = {
+    "double": lambda X: X,
+    "single": lambda X: X.astype(np.float32),
+    "sparse": sp.csr_array,
+    "sparse single": lambda X: sp.csr_array(X.astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("left", MIXED)
+@pytest.mark.parametrize("right", MIXED)
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(2.0), Laplacian(2.0), Matern(1.5), Linear(), Gaussian(2.0) + Linear()], ids=repr
+)
+def test_both_sides_are_centred_or_none(left, right, kernel):
+    """Whatever the two sides are held in, narrow tiles are those of float64 but for rounding."""
+    own = np.random.default_rng(1)
+    A, B = own.normal(size=(9, 3)) + 3.0, own.normal(size=(7, 3)) + 4.0
+    samples = Vectors.pack(MIXED[left](A)), Vectors.pack(MIXED[right](B))
+    view = Comparison(kernel, *samples, np.float32).at(slice(0, 9), slice(0, 7))
+    expected = kernel(A, B)
+    np.testing.assert_allclose(view.value(kernel), expected, atol=2e-5 * np.abs(expected).max())
+    if (quick := kernel.quick(Comparison(kernel, *samples, np.float32).at(slice(0, 9), slice(0, 7)))) is not None:
+        np.testing.assert_allclose(quick, expected, atol=2e-5)
+
+
+def test_narrow_tiles_keep_what_distinguishes_samples_far_from_the_origin():
+    own = np.random.default_rng(2)
+    A = own.normal(size=(20, 4)) + 1e6
+    S = Vectors.pack(A)
+    for kernel in (Gaussian(1.0), Laplacian(1.0), Matern(0.5)):
+        tile = Comparison(kernel, S, S, np.float32).at(slice(0, 20), slice(0, 20)).value(kernel)
+        np.testing.assert_allclose(tile, kernel(A), atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Linear(), Laplacian(1.0), Polynomial(2), Gaussian(1.0) + Linear()], ids=repr
+)
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_narrowed_comparisons_are_parts_of_the_whole(kernel, storage):
+    """Some rows, some columns, both, the same ones twice, and parts of parts."""
+    samples = Vectors.pack(storage(X))
+    whole = Comparison(kernel, samples, samples)
+    K = kernel(X)
+
+    def tile(comparison):
+        return comparison.at(slice(0, None), slice(0, None)).value(kernel).copy()
+
+    rows, columns = np.array([5, 0, 3]), np.array([7, 7, 1, 2])
+    np.testing.assert_allclose(tile(whole.narrow(rows)), K[rows], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(tile(whole.narrow(None, columns)), K[:, columns], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(tile(whole.narrow(rows, columns)), K[np.ix_(rows, columns)], rtol=1e-12, atol=1e-14)
+    same = whole.narrow(rows, rows)
+    assert same.symmetric and same.A is same.B
+    np.testing.assert_allclose(tile(same), K[np.ix_(rows, rows)], rtol=1e-12, atol=1e-14)
+    part = whole.narrow(rows).narrow(None, columns)
+    np.testing.assert_allclose(tile(part), K[np.ix_(rows, columns)], rtol=1e-12, atol=1e-14)
+    part = whole.narrow(None, columns).narrow(rows)
+    np.testing.assert_allclose(tile(part), K[np.ix_(rows, columns)], rtol=1e-12, atol=1e-14)
+    again = np.array([2, 0])
+    part = whole.narrow(rows, rows).narrow(again, again)
+    assert part.symmetric and len(part.A) == 2
+    np.testing.assert_allclose(tile(part), K[np.ix_([3, 5], [3, 5])], rtol=1e-12, atol=1e-14)
+    assert len(whole.narrow(rows).A) == 3 and whole.narrow(rows).B is whole.B
+    assert not whole.narrow(rows).symmetric and whole.narrow().symmetric
+
+
+def test_narrowed_comparisons_of_strings_and_tables():
+    texts = Spectrum(2).prepare(Strings.pack(["abab", "ab", "ba", "bbb"]))
+    kernel, rows, columns = Spectrum(2), np.array([2, 0]), np.array([3, 3, 1])
+    K = kernel(["abab", "ab", "ba", "bbb"])
+    part = Comparison(kernel, texts, texts).narrow(rows).narrow(None, columns)
+    assert np.array_equal(part.at(slice(0, 2), slice(0, 3)).value(kernel), K[np.ix_(rows, columns)])
+    assert len(part.A) == 2 and len(part.B) == 3
+    table = Gaussian(1.0).on([0]) * Linear().on([1, 2])
+    whole = table.prepare(table.pack(X))
+    part = Comparison(table, whole, whole).narrow(rows, columns).at(slice(0, 2), slice(0, 3))
+    np.testing.assert_allclose(part.value(table), table(X)[np.ix_(rows, columns)], rtol=1e-12)

@@ -1,6 +1,7 @@
 """The driver of tiles: order, threads, interruption, monitors, buffers."""
 
 import _thread
+import os
 import threading
 import time
 
@@ -38,7 +39,7 @@ def test_an_error_of_a_task_is_raised_and_ends_the_run(threads):
     with pytest.raises(ZeroDivisionError, match="task 3"):
         run_tasks(range(1000), work, n_threads=threads)
     assert len(done) < 1000
-    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+    assert everybody_rests()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -53,7 +54,7 @@ def test_ctrl_c_is_answered_at_once_and_leaves_no_thread(threads):
     finally:
         timer.cancel()
     assert time.perf_counter() - began < 5.0
-    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+    assert everybody_rests()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -83,7 +84,7 @@ def test_an_error_of_the_monitor_ends_the_run(threads):
 
     with pytest.raises(OSError, match="no progress bar"):
         run_tasks(range(2000), lambda task: time.sleep(0.001), n_threads=threads, monitor=monitor)
-    assert not any(thread.name == "mercer-tile" for thread in threading.enumerate())
+    assert everybody_rests()
 
 
 def test_thread_counts():
@@ -148,3 +149,60 @@ def test_scratch_belongs_to_a_thread():
     thread.start()
     thread.join()
     assert not np.shares_memory(mine, other[0])
+
+
+def everybody_rests():
+    """Whether the workers are back from their work within a second."""
+    until = time.perf_counter() + 1.0
+    while tiling._workers.busy and time.perf_counter() < until:
+        time.sleep(0.001)
+    return tiling._workers.busy == 0
+
+
+def test_runs_inside_tasks_and_from_several_threads():
+    counts = []
+
+    def outer(task):
+        run_tasks(range(5), lambda inner: counts.append((task, inner)), n_threads=2)
+
+    threads = [threading.Thread(target=run_tasks, args=(range(4), outer), kwargs={"n_threads": 3}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10.0)
+    assert len(counts) == 3 * 4 * 5
+    assert everybody_rests()
+
+
+def test_threads_wait_for_the_next_run():
+    run_tasks(range(10), lambda task: None, n_threads=2)
+    before = sum(thread.name == "mercer-tile" for thread in threading.enumerate())
+    for _ in range(20):
+        run_tasks(range(10), lambda task: None, n_threads=2)
+        assert everybody_rests()
+    assert sum(thread.name == "mercer-tile" for thread in threading.enumerate()) == before
+
+
+def test_a_task_sees_that_the_run_was_stopped():
+    stop, seen = threading.Event(), []
+
+    def work(task):
+        if task == 0:
+            raise OSError("no more")
+        seen.append(stop.wait(10.0))
+
+    with pytest.raises(OSError, match="no more"):
+        run_tasks(range(2), work, n_threads=2, stop=stop)
+    assert all(seen)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_workers_of_its_own():
+    run_tasks(range(10), lambda task: None, n_threads=2)
+    child = os.fork()
+    if not child:
+        done = []
+        run_tasks(range(10), done.append, n_threads=2)
+        os._exit(0 if len(done) == 10 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
