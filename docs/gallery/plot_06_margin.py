@@ -3,8 +3,8 @@ The margin of a support vector machine
 ======================================
 
 A support vector machine looks for a function f that is at least 1 on one class and at most -1 on the other. The
-strip between f = -1 and f = 1 is the margin, and its width in feature space is 2 / |f|. Samples inside it or beyond it
-cost C for each unit by which they miss. So C sets the price of an error against the width of the strip.
+strip between f = -1 and f = 1 is the margin; in feature space it is as wide as 2 over the norm of f. Samples inside it
+or beyond it cost C for each unit by which they miss. So C sets the price of an error against the width of the strip.
 """
 
 import matplotlib.pyplot as plt

@@ -100,6 +100,18 @@ def test_classes_sequences_and_sparse_vectors(folder):
     assert json.loads(told.stdout)["scores"]["accuracy"] > 0.9
 
 
+def test_classes_of_a_table_with_probabilities(folder):
+    told = json.loads(mercer("fit", "table.csv", "-t", "group", "-o", "group.mercer", "--json", folder=folder).stdout)
+    assert told["task"] == "classification" and told["scores"]["accuracy"] > told["scores"]["baseline_accuracy"]
+    assert any("by SVC" in step and "by KernelMeanClassifier" in step for step in told["steps"])
+    text = "SVC(Gaussian(20.0).on(['age']) + Match().on('city'), C=10.0, probability=True)"
+    mercer("fit", "table.csv", "-t", "group", "-e", text, "-o", "svc.mercer", "--no-report", folder=folder)
+    first = mercer("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout
+    assert first == mercer("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout  # to the bit
+    rows = list(csv.DictReader(first.splitlines()))
+    assert all(abs(float(row["probability_high"]) + float(row["probability_low"]) - 1.0) < 1e-12 for row in rows)
+
+
 def test_exit_codes(folder):
     mercer(folder=folder, code=2)
     mercer("fit", "table.csv", "-t", "y", "--threads", "none", folder=folder, code=2)

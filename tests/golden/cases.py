@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 import mercer.estimators
 from mercer.domains import Similarities
@@ -69,7 +69,7 @@ def targets(model):
 
 def estimators():
     found = [getattr(mercer.estimators, name) for name in mercer.estimators.__all__]
-    return [member for member in found if isinstance(member, type)]
+    return [member for member in found if isinstance(member, type) and issubclass(member, BaseEstimator)]
 
 
 def cases():

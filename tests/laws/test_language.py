@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from mercer import kernels
+from mercer import estimators, kernels
 from mercer.constraints import bounds, constrained, free_names, free_values, unconstrain, with_free
 from mercer.errors import ParameterError
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial
@@ -300,3 +300,22 @@ def test_mutated_expressions(text):
 def test_long_chains_are_read_or_refused(count, sign):
     text = f" {sign} ".join(["Linear()"] * count)
     assert (attempt(text) is not None) == (2 * count - 1 <= 200)
+
+
+@pytest.mark.parametrize("name", [n for n in estimators.__all__ if hasattr(getattr(estimators, n), "fit")])
+def test_every_estimator_is_in_the_language(name):
+    member = getattr(estimators, name)
+    known = inspect.signature(member).parameters
+    text = f"{name}(Gaussian(1.0))" if "kernel" in known else f"{name}()"
+    model = parse(text)
+    assert type(model) is member and repr(parse(repr(model))) == repr(model)
+    for option, value in (("C", 10), ("nu", 0.25), ("alpha", 0.5)):
+        if option in known:
+            assert getattr(parse(f"{name}({option}={value})"), option) == value
+
+
+def test_options_of_support_vector_machines():
+    model = parse("SVC(Gaussian(1.0), C=inf, multi_class='ovr', class_weight='balanced', solver=SMO(tol=1e-05))")
+    assert (model.C, model.multi_class, model.class_weight) == (float("inf"), "ovr", "balanced")
+    assert repr(parse(repr(model))) == repr(model)
+    assert parse("QuantileSVR(Gaussian(1.0), quantiles=(0.1, 0.9))").quantiles == (0.1, 0.9)

@@ -1,12 +1,16 @@
-"""What every solver of linear systems obeys, on every Gram it accepts."""
+"""What every solver of linear systems, and of box-constrained programs, obeys on every Gram it accepts."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.problems import LinearSystem, Status
-from mercer.solvers import Cholesky, ConjugateGradient, Woodbury
+from mercer.domains import Vectors
+from mercer.gram import Dense, Repeated, Tiles
+from mercer.kernels import Gaussian
+from mercer.problems import BoxQP, LinearSystem, Status
+from mercer.solvers import SMO, Cholesky, ConjugateGradient, InteriorPoint, Woodbury
+from tests.unit.solvers.machines import objective, require_feasible, residual
 from tests.unit.solvers.matrices import LowRank, Matrix, Products
 
 EXACT = 1e-12
@@ -150,3 +154,92 @@ def test_the_solution_is_the_minimum(pair, system):
     for size in (1e-3, 1e-1, 1.0):
         dv, dm = size * rng.normal(size=v.shape), size * rng.normal(size=solution.multipliers.shape)
         assert cost(v + dv, solution.multipliers + dm) >= least * (1.0 - 1e-9)
+
+
+# box-constrained programs -------------------------------------------------------------------------------
+
+BOXED = {
+    "SMO, Dense": (SMO(), Dense()),
+    "SMO, Tiles": (SMO(), Tiles()),
+    "SMO, mixed Tiles": (SMO(), Tiles(precision="mixed")),
+    "SMO without shrinking, Tiles": (SMO(shrinking=False), Tiles()),
+    "InteriorPoint, Dense": (InteriorPoint(), Dense()),
+}
+boxed = pytest.mark.parametrize("pair", BOXED)
+
+
+@st.composite
+def programs(draw):
+    """Samples, linear term, box, groups, totals and ridge; totals are those of a point inside the box."""
+    n, groups = draw(st.integers(4, 30)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(n, 2))
+    lower, upper = -rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
+    group = rng.integers(0, groups, size=n)
+    inside = lower + rng.uniform(0.2, 0.8, n) * (upper - lower)
+    total = np.bincount(group, weights=inside, minlength=groups)
+    ridge = draw(st.sampled_from([0.0, 0.1])) * rng.uniform(0.5, 2.0, n)
+    return X, rng.normal(size=n), (lower, upper), group, total, ridge
+
+
+def boxqp(pair, program):
+    X, p, (lower, upper), group, total, ridge = program
+    gram = BOXED[pair][1].build(Gaussian(1.0), Vectors.pack(X))
+    return BoxQP(gram, p, lower, upper, group, total, ridge)
+
+
+def least(pair, program):
+    """The value that a solver reaches."""
+    problem = boxqp(pair, program)
+    return objective(problem, BOXED[pair][0].solve(problem).coef)
+
+
+@boxed
+@given(programs())
+def test_the_optimality_conditions_hold(pair, program):
+    problem = boxqp(pair, program)
+    solution = BOXED[pair][0].solve(problem)
+    require_feasible(problem, solution.coef)
+    assert solution.status is Status.CONVERGED
+    assert residual(problem, solution.coef) <= 1e-3 + 1e-9
+    assert solution.residual == pytest.approx(residual(problem, solution.coef), abs=1e-7)
+
+
+@boxed
+@given(programs())
+def test_no_feasible_point_is_better_than_the_gap_says(pair, program):
+    problem = boxqp(pair, program)
+    solution = BOXED[pair][0].solve(problem)
+    difference = objective(problem, solution.coef) - least("InteriorPoint, Dense", program)
+    assert -1e-7 <= difference <= solution.gap + 1e-7
+
+
+@boxed
+@given(programs(), st.randoms(use_true_random=False))
+def test_order_of_variables_does_not_matter(pair, program, random):
+    X, p, (lower, upper), group, total, ridge = program
+    order = np.array(random.sample(range(len(X)), len(X)))
+    mixed = (X[order], p[order], (lower[order], upper[order]), group[order], total, ridge[order])
+    assert least(pair, mixed) == pytest.approx(least(pair, program), abs=1e-6)
+
+
+@boxed
+@given(programs(), st.floats(-3.0, 3.0))
+def test_a_constant_in_the_gradient_of_a_group_moves_its_multiplier_alone(pair, program, shift):
+    X, p, box, group, total, ridge = program
+    moved = (X, p + shift * (group == 0), box, group, total, ridge)
+    assert least(pair, moved) == pytest.approx(least(pair, program) + shift * total[0], abs=1e-6)
+
+
+@boxed
+@given(programs())
+def test_a_variable_twice_is_a_box_twice_as_wide(pair, program):
+    """Two variables for one sample share its work: their sum is the solution with both boxes added."""
+    X, p, (lower, upper), group, total, _ = program
+    both = np.r_[np.arange(len(X)), np.arange(len(X))]
+    gram = Repeated(BOXED[pair][1].build(Gaussian(1.0), Vectors.pack(X)), both)
+    twice = BoxQP(gram, p[both], lower[both], upper[both], group[both], 2 * total)
+    found = BOXED[pair][0].solve(twice)
+    require_feasible(twice, found.coef)
+    wide = (X, p, (2 * lower, 2 * upper), group, 2 * total, np.zeros(len(X)))
+    assert objective(twice, found.coef) == pytest.approx(least(pair, wide), abs=1e-6)

@@ -246,7 +246,8 @@ class NuSVC(SupportVectorClassifier):
                 "class_weight='balanced'."
             )
         half = min(half, *masses)
-        return _by_class(K, sign, weight, half)
+        unit = _unit(weight)  # only ratios of weights matter, and tol is meant for weights of about one
+        return _by_class(K, sign, weight / unit, half / unit)
 
     def _function(self, part: Part) -> tuple[Floats, float]:
         assert part.solution is not None
@@ -257,8 +258,8 @@ class NuSVC(SupportVectorClassifier):
         return scale * part.solution.coef, -0.5 * scale * float(upper + lower)
 
     def _describe(self, parts: list[Part]) -> None:
-        pairs = [part.solution.multipliers for part in parts if part.solution is not None]
-        self.margin_ = np.array([0.5 * (upper - lower) for upper, lower in pairs])
+        pairs = [(_unit(part.weight), *part.solution.multipliers) for part in parts if part.solution is not None]
+        self.margin_ = np.array([0.5 * unit * (upper - lower) for unit, upper, lower in pairs])
 
 
 class BoundSVC(SupportVectorClassifier):
@@ -276,7 +277,8 @@ class BoundSVC(SupportVectorClassifier):
         As in `SVC`.
     C : float, optional
         Largest coefficient. Each class must be able to hold half: C times its weight is at least 1/2. C = 1 / (nu m)
-        gives the nu-machine; this C is not that of `SVC`. None is 1, or the smallest possible where that is larger.
+        gives the nu-machine; this C is not that of `SVC`. None is
+        nu = 1/2, or the smallest C possible where that is larger.
     gamma, degree, coef0 : optional
         As in `SVC`.
     multi_class, class_weight, probability, decision_function_shape, break_ties : optional
@@ -337,7 +339,7 @@ class BoundSVC(SupportVectorClassifier):
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
-        C = max(1.0, 0.5 / min(masses)) if self.C is None else self.C
+        C = max(2.0 / sum(masses), 0.5 / min(masses)) if self.C is None else self.C
         if self.C is not None and C * min(masses) < 0.5:
             raise ParameterError(
                 f"C={self.C} was given with classes of weight {masses[0]:g} and {masses[1]:g}; C times each must be at "
@@ -364,6 +366,11 @@ class BoundSVC(SupportVectorClassifier):
         # the largest coefficient of a sample of weight one, whatever C was taken
         C = np.array([np.max((p.problem.upper - p.problem.lower) / p.weight) for p in parts])
         self.slack_ = np.maximum(0.0, self.margin_ - 2.0 * self.multiplier_) / C
+
+
+def _unit(weight: Floats) -> float:
+    """Return the power of two at the mean of the weights: to divide by it changes no digit."""
+    return math.ldexp(1.0, math.frexp(float(weight.mean()))[1] - 1)
 
 
 def _by_class(K: Gram, sign: Floats, weight: Floats, half: float) -> BoxQP:

@@ -12,7 +12,7 @@ from mercer.numerics.algebraic import all_finite
 from mercer.numerics.tiling import run_tasks, spans, tile_side
 
 _NOTHING = Resources()
-SMALL = 2**19  # entries below which a second thread costs more than it saves
+SMALL = 2**17  # entries below which a second thread costs more than it saves
 
 
 def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resources = _NOTHING) -> Floats:
@@ -39,15 +39,15 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
         rest = columns - right.astype(columns.dtype)
         low = rest.astype(np.float32) if rest.any() else None
 
+    quick = kernel.quick(comparison) if m and n else None
+
     def work(rows: slice) -> None:
         total = np.zeros((rows.stop - rows.start, columns.shape[1]))
         for piece in pieces:
-            view = comparison.at(rows, piece)
-            sums = kernel.quick(view, right[piece])
-            if sums is not None:
-                total += sums
+            if quick is not None:
+                total += quick(rows, piece, right[piece])
                 continue
-            tile = view.value(kernel)
+            tile = comparison.at(rows, piece).value(kernel)
             if guard and not all_finite(tile):
                 raise overflow_error(kernel)
             total += tile @ right[piece]
@@ -63,12 +63,13 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
 def quick_fill(kernel: Kernel, comparison: Comparison, out: Floats, resources: Resources = _NOTHING) -> None:
     """Fill a matrix as `fill` does, by the kernel's quick tiles where it has them: for blocks of float32."""
     m, n = comparison.lengths
-    if m and n and kernel.quick(comparison.at(slice(0, 1), slice(0, 1))) is None:
+    quick = kernel.quick(comparison) if m and n else None
+    if quick is None:
         fill(kernel, comparison, out, n_threads=resources.n_threads)
         return
 
     def work(task: tuple[slice, slice]) -> None:
-        out[task] = kernel.quick(comparison.at(*task))
+        out[task] = quick(*task)
 
     grid = [(rows, columns) for rows in spans(m, 256) for columns in spans(n, 2048)]
-    run_tasks(grid, work, n_threads=1 if out.size < SMALL else resources.n_threads)
+    run_tasks(grid, work, n_threads=1 if out.size < 4 * SMALL else resources.n_threads)

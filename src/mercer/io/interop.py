@@ -39,7 +39,8 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
     Returns
     -------
     ImportedClassifier, ImportedRegressor or ImportedDetector
-        It has the same decision values and predictions, and can be saved with ``mercer.save``.
+        It has the same decision values and predictions, the same probabilities if it was fitted with them, and can be
+        saved with ``mercer.save``.
 
     Raises
     ------
@@ -108,7 +109,8 @@ def from_libsvm(
     Returns
     -------
     ImportedClassifier, ImportedRegressor or ImportedDetector
-        It predicts what ``svm-predict`` does, and can be saved with ``mercer.save``.
+        It predicts what ``svm-predict`` does, with probabilities if the file has them, and can be saved with
+        ``mercer.save``.
 
     Raises
     ------

@@ -70,7 +70,7 @@ class Recipe:
     def narrow(self, rows: Index, columns: Index) -> Recipe:
         """Return the recipe for some rows and columns; None takes all."""
         left = self.left if rows is None else self.left.take(rows)
-        right = self.right if columns is None else self.right.take(columns)
+        right = self.right if columns is None else self.right.take(columns, nonzeros=False)
         if rows is columns and self.right is self.left:
             right = left
         if self.norms is None:
@@ -231,7 +231,7 @@ class Comparison:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)
         # dot products are about the origin; for distances any point will do, and what is near it keeps its digits
-        center = None if base.kind == "dot" else distances.center_of(Z)
+        center = None if base.kind == "dot" or distances.is_mostly_zero(X) else distances.center_of(Z)
         narrow = self.dtype.itemsize < max(X.dtype.itemsize, Z.dtype.itemsize)
         shift = center if narrow and not sp.issparse(X) and not sp.issparse(Z) else None
         X = distances.narrowed(X, shift, self.dtype)

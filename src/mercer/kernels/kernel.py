@@ -113,11 +113,12 @@ class Kernel(Spec, ABC):
         np.copyto(out, block)
         return out
 
-    def quick(self, view: View, V: Floats | None = None) -> Floats | None:
-        """Return a tile, or a tile times V without writing it, in one pass; None where there is no such way.
+    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
+        """Return a function that makes tiles of a comparison in one pass, or None where there is no such way.
 
-        Entries are off by the rounding of the tile's dtype, as `tile` has them, but for near points no more exact.
-        V has the tile's dtype and a column per output.
+        It is called with rows, columns (two slices) and perhaps V, and returns the tile or, without writing it, the
+        tile times V, which has the tile's dtype and a column per output. Entries are off by the rounding of the tile's
+        dtype, as `tile` has them, but for near points no more exact. A tile is valid until the thread's next one.
         """
         return None
 

@@ -7,6 +7,7 @@ All may have one length scale per column. `h` in the code is -d^2 / 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.kernels.comparison import Base, View
+from mercer.kernels.comparison import Base, Comparison
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
 from mercer.numerics import algebraic, profiles
 from mercer.numerics.gaussian import gaussian_sums, gaussian_tile, is_exact_enough
@@ -73,19 +74,25 @@ class Gaussian(Radial):
             )
         return cls(1.0 / math.sqrt(2.0 * float(gamma)))
 
-    def quick(self, view: View, V: Floats | None = None) -> Floats | None:
-        """Return a tile or its product in one pass, where exponents are exact enough without a second look."""
-        if view.comparison.is_table(view.path):
+    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
+        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second look."""
+        if comparison.is_table(()):
             return None
-        base, length = view.comparison.keep(("base", id(self)), self.base)
-        recipe = view.comparison.recipe(view.path, base)
-        scale = 1.0 / (length * length)
-        if not is_exact_enough(recipe.left, recipe.right, scale):
+        base, length = self.base()
+        recipe = comparison.recipe((), base)
+        left, right, scale = recipe.left, recipe.right, 1.0 / (length * length)
+        if not is_exact_enough(left, right, scale):
             return None
-        where, tile = (view.rows, view.columns), view.empty()
-        if V is None:
-            return gaussian_tile(recipe.left, recipe.right, where, tile, scale)
-        return gaussian_sums(recipe.left, recipe.right, where, tile, V, scale)
+
+        def run(rows: slice, columns: slice, V: Floats | None = None) -> Floats:
+            comparison.scratch.reset()
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            tile = comparison.scratch.empty(shape, comparison.dtype)
+            if V is None:
+                return gaussian_tile(left, right, (rows, columns), tile, scale)
+            return gaussian_sums(left, right, (rows, columns), tile, V, scale)
+
+        return run
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by exp(h / l^2)."""

@@ -19,7 +19,14 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.numerics.compiled import compiled
 from mercer.numerics.differences import Rows, half_square_tile, manhattan_tile
-from mercer.numerics.operands import Operand, center_of, distance_operands, dot_operands, narrowed
+from mercer.numerics.operands import (
+    Operand,
+    center_of,
+    distance_operands,
+    dot_operands,
+    is_mostly_zero,
+    narrowed,
+)
 
 __all__ = [
     "Operand",
@@ -28,6 +35,7 @@ __all__ = [
     "dot_operands",
     "dot_tile",
     "half_distance_tile",
+    "is_mostly_zero",
     "manhattan_tile",
     "narrowed",
 ]

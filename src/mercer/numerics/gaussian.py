@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mercer.arrays import Floats
 from mercer.numerics.bits import from_bits, to_bits
@@ -26,12 +27,15 @@ _LOG2E = 1.4426950408889634
 _ROUND64 = 6755399441055744.0  # 1.5 * 2^52, whose addition rounds to integers
 _ROUND32 = np.float32(12582912.0)
 _LOWEST64, _LOWEST32 = -1021.0, np.float32(-125.0)  # 2^x below is a number that is not normal, and is taken as this
+_WIDEST = 10_000  # columns of sparse points: those of a tile's columns are held as a dense table
 _MOST = {4: 64.0, 8: 1e4}  # of s (a + b): errors of the exponent up to about 1e-5 and 1e-12
 
 
 def is_exact_enough(left: Operand, right: Operand, scale: float) -> bool:
-    """Tell whether the exponents s h are exact enough without repair, in points that are not sparse."""
-    if left.half_norms is None or left.is_sparse or left.unit != 1.0:
+    """Tell whether the exponents s h are exact enough without repair, and the points fit for one pass."""
+    if left.half_norms is None or left.unit != 1.0:
+        return False
+    if left.is_sparse and left.points.shape[1] > _WIDEST:
         return False
     return scale * (left.largest + right.largest) <= _MOST[left.points.dtype.itemsize]
 
@@ -50,8 +54,14 @@ def gaussian_tile(left: Operand, right: Operand, where: tuple[slice, slice], til
     scale : float
         s = 1 / l^2.
     """
-    a, b, factor = _dot_products(left, right, where, tile, scale)
-    (_exponentials32 if tile.dtype == np.float32 else _exponentials64)(tile, a, b, factor)
+    single = tile.dtype == np.float32
+    a, b, factor = _numbers(left, right, where, tile.dtype, scale)
+    if left.nonzeros is not None:
+        data, indices, starts, table = _nonzeros(left, right, where)
+        (_sparse_tile32 if single else _sparse_tile64)(data, indices, starts, table, (a, b, factor), tile)
+    else:
+        np.matmul(left.points[where[0]], right.points[where[1]].T, out=tile)
+        (_exponentials32 if single else _exponentials64)(tile, a, b, factor)
     return tile
 
 
@@ -71,19 +81,31 @@ def gaussian_sums(
     """
     if V.shape[1] > 1:
         return gaussian_tile(left, right, where, tile, scale) @ V
-    a, b, factor = _dot_products(left, right, where, tile, scale)
+    single = tile.dtype == np.float32
+    a, b, factor = _numbers(left, right, where, tile.dtype, scale)
+    v = np.ascontiguousarray(V[:, 0])
     out = np.empty((len(tile), 1), tile.dtype)
-    sums = _sums32 if tile.dtype == np.float32 else _sums64
-    sums(tile, a, b, np.ascontiguousarray(V[:, 0]), factor, out[:, 0])
+    if left.nonzeros is not None:
+        data, indices, starts, table = _nonzeros(left, right, where)
+        (_sparse_sums32 if single else _sparse_sums64)(data, indices, starts, table, (a, b, factor), v, out[:, 0])
+    else:
+        np.matmul(left.points[where[0]], right.points[where[1]].T, out=tile)
+        (_sums32 if single else _sums64)(tile, a, b, v, factor, out[:, 0])
     return out
 
 
-def _dot_products(left: Operand, right: Operand, where: tuple[slice, slice], tile: Floats, scale: float) -> Any:
-    """Write dot products into the tile; return the half norms of both sides, and s for powers of two."""
+def _numbers(left: Operand, right: Operand, where: tuple[slice, slice], dtype: Any, scale: float) -> Any:
+    """Half norms of both sides, and s for powers of two."""
     assert left.half_norms is not None and right.half_norms is not None
+    return left.half_norms[where[0]], right.half_norms[where[1]], dtype.type(scale * _LOG2E)
+
+
+def _nonzeros(left: Operand, right: Operand, where: tuple[slice, slice]) -> Any:
+    """Nonzero numbers of some rows, their columns and where each row starts; and the other points by columns."""
     rows, columns = where
-    np.matmul(left.points[rows], right.points[columns].T, out=tile)
-    return left.half_norms[rows], right.half_norms[columns], tile.dtype.type(scale * _LOG2E)
+    X, Z = left.nonzeros, right.points[columns]
+    Z = Z.toarray() if sparse.issparse(Z) else Z
+    return X.data, X.indices, X.indptr[rows.start : rows.stop + 1], np.ascontiguousarray(Z.T)
 
 
 # minimax polynomials of 2^r - 1 - r log 2 over r^2, on [-1/2, 1/2]
@@ -173,3 +195,61 @@ def _exponentials64(tile, a, b, factor):
             h = row[j] - mine - b[j]
             h = h if h < 0.0 else 0.0
             row[j] = _power64(factor * h)
+
+
+# Four nonzero numbers at a time: the row of the tile, which stays in the first-level cache, is read and written once.
+@compiled(fastmath={"contract"})
+def _add_rows(row, data, indices, table):
+    count = data.size - data.size % 4
+    for k in range(0, count, 4):
+        x0, x1, x2, x3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+        z0, z1 = table[indices[k]], table[indices[k + 1]]
+        z2, z3 = table[indices[k + 2]], table[indices[k + 3]]
+        for j in range(row.size):
+            row[j] += (x0 * z0[j] + x1 * z1[j]) + (x2 * z2[j] + x3 * z3[j])
+    for k in range(count, data.size):
+        x, z = data[k], table[indices[k]]
+        for j in range(row.size):
+            row[j] += x * z[j]
+
+
+@compiled
+def _sparse_sums32(data, indices, starts, table, numbers, v, out):
+    a, b, factor = numbers
+    row = np.empty(table.shape[1], np.float32)
+    for i in range(out.size):
+        row[:] = np.float32(0.0)
+        mine = slice(starts[i], starts[i + 1])
+        _add_rows(row, data[mine], indices[mine], table)
+        out[i] = _row_sum32(row, a[i], b, v, factor)
+
+
+@compiled
+def _sparse_sums64(data, indices, starts, table, numbers, v, out):
+    a, b, factor = numbers
+    row = np.empty(table.shape[1])
+    for i in range(out.size):
+        row[:] = 0.0
+        mine = slice(starts[i], starts[i + 1])
+        _add_rows(row, data[mine], indices[mine], table)
+        out[i] = _row_sum64(row, a[i], b, v, factor)
+
+
+@compiled
+def _sparse_tile32(data, indices, starts, table, numbers, tile):
+    a, b, factor = numbers
+    tile[:] = np.float32(0.0)
+    for i in range(tile.shape[0]):
+        mine = slice(starts[i], starts[i + 1])
+        _add_rows(tile[i], data[mine], indices[mine], table)
+    _exponentials32(tile, a, b, factor)
+
+
+@compiled
+def _sparse_tile64(data, indices, starts, table, numbers, tile):
+    a, b, factor = numbers
+    tile[:] = 0.0
+    for i in range(tile.shape[0]):
+        mine = slice(starts[i], starts[i + 1])
+        _add_rows(tile[i], data[mine], indices[mine], table)
+    _exponentials64(tile, a, b, factor)

@@ -17,8 +17,10 @@ from scipy import sparse
 from mercer.arrays import Floats, Indices
 from mercer.numerics.differences import Matrix
 
-__all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "narrowed"]
+__all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
 
+_DENSEST = 0.2  # share of numbers that are not zero up to which zeros are skipped
+_LARGE = 2**16  # numbers from which it is worth it
 _ROWS = 1024  # rows that are centred at a time: no second copy of the points in their own dtype
 _SHIFT = 1000  # units stay between 2^-1000 and 2^1000, which are floats
 
@@ -41,6 +43,8 @@ class Operand:
         A power of two, 1 except for data of extreme size: h = unit^2 * tile, dot = unit^2 * tile.
     largest : float
         The largest of ``half_norms``; 0 without them.
+    nonzeros : csr_array or None
+        The points again, if most of their numbers are zero: one-hot columns, counts of words.
     """
 
     points: Matrix
@@ -49,6 +53,7 @@ class Operand:
     weights: Floats
     unit: float = 1.0
     largest: float = 0.0
+    nonzeros: Any = None
 
     def __len__(self) -> int:
         return self.points.shape[0]
@@ -58,12 +63,16 @@ class Operand:
         """Tell whether the points are kept sparse."""
         return sparse.issparse(self.points)
 
-    def take(self, index: Indices) -> Operand:
-        """Return the operand of some of the points, in the same unit and around the same center."""
+    def take(self, index: Indices, nonzeros: bool = True) -> Operand:
+        """Return the operand of some of the points, in the same unit and around the same center.
+
+        Of the right side of a tile the numbers that are not zero are not asked for by themselves.
+        """
         norms = None if self.half_norms is None else self.half_norms[index]
         points = self.points[index]
         source = points if self.source is self.points else SomeRows(self.source, index)
-        return Operand(points, norms, source, self.weights, self.unit, self.largest)
+        kept = points if self.is_sparse else self.nonzeros[index] if nonzeros and self.nonzeros is not None else None
+        return Operand(points, norms, source, self.weights, self.unit, self.largest, kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +223,18 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
     if not norms:
         return Operand(points, None, X, weights, unit)
     half_norms = _half_norms(points)
-    return Operand(points, half_norms, X, weights, unit, float(np.max(half_norms, initial=0.0)))
+    nonzeros = points if sparse.issparse(points) else sparse.csr_array(points) if is_mostly_zero(points) else None
+    return Operand(points, half_norms, X, weights, unit, float(np.max(half_norms, initial=0.0)), nonzeros)
+
+
+def is_mostly_zero(X: Matrix) -> bool:
+    """Tell whether so few numbers are not zero that skipping the others pays."""
+    if sparse.issparse(X):
+        return True
+    few = X[:: max(1, len(X) // 64)]  # some rows tell whether it is worth counting
+    if X.size < _LARGE or np.count_nonzero(few) > _DENSEST * few.size:
+        return False
+    return bool(np.count_nonzero(X) <= _DENSEST * X.size)
 
 
 def _map_columns(function: np.ufunc, X: Matrix, row: np.ndarray) -> Matrix:

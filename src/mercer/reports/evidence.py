@@ -13,12 +13,14 @@ from sklearn.base import clone
 
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.estimators import KernelMeanClassifier, ParzenDensity
+from mercer.estimators import SVC, KernelMeanClassifier, ParzenDensity
+from mercer.gram import Dense
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import number, shown
 from mercer.selection import mean_leave_one_out
+from mercer.selection.margins import margin_leave_one_out, votes
 from mercer.targets import Multiclass
 
 __all__ = ["calibration", "confusion", "left_out", "residuals", "roc"]
@@ -56,6 +58,8 @@ def left_out(subject: Subject) -> LeftOutFacts:
             return LeftOutFacts(scores, "one factorisation, all samples of weight one")
         if isinstance(model, KernelMeanClassifier) and y is not None:
             return _means_left_out(subject)
+        if type(model) is SVC and y is not None:
+            return _margins_left_out(subject)
         if isinstance(model, ParzenDensity):
             return _density_left_out(subject)
     raise NotApplicable(f"there is no closed form for {type(model).__name__}")
@@ -73,6 +77,24 @@ def _means_left_out(subject: Subject) -> LeftOutFacts:
         if area is not None:
             scores["ROC area"] = area
     return LeftOutFacts(scores, "each sample taken out of its class mean; the kernel as it was learned from all")
+
+
+def _margins_left_out(subject: Subject) -> LeftOutFacts:
+    model = subject.model
+    by_pairs = isinstance(model.multi_class, str) and model.multi_class == "ovo"  # it may be a matrix
+    if model.loss != "hinge" or not by_pairs or model.class_weight is not None or np.isinf(model.C):
+        raise NotApplicable("the machine without a sample is known for the hinge, pairs, equal weights and a finite C")
+    target = Multiclass().learn(subject.y)
+    codes, count = target.codes(subject.y), len(target.classes)
+    assert subject.kernel is not None and subject.samples is not None
+    gram = Dense().build(subject.kernel, subject.kernel.prepare(subject.samples))
+    (values,) = margin_leave_one_out(gram, codes, count, [model.C])
+    scores = classification_scores(codes, votes(values, count))
+    if count == 2:
+        area = area_under_roc(codes, -values[:, 0], np.arange(2))
+        if area is not None:
+            scores["ROC area"] = area
+    return LeftOutFacts(scores, "the machine without each sample, by the span; all samples of weight one")
 
 
 def _density_left_out(subject: Subject) -> LeftOutFacts:

@@ -1,4 +1,4 @@
-"""What a support vector machine tells of itself: its size, how well it was solved, what it found besides the function."""
+"""What a support vector machine tells of itself: its size, how well it was solved, what it found besides."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ _NEAR = 1e-2  # of the margin: who is nearer to it than this is on it
 
 def machine_deeds(subject: Subject) -> Iterator[str]:
     """Yield what there is to say about a model with support vectors or a dual, one sentence each.
+
+    Seed: [SS] Figure 6, the machine as a network with a unit per support vector. Ledger: C-SVM-NN.
 
     Parameters
     ----------
@@ -82,9 +84,11 @@ def _places(model: Any) -> Iterator[str]:
     free = int(np.sum(np.abs(distance) <= _NEAR))
     rest = len(used) - free
     others = f"{rest} inside it or on the wrong side, at the bound of their coefficients"
-    yield f"Of the support vectors {free} are on the margin, and " + (
-        others if rest else "none is inside it or on the wrong side"
-    ) + "."
+    yield (
+        f"Of the support vectors {free} are on the margin, and "
+        + (others if rest else "none is inside it or on the wrong side")
+        + "."
+    )
 
 
 def _optimality(model: Any) -> Iterator[str]:
@@ -92,12 +96,13 @@ def _optimality(model: Any) -> Iterator[str]:
     gap = float(getattr(solution, "gap", np.nan))
     if solution is None or np.isnan(gap):
         return
-    worst = " of the two-class problem that ended worst" if np.size(getattr(model, "n_iter_", 0)) > 1 else ""
+    worst = " of the problem that ended worst" if np.size(getattr(model, "n_iter_", 0)) > 1 else ""
     tol = getattr(getattr(model, "solver_", None), "tol", None)
     asked = "" if tol is None else f" ({number(float(tol))} was asked for)"
     yield (
         f"The optimality conditions{worst} are violated by {number(float(solution.residual), 2)} at most{asked}; the "
         f"duality gap is {number(gap, 2)}, so the objective is above its minimum by no more than that."
+        + ("" if hasattr(model, "solver_") else f" {solution.status.value}")
     )
 
 

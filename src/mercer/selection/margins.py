@@ -22,7 +22,7 @@ from mercer.selection.automatic import COARSE, Choice, Monitor, packed_for, some
 from mercer.selection.cost_path import cost_path
 from mercer.selection.span import leave_one_out_decisions
 
-__all__ = ["COSTS", "best_margin", "margin_leave_one_out"]
+__all__ = ["COSTS", "best_margin", "margin_leave_one_out", "votes"]
 
 COSTS = (1.0, 10.0, 100.0)
 _FIRST = 10.0  # the cost at which kernels are compared
@@ -106,7 +106,7 @@ def _guesses(kernel: Kernel, S: Samples, codes: Indices, count: int, costs: Sequ
     S = kernel.pack(S)
     gram = Dense().build(kernel.learn(S, codes), S)
     with serial_blas():  # matrices this small are done before a second thread has woken up
-        return [_votes(values, count) for values in margin_leave_one_out(gram, codes, count, costs)]
+        return [votes(values, count) for values in margin_leave_one_out(gram, codes, count, costs)]
 
 
 def margin_leave_one_out(gram: Any, codes: Indices, count: int, costs: Sequence[float]) -> list[Floats]:
@@ -160,8 +160,21 @@ def _elsewhere(gram: Any, index: Indices, solution: Solution, others: Indices) -
     return gram.rows(others, index[used]) @ solution.coef[used]
 
 
-def _votes(values: Floats, count: int) -> Indices:
-    """Return the class with most votes; of several the first."""
+def votes(values: Floats, count: int) -> Indices:
+    """Return the class with most votes of the pairs, (n,); of several the first.
+
+    Parameters
+    ----------
+    values : (n, count (count - 1) / 2) array
+        As `margin_leave_one_out` gives them.
+    count : int
+        Of the classes.
+
+    Examples
+    --------
+    >>> votes(np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]), 3)
+    array([0, 1])
+    """
     won = np.zeros((len(values), count))
     for column, (a, b) in enumerate(combinations(range(count), 2)):
         first = values[:, column] > 0

@@ -27,6 +27,7 @@ __all__ = ["DualDescent"]
 _WORK = 30_000_000  # numbers read by one call of the compiled loop: some 50 ms
 _EXACT = 1e-5  # of the tolerance, which is what polishing tries to reach
 _ITERATED = 1e-3  # the same where systems are too large to be factored
+_EARLY = 20.0  # violation, in tolerances, at which it is tried
 _ROUNDS = 3  # of descent to a tenth of the tolerance, where polishing does not reach that
 
 # places in the state of the compiled loop
@@ -154,7 +155,9 @@ class _Run:
     def run(self) -> Status:
         """Descend and polish until the tolerance is reached or something stops the run."""
         worth, spent = newton_work(self.rows) if self.options.polish else math.inf, 0.0
-        inner, rounds = self.goal, 0
+        # where Newton's method takes over the descent need not come all the way
+        early = self.goal * (_EARLY if self.options.polish else 1.0)
+        inner, rounds = early, 0
         if self.record() <= (self.exact if self.options.polish else self.goal):
             return Status.CONVERGED  # as from the solution itself
         while True:
@@ -164,7 +167,7 @@ class _Run:
             violation = self.measure()
             if self.answer:
                 return self.answer if isinstance(self.answer, Status) else Status.STOPPED
-            if self.options.polish and (violation <= self.goal or spent >= worth):
+            if self.options.polish and (violation <= early or spent >= worth):
                 violation = self.polish()
                 worth, spent = 2.0 * worth, 0.0
                 if violation <= self.exact:

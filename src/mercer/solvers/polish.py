@@ -20,8 +20,9 @@ from mercer.solvers.optimality import multipliers, violation
 __all__ = ["polish"]
 
 _BAND = 4.0  # how near to the multiplier a gradient has to be, in violations, for its variable to be looked at
-_WORK = 3e10  # floating-point operations that all factorisations together may take, about
+_WORK = 1e10  # floating-point operations that all factorisations together may take, about
 _EXACT = 1e-11  # of the largest gradient: less is rounding
+_LEFT = 1e-9  # of the gradient, that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
 
 
@@ -125,6 +126,33 @@ class _Near:
         B = self.member[F]
         used = B.any(axis=0)
         B = B[:, used]
+        d = self._bordered(F, B)
+        if d is None:
+            d = self._by_centring(F, B)
+        if d is None:
+            return None
+        rho = np.zeros(self.member.shape[1])
+        rho[used] = (B / B.sum(axis=0)).T @ (self.g + self.K[:, F] @ d)[F]
+        return d, rho
+
+    def _bordered(self, F: Indices, B: Floats) -> Floats | None:
+        """Solve with K_FF itself, where it is definite; None if it is not."""
+        A = self.K.copy() if len(F) == len(self.K) else self.K[np.ix_(F, F)]
+        try:
+            factor = in_background(cho_factor, A, False, True, work=len(A) ** 3 / 3.0)
+            solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
+            c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
+        except LinAlgError:
+            return None
+        d = solved[:, 0] - solved[:, 1:] @ c
+        d -= B @ ((B / B.sum(axis=0)).T @ d)
+        left = self.g[F] + self.K[np.ix_(F, F)] @ d
+        left -= B @ ((B / B.sum(axis=0)).T @ left)
+        # a block that is singular but for rounding has a factor, which tells nothing
+        return d if np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max() else None
+
+    def _by_centring(self, F: Indices, B: Floats) -> Floats | None:
+        """Solve with K_FF centred in each group, and with as little jitter as a factorisation needs."""
         mean = B / B.sum(axis=0)
         right = self.g[F] - B @ (mean.T @ self.g[F])
         for jitter in _JITTER:
@@ -137,9 +165,7 @@ class _Near:
                 continue
             d -= B @ (mean.T @ d)
             if np.isfinite(d).all():
-                rho = np.zeros(self.member.shape[1])
-                rho[used] = mean.T @ (self.g + self.K[:, F] @ d)[F]
-                return d, rho
+                return d
         return None
 
     def _centred(self, F: Indices, B: Floats, mean: Floats) -> tuple[Floats, float]:

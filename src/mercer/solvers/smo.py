@@ -144,6 +144,7 @@ class _Run:
         self.last = np.zeros(0, np.intp)
         self.considered = np.inf  # violation at which shrinking was thought of last
         self.steps = self.rounds = 0
+        self.next_polish = max(5000, 50 * n)  # pairs moved until the exact optimum is tried for
         self.largest = 0
         self.began = time.monotonic()
         self.rows: list[tuple[float, float, float]] = []
@@ -186,6 +187,9 @@ class _Run:
                 return answer if isinstance(answer, Status) else Status.STOPPED
             if self.options.max_iter is not None and self.steps >= self.options.max_iter:
                 return Status.MAX_ITER
+            if self.steps >= self.next_polish and self.active is None:
+                self._polish()
+                continue
             before = self.steps
             if self._round(m, M, gap, monitor) is None:
                 return Status.UNBOUNDED
@@ -363,6 +367,13 @@ class _Run:
                 self._follow(moved, change[moved], index)
         self.aside = []
 
+    def _polish(self) -> None:
+        """Try for the exact optimum in between: where coefficients may be large, pairs alone get there slowly."""
+        if self.single:
+            self._recompute(np.arange(len(self.beta)))
+        polish(self.problem, self.beta, self.g, _POLISHED)
+        self.next_polish = 2 * self.steps
+
     # precision ----------------------------------------------------------------------------------------
 
     def _refresh(self, m: Floats, M: Floats) -> None:
@@ -417,6 +428,21 @@ class _Run:
         )  # fmt: skip
 
 
+def _at_ends(problem: BoxQP) -> Floats:
+    """The best point without K: all but one variable of each group at an end of its box.
+
+    From zero in boxes around it all variables would be free at once.
+    """
+    beta = np.array(problem.lower, dtype=np.float64)
+    for s, goal in enumerate(problem.total):
+        mine = np.arange(len(beta)) if problem.group is None else np.flatnonzero(problem.group == s)
+        order = mine[np.argsort(problem.linear[mine], kind="stable")]
+        width = (problem.upper - problem.lower)[order]
+        step = np.clip(goal - beta[order].sum() - (np.cumsum(width) - width), 0.0, width)
+        beta[order] = np.where(step == width, problem.upper[order], beta[order] + step)
+    return beta
+
+
 def _is_cone(problem: BoxQP) -> bool:
     """Tell whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
     ends = np.concatenate([problem.lower, problem.upper])
@@ -428,6 +454,12 @@ def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
     lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
     beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
     beta = np.clip(beta, lower, upper)
+    if (
+        start is None
+        and np.count_nonzero((lower < 0) & (upper > 0)) > 0.5 * len(beta)
+        and np.isfinite(upper - lower).all()
+    ):
+        beta = _at_ends(problem)
     group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
     for s, goal in enumerate(total):
         mine = np.flatnonzero(group == s)

@@ -1,6 +1,7 @@
 """Fitting from files: automatic choices, estimators as text, budgets, what is written."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer.cli import fit as module
-from mercer.estimators import KernelRidge
+from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.model import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
+from mercer.selection.margins import COSTS, best_margin
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
 
 
@@ -36,6 +38,68 @@ def test_classification_by_itself(table):
     result = run("fit", table, "-t", "group", "--no-report")
     assert "classification, since the target has 2 classes" in result.stdout and "accuracy" in result.stdout
     assert load(table.with_suffix(".mercer")).classes_.tolist() == ["high", "low"]
+
+
+def test_classes_get_a_support_vector_machine(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    ring = np.where(np.hypot(*X.T) > 1.2, "far", "near")  # the nearest mean cannot tell them apart
+    path = tmp_path / "ring.csv"
+    path.write_text("u,v,place\n" + "".join(f"{a:.4f},{b:.4f},{c}\n" for (a, b), c in zip(X, ring, strict=True)))
+    told = run_json("fit", path, "-t", "place", "--no-report")
+    model = load(path.with_suffix(".mercer"))
+    assert isinstance(model, SVC) and model.probability and model.C in COSTS
+    assert told["validation"] == "leave-one-out on 90 rows" and told["scores"]["accuracy"] > 0.9
+    assert "6 kernels and 3 costs C" in told["steps"][1] and "by KernelMeanClassifier" in told["steps"][1]
+    assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
+
+
+def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
+    path = write_table(tmp_path / "t.csv")
+    worse = lambda *given: replace(best_margin(*given), score=0.0)  # noqa: E731
+    monkeypatch.setattr(module, "best_margin", worse)
+    told = run_json("fit", path, "-t", "group", "--no-report")
+    assert isinstance(load(path.with_suffix(".mercer")), KernelMeanClassifier)
+    assert "accuracy 0.000 by SVC" in told["steps"][-1]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_ROWS", 50), ("MOST_CLASSES", 1)])
+def test_beyond_its_limits_a_machine_is_not_tried(table, monkeypatch, limit, value):
+    monkeypatch.setattr(module, limit, value)
+    monkeypatch.setattr(module, "best_margin", None)
+    told = run_json("fit", table, "-t", "group", "--no-report")
+    assert told["estimator"].startswith("KernelMeanClassifier") and "kernels were compared" in told["steps"][-1]
+
+
+def test_of_many_rows_some_decide(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "COARSE", 40)
+    monkeypatch.setattr(module, "MOST_CALIBRATED", 40)
+    path = write_table(tmp_path / "t.csv")
+    told = run_json("fit", path, "-t", "group", "--no-report")
+    assert "40 of 90 rows" in " ".join(told["steps"]) or "leave-one-out on 90 rows" in told["validation"]
+    monkeypatch.setattr(module, "best_margin", lambda *given: replace(best_margin(*given), score=1.0))
+    told = run_json("fit", path, "-t", "group", "--no-report", "--force")
+    assert told["validation"] == "leave-one-out on 40 rows"
+    assert not load(path.with_suffix(".mercer")).probability
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "score"),
+    [
+        ("group", "SVC('rbf', C=10)", "accuracy"),
+        ("group", "LinearSVC()", "accuracy"),
+        ("y", "QuantileSVR(quantiles=(0.1, 0.9))", "below_quantile_0.1"),
+        ("y", "LinearSVR()", "r2"),
+        (None, "OneClassSVM(nu=0.2)", "coverage"),
+        (None, "SVDD(nu=0.2)", "coverage"),
+    ],
+)
+def test_support_vector_machines_as_text(table, target, text, score):
+    options = ["-t", target] if target else []
+    told = run_json("fit", table, *options, "-e", text, "--no-report", "--folds", 3)
+    assert score in told["scores"] and np.isfinite(told["scores"][score])
+    shown = run("fit", table, *options, "-e", text, "--no-report", "--force", "--folds", 0).stdout
+    assert ("(kernel" in shown) == (not text.startswith("Linear"))
 
 
 def test_a_report_is_written_beside_the_model(table):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import KernelRidge
+from mercer import SVC, KernelRidge, OneClassSVM
 from mercer.io.model import load, save
 from mercer.kernels import Gaussian
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
@@ -69,6 +69,40 @@ def test_to_a_file(folder):
     assert "--force" in run("predict", folder / "group.mercer", folder / "new.csv", "-o", output, code=2).stderr
     told = run_json("predict", folder / "group.mercer", folder / "new.csv", "-o", output, "--force")
     assert told["samples"] == 12 and told["scores"]["accuracy"] > 0.5
+
+
+def test_probabilities(folder):
+    text = "SVC(Gaussian(20.0).on(['age']) + Match().on('city'), C=10.0, probability=True)"
+    model = folder / "proba.mercer"
+    run("fit", folder / "t.csv", "-t", "group", "-e", text, "--no-report", "-o", model, "--folds", 0)
+    found = rows(run("predict", model, folder / "new.csv", "--proba", "--scores").stdout)
+    assert set(found[0]) == {"id", "prediction", "probability_high", "probability_low", "score_low"}
+    for row in found:
+        high, low = float(row["probability_high"]), float(row["probability_low"])
+        assert high + low == pytest.approx(1.0) and 0 < low < 1
+    order = sorted(found, key=lambda row: float(row["score_low"]))
+    assert order == sorted(found, key=lambda row: float(row["probability_low"]))
+
+
+def test_models_without_probabilities_say_so(folder):
+    stderr = run("predict", folder / "t.mercer", folder / "new.csv", "--proba", code=2).stderr
+    assert "--proba" in stderr and "probability=True" in stderr
+
+
+def test_names_of_scores(folder):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    new = folder / "uv.csv"
+    new.write_text("u,v\n0.5,1.5\n1.5,2.5\n")
+    expected = {
+        "score_a score_b score_c": SVC(Gaussian(1.0)),
+        "score_a_b score_a_c score_b_c": SVC(Gaussian(1.0), decision_function_shape="ovo"),
+        "score": OneClassSVM(Gaussian(1.0)),
+    }
+    for names, model in expected.items():
+        save(model.fit(X, labels), folder / "scores.mercer", force=True)
+        found = rows(run("predict", folder / "scores.mercer", new, "--scores").stdout)
+        assert [name for name in found[0] if name.startswith("score")] == names.split()
 
 
 def test_json_holds_the_predictions(folder):

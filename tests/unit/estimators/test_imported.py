@@ -12,6 +12,7 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.imported import ImportedClassifier, ImportedDetector, ImportedRegressor
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.selection import couple
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 S = Vectors.pack(X[:5])
@@ -131,6 +132,8 @@ def test_other_domains():
         (dict(order=[0, 0, 1]), "order"),
         (dict(order=[0, 1]), "order"),
         (dict(expansion=None), "Expansion"),
+        (dict(probability=(np.ones(2), np.ones(3))), "3 pairs"),
+        (dict(probability=(np.ones(3), np.ones(3)), strategy="one-versus-rest"), "one-versus-one"),
     ],
 )
 def test_parameters_that_do_not_fit(params, words):
@@ -150,3 +153,13 @@ def test_probabilities_are_kept():
     assert (model.probA_.tolist(), model.probB_.tolist()) == ([-1.0], [0.5])
     with pytest.raises(AttributeError):
         MACHINES[2].probB_  # noqa: B018
+
+
+def test_probabilities_of_several_classes_are_near_the_exact_ones():
+    model = ImportedClassifier(machine(3), CLASSES, probability=(np.full(3, -2.0), np.zeros(3)))
+    pairs = 1.0 / (1.0 + np.exp(-2.0 * machine(3)(Vectors.pack(NEW))))
+    P = model.predict_proba(NEW)
+    assert np.allclose(P.sum(axis=1), 1.0)
+    assert np.abs(P - couple(pairs)).max() < 0.01
+    turned = ImportedClassifier(machine(3), CLASSES, order=[2, 0, 1], probability=model.probability)
+    assert np.array_equal(turned.predict_proba(NEW), P[:, [2, 0, 1]])

@@ -693,3 +693,26 @@ def test_defaults_that_fit_the_classes():
     model = BoundSVC(Gaussian(1.0)).fit(X, Y, sample_weight=tiny)
     given = BoundSVC(Gaussian(1.0), C=0.5 / (1e-3 * Y.sum()) * (1 + 1e-9)).fit(X, Y, sample_weight=tiny)
     np.testing.assert_allclose(model.decision_function(NEW), given.decision_function(NEW), atol=1e-5)
+    half = NuSVC(Gaussian(1.0), nu=0.5).fit(X, Y)
+    assert np.array_equal(BoundSVC(Gaussian(1.0)).fit(X, Y).predict(NEW), half.predict(NEW))
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-15, 1e-3, 1e15, 1e300])
+def test_the_unit_of_weights_does_not_matter_to_nu(unit):
+    w = rng.uniform(0.5, 2.0, 60)
+    one = NuSVC(Gaussian(1.0), nu=0.3).fit(X, Y, sample_weight=w)
+    two = NuSVC(Gaussian(1.0), nu=0.3).fit(X, Y, sample_weight=unit * w)
+    np.testing.assert_allclose(two.decision_function(NEW), one.decision_function(NEW), atol=1e-8)
+    assert two.margin_[0] == pytest.approx(unit * one.margin_[0], rel=1e-8)
+
+
+@machines
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_stopped_at_once_predicts(machine, request):
+    """Out of time before the first step: no support vectors yet, and still a function."""
+    if machine in ("SVC", "squared hinge"):
+        reason = "no center of no samples"
+        request.applymarker(pytest.mark.xfail(strict=True, raises=ValueError, reason=reason))
+    model = MACHINES[machine](gram=Tiles(), max_time=1e-9).fit(X, Y)
+    assert model.fit_status_ == 1
+    assert model.predict(NEW).shape == (40,) and np.isfinite(model.decision_function(NEW)).all()

@@ -130,8 +130,8 @@ def test_kernels_may_be_shifted(machine, options, loss):
     X, y = table("random")
     K, g = Gaussian(1.0)(X), X[:, 1]
     moved = K + g[:, None] + g[None, :] + 3.0
-    plain = machine("precomputed", 2.0, **options, tol=1e-9).fit(K, y)
-    shifted = machine("precomputed", 2.0, **options, tol=1e-9).fit(moved, y)
+    plain = machine("precomputed", 2.0, **options).fit(K, y)
+    shifted = machine("precomputed", 2.0, **options).fit(moved, y)
     np.testing.assert_allclose(plain.predict(K), shifted.predict(moved), atol=1e-7)
     np.testing.assert_allclose(plain.predict(K), machine(Gaussian(1.0), 2.0, **options).fit(X, y).predict(X), atol=1e-9)
 

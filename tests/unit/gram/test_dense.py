@@ -71,3 +71,14 @@ def test_other_domains():
 def test_the_upper_triangle_is_mirrored_to_the_bit():
     K = Dense().build(Gaussian(0.3), Vectors.pack(np.random.default_rng(1).normal(size=(900, 7)))).array
     assert np.array_equal(K, K.T)
+
+
+def test_update_of_some_rows():
+    K = Dense().build(Gaussian(1.0), Vectors.pack(X))
+    index, V = np.array([3, 0, 3]), np.array([1.0, -2.0, 0.5])
+    for rows in (None, np.array([5, 1]), np.zeros(0, np.intp)):
+        chosen = np.arange(40) if rows is None else rows
+        out = np.ones(len(chosen))
+        K.update(index, V, out, rows=rows)
+        np.testing.assert_allclose(out, 1.0 + K.array[np.ix_(chosen, index)] @ V)
+    assert K.refined() is K and K.dtype == np.float64 and K.entry_cost == 0.0

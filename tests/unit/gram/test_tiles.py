@@ -9,7 +9,7 @@ from mercer.budget import Resources
 from mercer.domains import Strings, Vectors
 from mercer.errors import ParameterError
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.kernels import Gaussian, Laplacian, Linear, Spectrum
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -81,3 +81,90 @@ def test_overflow_is_reported_with_its_remedy():
     K = Tiles().build(Linear() ** 40, Vectors.pack(1e10 * X))
     with pytest.raises(ValueError, match="Scale the data"):
         K @ np.ones(60)
+
+
+PRECISIONS = pytest.mark.parametrize(("precision", "close"), [("double", 1e-13), ("mixed", 2e-6)])
+
+
+@PRECISIONS
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Laplacian(1.0), Gaussian(1.0) + Linear()], ids=repr)
+def test_update_of_some_rows(precision, close, kernel):
+    """`rows` tells where to look; the same array again is the same rows, another one is not."""
+    S = Vectors.pack(X)
+    K, tiles = kernel(X), Tiles(precision=precision).build(kernel, S)
+    index, V = np.array([3, 50, 7]), np.array([1.0, -2.0, 0.5])
+    size = np.abs(K).max()
+    for rows in (np.array([5, 1, 59]), np.array([0, 2]), np.zeros(0, np.intp), np.arange(60)):
+        for _ in range(2):
+            out = np.full(len(rows), 2.0)
+            tiles.update(index, V, out, rows=rows)
+            np.testing.assert_allclose(out, 2.0 + K[np.ix_(rows, index)] @ V, atol=4 * close * size)
+    out = np.zeros((60, 2))
+    tiles.update(index, np.stack([V, 2 * V], axis=1), out)
+    np.testing.assert_allclose(out[:, 1], 2.0 * K[:, index] @ V, atol=8 * close * size)
+    out = np.zeros(60)
+    tiles.update(np.zeros(0, np.intp), np.zeros(0), out)
+    assert not out.any()
+
+
+@pytest.mark.xfail(strict=True, reason="rows are told apart by the array that holds them")
+def test_rows_changed_in_place_are_other_rows():
+    """The caller may use one array of rows again with other numbers in it."""
+    tiles, K = Tiles().build(Gaussian(1.0), Vectors.pack(X)), Gaussian(1.0)(X)
+    rows, index = np.array([1, 2, 3]), np.array([0])
+    first, second = np.zeros(3), np.zeros(3)
+    tiles.update(index, np.ones(1), first, rows=rows)
+    rows[:] = [7, 8, 9]
+    tiles.update(index, np.ones(1), second, rows=rows)
+    np.testing.assert_allclose(first, K[[1, 2, 3], 0], atol=1e-14)
+    np.testing.assert_allclose(second, K[[7, 8, 9], 0], atol=1e-14)
+
+
+@PRECISIONS
+def test_blocks_and_parts_of_parts(precision, close):
+    S = Vectors.pack(X)
+    K, tiles = Gaussian(1.0)(X), Tiles(precision=precision).build(Gaussian(1.0), S)
+    index = np.array([9, 9, 0, 31])
+    block = tiles.rows(index, index)
+    assert block.dtype == tiles.dtype
+    np.testing.assert_allclose(block, K[np.ix_(index, index)], atol=close)
+    np.testing.assert_allclose(tiles.rows(index, slice(4, 9)), K[index, 4:9], atol=close)
+    out = np.empty((4, 60), tiles.dtype)
+    assert tiles.rows(index, out=out) is out
+    np.testing.assert_allclose(out, K[index], atol=close)
+    part = tiles.take(np.arange(0, 60, 2)).take(np.array([3, 1]))
+    np.testing.assert_allclose(part.to_dense(), K[np.ix_([6, 2], [6, 2])], atol=close)
+    out = np.zeros(2)
+    part.update(np.array([0]), np.ones(1), out)
+    np.testing.assert_allclose(out, K[[6, 2], 6], atol=close)
+    np.testing.assert_allclose(part.rows(np.array([1]))[0], K[2, [6, 2]], atol=close)
+
+
+def test_refined_tiles_are_exact_and_of_the_same_samples():
+    S = Vectors.pack(X)
+    mixed = Tiles(precision="mixed").build(Gaussian(1.0), S)
+    exact = mixed.refined()
+    assert mixed.dtype == np.float32 and exact.dtype == np.float64 and exact.refined() is exact
+    np.testing.assert_allclose(exact.to_dense(), Gaussian(1.0)(X), atol=1e-14)
+    index = np.array([5, 2, 40])
+    np.testing.assert_allclose(mixed.take(index).refined().to_dense(), Gaussian(1.0)(X[index]), atol=1e-14)
+
+
+def test_the_cost_of_an_entry():
+    """What SMO decides by whether to keep rows."""
+    narrow, wide = (Tiles().build(Gaussian(1.0), Vectors.pack(np.ones((3, d)))) for d in (2, 300))
+    assert 0 < narrow.entry_cost < 400 <= wide.entry_cost < np.inf
+    assert Tiles().build(Spectrum(2), Strings.pack(["ab", "b"])).entry_cost == np.inf
+    assert Dense().build(Gaussian(1.0), Vectors.pack(X)).entry_cost == 0.0
+
+
+@PRECISIONS
+def test_updates_have_the_same_bits_for_any_number_of_threads(precision, close):
+    A = np.random.default_rng(3).normal(size=(2500, 4))
+    found = []
+    for threads in (1, 2):
+        tiles = Tiles(precision=precision).build(Gaussian(1.0), Vectors.pack(A), Resources(n_threads=threads))
+        out = np.zeros(2500)
+        tiles.update(np.arange(0, 2500, 3), np.random.default_rng(4).normal(size=834), out)
+        found.append((out, tiles.rows(np.arange(900))))
+    assert np.array_equal(found[0][0], found[1][0]) and np.array_equal(found[0][1], found[1][1])

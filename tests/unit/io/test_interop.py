@@ -310,6 +310,39 @@ def test_sparse_vectors_stay_sparse_and_probabilities_are_kept(tmp_path):
         from_sklearn(SVC().fit(X, LABEL)).probA_  # noqa: B018
 
 
+@pytest.mark.parametrize("machine", [SVC(probability=True), NuSVC(nu=0.3, probability=True)], ids=["C", "nu"])
+@pytest.mark.parametrize("y", [WORDS, BINARY, LABEL], ids=["four", "two", "integers"])
+def test_probabilities_are_those_of_scikit_learn(tmp_path, machine, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # scikit-learn means to give up its own probabilities
+        svm = clone(machine).set_params(random_state=0).fit(X, y)
+        theirs = svm.predict_proba(NEW)
+    ours = from_sklearn(svm)
+    assert np.abs(ours.predict_proba(NEW) - theirs).max() < 1e-10
+    assert np.allclose(ours.predict_log_proba(NEW), np.log(theirs))
+    save(ours, tmp_path / "m")
+    assert load(tmp_path / "m").predict_proba(NEW).tobytes() == ours.predict_proba(NEW).tobytes()
+
+
+def test_probabilities_of_a_file_follow_its_labels(tmp_path):
+    text = (
+        "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel {}\nprobA -2\nprobB 0.5\n"
+        "nr_sv 1 1\nSV\n1 1:1 \n-1 1:-1 \n"
+    )
+    first, second = (from_libsvm(written(tmp_path, text.format(labels))) for labels in ("1 3", "3 1"))
+    P = first.predict_proba([[0.5]])
+    assert P.sum() == pytest.approx(1.0)
+    assert P[0, 0] == pytest.approx(1.0 / (1.0 + np.exp(-2.0 + 0.5)), abs=1e-2)  # f = 1 is for the first label
+    assert np.allclose(second.predict_proba([[0.5]]), P[:, ::-1])
+
+
+def test_machines_without_probabilities_have_none():
+    ours = from_sklearn(SVC().fit(X, LABEL))
+    assert not hasattr(ours, "predict_proba")
+    with pytest.raises(AttributeError):
+        ours.predict_log_proba(NEW)
+
+
 def test_indefinite_polynomials_are_refused(tmp_path):
     head = "svm_type epsilon_svr\nkernel_type polynomial\ndegree 2\ngamma 1\ncoef0 -3\n"
     text = head + "nr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer import SVC, KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.kernels import Gaussian
 from mercer.reports import evidence
 from mercer.reports.scores import cross_validated
@@ -30,6 +30,23 @@ def by_hand(model, target, predict):
         again.fit(X[rest]) if target is None else again.fit(X[rest], target[rest])
         out.append(predict(again, X[[i]])[0])
     return np.array(out)
+
+
+@pytest.mark.parametrize("target", [two, three], ids=["two", "three"])
+def test_leave_one_out_of_support_vector_machines_is_that_of_n_fits(target):
+    model = SVC(Gaussian(1.0), C=3.0)
+    found = evidence.left_out(subject(model, target))
+    expected = by_hand(model, target, lambda m, x: m.predict(x))
+    assert found.scores["accuracy"] == pytest.approx(np.mean(expected == target))
+    assert ("ROC area" in found.scores) == (target is two)
+
+
+@pytest.mark.parametrize("options", [dict(loss="squared_hinge"), dict(class_weight="balanced"), dict(multi_class="ovr"),
+                                     dict(multi_class=[[1, 1], [-1, 1], [1, -1]]), dict(C=float("inf"))])  # fmt: skip
+def test_other_support_vector_machines_have_no_leave_one_out(options):
+    model = SVC(Gaussian(0.2), **options)
+    with pytest.raises(NotApplicable, match="hinge"):
+        evidence.left_out(subject(model, three))
 
 
 def test_leave_one_out_of_ridge_regression_is_that_of_n_fits():
