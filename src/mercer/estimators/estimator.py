@@ -34,7 +34,7 @@ from mercer.problems import Solution, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 from mercer.spec import Spec
 
-__all__ = ["KernelEstimator", "sample_weights", "spread", "weighted"]
+__all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
 
 
 class KernelEstimator(CallbackSupportMixin, BaseEstimator):
@@ -215,21 +215,26 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         solver = self.solver if self.solver is not None else self._default_solver(problem.gram)
         with run.stage("solver", until):
             if hasattr(solver, "max_iter"):
+                unwatched(problem.gram)
                 monitor = run.solver_monitor(getattr(solver, "tol", 1e-8)) if run.watched else None
                 solution = solver.solve(problem, monitor=monitor)
             elif run.deadline is None:
                 solution = solver.solve(problem)
             else:  # a direct solver cannot be asked to stop: at the deadline it is left behind
                 solution = in_background(solver.solve, problem, deadline=run.deadline)
-        if solution.status is not Status.CONVERGED:
+        if solution.status is not Status.CONVERGED and not self._explains(solution):
             warnings.warn(
                 f"{type(solver).__name__} stopped at residual {solution.residual:.3g}. {solution.status.value}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         self.solver_ = solver
         self.solution_ = dataclasses.replace(solution, state=None)  # a model does not keep n x n numbers
         return solution
+
+    def _explains(self, solution: Solution) -> bool:
+        """Tell whether the estimator itself will say why there is no better solution."""
+        return False
 
     def _default_solver(self, gram: Gram) -> Solver:
         if isinstance(gram, HasFactor):
@@ -272,6 +277,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.pairwise = pairwise
         tags.input_tags.sparse = not pairwise
         return tags
+
+
+def unwatched(gram: Any) -> None:
+    """Let the solver alone look at the time: a Gram that is told to stop has nothing to give, a solver its best."""
+    while gram is not None:
+        gram.resources = dataclasses.replace(gram.resources, monitor=None)
+        gram = getattr(gram, "gram", None)
 
 
 def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:

@@ -20,7 +20,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
@@ -126,7 +126,7 @@ class SupportVectorMachine(KernelEstimator):
     def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
         """Solve programs that do not depend on each other, as many at a time as there are threads."""
         for problem in problems:
-            _unwatched(problem.gram)
+            unwatched(problem.gram)
         if len(problems) == 1:
             return [self._solve(problems[0], run, until)]
         solver = self.solver if self.solver is not None else self._default_solver(problems[0].gram)
@@ -152,13 +152,13 @@ class SupportVectorMachine(KernelEstimator):
             run_tasks(range(len(problems)), work, n_threads=threads, monitor=progress, stop=stop)
         found = [solution for solution in solutions if solution is not None]
         worst = max(found, key=lambda s: (s.status is not Status.CONVERGED, s.residual))
-        if worst.status is not Status.CONVERGED:
+        if worst.status is not Status.CONVERGED and not self._explains(worst):
             count = sum(s.status is not Status.CONVERGED for s in found)
             warnings.warn(
                 f"{type(solver).__name__} stopped in {count} of {len(found)} programs, at residuals up to "
                 f"{worst.residual:.3g}. {worst.status.value}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         self.solver_ = solver
         self.solution_ = dataclasses.replace(worst, state=None)
@@ -224,13 +224,6 @@ def alone(gram: Gram) -> Gram:
     """Return a Gram that computes in the calling thread: the problems themselves are shared among threads."""
     gram.resources = dataclasses.replace(gram.resources, n_threads=1, monitor=None)
     return gram
-
-
-def _unwatched(gram: Any) -> None:
-    """Let the solver alone look at the time: a Gram that is told to stop has nothing to give, a solver its best."""
-    while gram is not None:
-        gram.resources = dataclasses.replace(gram.resources, monitor=None)
-        gram = getattr(gram, "gram", None)
 
 
 def centered_variance(S: Vectors, weight: Floats | None = None) -> float:

@@ -7,13 +7,14 @@ xi_i slacks, b the bias, rho the multipliers of the sums.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
-from mercer.errors import ParameterError, TargetError
+from mercer.errors import DegenerateWarning, ParameterError, TargetError
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
 from mercer.losses import Hinge, SquaredHinge
@@ -141,6 +142,9 @@ class SVC(SupportVectorClassifier):
     def _is_bounded(self) -> bool:
         return math.isfinite(self.C)
 
+    def _explains(self, solution: Solution) -> bool:
+        return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _function will say so
+
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         dual = _LOSSES[self.loss].box_dual(sign, self.C * weight)
         return BoxQP(K, dual.linear, dual.lower, dual.upper, ridge=dual.ridge)
@@ -208,7 +212,7 @@ class NuSVC(SupportVectorClassifier):
     array([0])
     """
 
-    nu: float
+    nu: float | None
     own_constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
 
     def __init__(
@@ -236,6 +240,12 @@ class NuSVC(SupportVectorClassifier):
     ) -> None:
         self._set_shared(locals())
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # the classes hold equal shares of the coefficients, so weights of classes move the boundary less than elsewhere
+        tags.classifier_tags.poor_score = True
+        return tags
+
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
         half = 0.25 * sum(masses) if self.nu is None else 0.5 * self.nu * sum(masses)
@@ -260,6 +270,15 @@ class NuSVC(SupportVectorClassifier):
     def _describe(self, parts: list[Part]) -> None:
         pairs = [(_unit(part.weight), *part.solution.multipliers) for part in parts if part.solution is not None]
         self.margin_ = np.array([0.5 * unit * (upper - lower) for unit, upper, lower in pairs])
+        sizes = np.array([_unit(part.weight) * np.abs(part.product()).max(initial=0.0) for part in parts])
+        if (self.margin_ <= 1e-4 * sizes).any():
+            warnings.warn(
+                f"the margin rho of NuSVC is {self.margin_.min():.2g}, next to nothing: so few errors as nu allows are "
+                "not possible with this kernel, and the decision values, which are divided by rho, mean little. "
+                "Raise nu, or give a kernel that separates the classes better.",
+                DegenerateWarning,
+                stacklevel=6,
+            )
 
 
 class BoundSVC(SupportVectorClassifier):
@@ -336,6 +355,12 @@ class BoundSVC(SupportVectorClassifier):
         n_threads: int | None = None,
     ) -> None:
         self._set_shared(locals())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # the classes hold equal shares of the coefficients, so weights of classes move the boundary less than elsewhere
+        tags.classifier_tags.poor_score = True
+        return tags
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]

@@ -15,6 +15,7 @@ from mercer.budget import Plan
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, HasFactor, HasRows
+from mercer.gram.tiles import same_rows
 
 __all__ = ["Centered", "Repeated", "Shifted", "Weighted"]
 
@@ -157,6 +158,10 @@ class Centered(_Over):
         """Return the operator between new samples and these, both centred by the training mean."""
         return CenteredCross(self.gram.cross(T), self.means, self.mean)
 
+    def refined(self) -> Centered:
+        """Return the same Gram with entries in float64."""
+        return Centered(self.gram.refined())
+
     def _changed(self, K: Floats) -> Floats:
         K -= self.means
         K -= self.means[:, None]
@@ -237,6 +242,10 @@ class Shifted(_Over):
         """Return the Gram of some samples with their shifts."""
         return Shifted(self.gram.take(index), self.shift[index])
 
+    def refined(self) -> Shifted:
+        """Return the same Gram with entries in float64."""
+        return Shifted(self.gram.refined(), self.shift)
+
     def _changed(self, K: Floats) -> Floats:
         K[np.diag_indices_from(K)] += self.shift
         return K
@@ -299,6 +308,25 @@ class Weighted(Gram):
         product = self @ _scattered(V, index, self.shape[0])
         out += product if rows is None else product[rows]
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The coarsest of the Grams."""
+        return min((gram.dtype for gram in self.grams), key=lambda dtype: dtype.itemsize)
+
+    @property
+    def entry_cost(self) -> float:
+        """Of all Grams together."""
+        return sum(gram.entry_cost for gram in self.grams)
+
+    @property
+    def entry_error(self) -> float:
+        """The largest of the Grams."""
+        return max(gram.entry_error for gram in self.grams)
+
+    def refined(self) -> Weighted:
+        """Return the same Gram with entries in float64."""
+        return Weighted([gram.refined() for gram in self.grams], self.weights)
+
     def take(self, index: Index) -> Weighted:
         """Return the combination on some samples."""
         return Weighted([gram.take(index) for gram in self.grams], self.weights)
@@ -343,7 +371,7 @@ class Repeated(_Over):
     def __init__(self, gram: Gram, index: Indices | Sequence[int]) -> None:
         super().__init__(gram)
         self.index = np.asarray(index, dtype=np.intp)
-        self._rows: Any = (self, None, None)
+        self._rows: Any = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -371,8 +399,9 @@ class Repeated(_Over):
             super().update(index, V, out, rows)
             return
         used, place = np.unique(self.index[index], return_inverse=True)
-        if rows is not self._rows[0]:  # the same rows are asked for many times
-            self._rows = rows, *np.unique(self.index if rows is None else self.index[rows], return_inverse=True)
+        if self._rows is None or not same_rows(rows, self._rows[0]):  # the same ones are asked for many times
+            chosen = self.index if rows is None else self.index[rows]
+            self._rows = None if rows is None else rows.copy(), *np.unique(chosen, return_inverse=True)
         _, needed, back = self._rows
         total = np.zeros((len(needed), *np.shape(V)[1:]))
         every = len(needed) == self.gram.shape[0]

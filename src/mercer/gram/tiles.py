@@ -71,6 +71,11 @@ class Tiles(GramSpec):
         return TileGram(kernel, kernel.prepare(samples), dtype, parse_bytes(self.memory), resources)
 
 
+def same_rows(rows: Indices | None, others: Indices | None) -> bool:
+    """Tell whether two choices of rows are the same; None is all rows."""
+    return others is None if rows is None else others is not None and np.array_equal(rows, others)
+
+
 class TileGram(Gram):
     """A Gram matrix that is computed tile by tile, as an operator."""
 
@@ -127,8 +132,10 @@ class TileGram(Gram):
         """Return the comparison of some rows and columns; None is all."""
         rough = self._rough
         if rough is None:
-            if rows is not self._chosen[0]:  # the same rows are asked for many times
-                self._chosen = rows, self._comparison if rows is None else self._comparison.narrow(rows)
+            if not same_rows(rows, self._chosen[0]):  # the same ones are asked for many times
+                self._chosen = (
+                    (None, self._comparison) if rows is None else (rows.copy(), self._comparison.narrow(rows))
+                )
             if rows is columns and rows is not None:
                 return self._comparison.narrow(rows, rows)
             return self._chosen[1].narrow(None, columns)

@@ -90,6 +90,8 @@ def center_of(X: Matrix) -> Floats | None:
     """Return a point amid the rows of X, in float64: the mean; None for sparse X, which is not centred."""
     if sparse.issparse(X):
         return None
+    if not len(X):
+        return np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.asarray(np.mean(X, axis=0, dtype=np.float64))
     if np.isfinite(mean).all():

@@ -28,7 +28,6 @@ are exchanged one after the other as their turn comes. `mercer.selection.exchang
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +50,6 @@ _AT_BOUND = 1e-10  # of the width of a box
 _ROOM = 1e-9  # of the width of a box: it is not left by less than this
 _BLOCK = 512  # rows of K at a time
 _NOTHING = Resources()
-_SERIAL = 500  # samples
 _CHUNK = 16  # samples in one compiled call, some milliseconds each at worst
 _SMALL = 2**15  # samples times |U| that are not worth a thread
 
@@ -140,8 +138,7 @@ def leave_one_out_decisions(
             "Use gram=Tiles() or Dense()."
         )
     machine = _Machine.of(beta, lower, upper, values, ridge, left_out)
-    # products of small matrices are done before a second thread has woken up
-    with serial_blas() if len(machine.beta) <= _SERIAL else nullcontext():
+    with serial_blas():  # the samples are shared among threads, and products of small matrices gain nothing by more
         return _left_out(gram, machine, bias)
 
 

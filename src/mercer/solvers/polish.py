@@ -132,8 +132,14 @@ class _Near:
         if d is None:
             return None
         rho = np.zeros(self.member.shape[1])
-        rho[used] = (B / B.sum(axis=0)).T @ (self.g + self.K[:, F] @ d)[F]
+        rho[used] = (B / B.sum(axis=0)).T @ (self.g + self._product(F, d))[F]
         return d, rho
+
+    def _product(self, F: Indices, d: Floats) -> Floats:
+        """K_WF d, without a copy of a part of K."""
+        wide = np.zeros(len(self.K))
+        wide[F] = d
+        return self.K @ wide
 
     def _bordered(self, F: Indices, B: Floats) -> Floats | None:
         """Solve with K_FF itself, where it is definite; None if it is not."""
@@ -146,7 +152,8 @@ class _Near:
             return None
         d = solved[:, 0] - solved[:, 1:] @ c
         d -= B @ ((B / B.sum(axis=0)).T @ d)
-        left = self.g[F] + self.K[np.ix_(F, F)] @ d
+        del A, factor
+        left = self.g[F] + self._product(F, d)[F]
         left -= B @ ((B / B.sum(axis=0)).T @ left)
         # a block that is singular but for rounding has a factor, which tells nothing
         return d if np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max() else None
@@ -191,7 +198,7 @@ class _Near:
         moved = beta + share * d
         blocked = room <= share if share < 1.0 else np.zeros(len(F), dtype=bool)
         moved = np.where(blocked, np.where(d > 0, upper, lower), np.clip(moved, lower, upper))
-        self.g += self.K[:, F] @ (moved - beta)
+        self.g += self._product(F, moved - beta)
         self.beta[F] = moved
         self.free[F] = ~blocked
         return bool(blocked.any())

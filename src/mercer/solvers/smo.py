@@ -39,6 +39,8 @@ _SLACK = 0.1  # of the violation, by which gradients may move before a variable 
 _INNER = 0.1  # of the violation, to which a working set is solved
 _FEWER = 0.85  # share of variables that remain for it to be worthwhile
 _ENDLESS = 1e10  # sum of variables without an end, times the largest k(x, x), that no separable problem has
+_STIFFEST = 1e30  # ridge that is as good as infinite: the variable stays at zero
+_LONGEST = 10_000_000  # pairs to move at most unless the caller says so, or 100 for every variable
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
@@ -56,7 +58,7 @@ class SMO(Solver):
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of f.
     max_iter : int, optional
-        The most pairs to move; None sets no limit.
+        The most pairs to move; None allows ten million, or 100 for every variable if that is more.
     cache : int or str, default "512MB"
         Memory for rows of K. Rows are kept only where computing them again costs more: vectors with more than
         some 200 columns, and kernels on everything else.
@@ -125,7 +127,7 @@ class _Run:
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
         self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
-        self.ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,))
+        self.ridge = np.minimum(np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,)), _STIFFEST)
         self.beta = _feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
         dear = self.gram.entry_cost >= _DEAR and not self.whole
@@ -144,6 +146,7 @@ class _Run:
         self.last = np.zeros(0, np.intp)
         self.considered = np.inf  # violation at which shrinking was thought of last
         self.steps = self.rounds = 0
+        self.limit = options.max_iter or max(_LONGEST, 100 * n)
         self.next_polish = max(5000, 50 * n)  # pairs moved until the exact optimum is tried for
         self.largest = 0
         self.began = time.monotonic()
@@ -185,7 +188,7 @@ class _Run:
             answer = monitor(self.rounds, gap) if monitor is not None else False
             if answer:
                 return answer if isinstance(answer, Status) else Status.STOPPED
-            if self.options.max_iter is not None and self.steps >= self.options.max_iter:
+            if self.steps >= self.limit:
                 return Status.MAX_ITER
             if self.steps >= self.next_polish and self.active is None:
                 self._polish()
@@ -212,7 +215,7 @@ class _Run:
         box = self.lower[W], self.upper[W]
         goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
         chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
-        limit = np.inf if self.options.max_iter is None else self.options.max_iter - self.steps
+        limit = self.limit - self.steps
         old = beta.copy()
         while limit > 0:
             taken, left = descend(K, g, beta, box, starts, goal, int(min(chunk, limit)))
@@ -454,17 +457,14 @@ def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
     lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
     beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
     beta = np.clip(beta, lower, upper)
-    if (
-        start is None
-        and np.count_nonzero((lower < 0) & (upper > 0)) > 0.5 * len(beta)
-        and np.isfinite(upper - lower).all()
-    ):
+    around = np.count_nonzero((lower < 0) & (upper > 0))
+    if start is None and len(beta) > _WHOLE and around > 0.5 * len(beta) and np.isfinite(upper - lower).all():
         beta = _at_ends(problem)
     group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
     for s, goal in enumerate(total):
         mine = np.flatnonzero(group == s)
         missing = goal - beta[mine].sum()
-        slack = 1e-12 * max(1.0, abs(goal), float(np.abs(beta[mine]).sum()))
+        slack = 1e-12 * max(abs(goal), float(np.abs(beta[mine]).sum()))
         if abs(missing) <= slack and start is None:
             continue
         end = (upper if missing > 0 else lower)[mine]

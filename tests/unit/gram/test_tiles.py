@@ -107,7 +107,6 @@ def test_update_of_some_rows(precision, close, kernel):
     assert not out.any()
 
 
-@pytest.mark.xfail(strict=True, reason="rows are told apart by the array that holds them")
 def test_rows_changed_in_place_are_other_rows():
     """The caller may use one array of rows again with other numbers in it."""
     tiles, K = Tiles().build(Gaussian(1.0), Vectors.pack(X)), Gaussian(1.0)(X)

@@ -13,7 +13,7 @@ import mercer.kernels
 import mercer.solvers
 from mercer.domains import Vectors
 from mercer.errors import ModelError, ParameterError
-from mercer.estimators.svc import Part
+from mercer.estimators.classifier import Part
 from mercer.gram import Dense
 from mercer.gram.dense import DenseGram
 from mercer.io.registry import find_class, id_of, kind_of, registry, user_classes

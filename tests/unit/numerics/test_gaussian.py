@@ -165,9 +165,24 @@ def test_at_the_limit_the_stated_error_holds(kind, stated):
     assert not is_exact_enough(left, right, 1.1)
 
 
-def test_sparse_points_and_points_in_a_unit_are_left_to_others():
-    X = sparse.csr_array(np.eye(3))
-    assert not is_exact_enough(*distance_operands(X, X), 1.0)
+def test_points_in_a_unit_and_dot_products_are_left_to_others():
     far = 1e300 * np.eye(3)
     assert not is_exact_enough(*distance_operands(far, far), 1.0)
     assert not is_exact_enough(*dot_operands(np.eye(3), np.eye(3)), 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_sparse_points_where_they_are_accepted(kind, columns):
+    rng = np.random.default_rng(6)
+    X = (rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.3)).astype(kind)
+    S = sparse.csr_array(X)
+    left, right = distance_operands(S, S)
+    if not is_exact_enough(left, right, 0.5):
+        return
+    K, V = naive(X, X, 0.5), rng.normal(size=(30, columns)).astype(kind)
+    close = 200 * np.finfo(kind).eps
+    tile = gaussian_tile(left, right, parts(30, 30), np.empty((30, 30), kind), 0.5)
+    assert np.abs(tile - K).max() <= close
+    sums = gaussian_sums(left, right, parts(30, 30), np.empty((30, 30), kind), V, 0.5)
+    assert np.abs(sums - K @ V.astype(float)).max() <= 10 * close
