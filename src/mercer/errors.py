@@ -8,6 +8,8 @@ work.
 from __future__ import annotations
 
 import importlib
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ __all__ = [
     "NotPositiveDefinite",
     "ParameterError",
     "TargetError",
+    "warn_caller",
 ]
 
 
@@ -86,3 +89,11 @@ def __getattr__(name: str) -> Any:
     if name == "ConvergenceWarning":
         return importlib.import_module("sklearn.exceptions").ConvergenceWarning
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's program that led here, however many calls of libraries lie between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -5,7 +5,6 @@ Symbols: n samples with weights w_i, W their sum, c(l) the integral of the kerne
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Vectors
+from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion
@@ -116,10 +116,10 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         """Return the logarithm of the density at new data, shape (m,)."""
         similarity = self._evaluate(X)
         if np.any(similarity < 0):
-            warnings.warn(
+            warn_caller(
                 f"{self.kernel_!r} takes negative values, so its mean is not a density; negative means are counted "
                 "as zero. Use a kernel that is not negative, for example Gaussian().",
-                stacklevel=2,
+                UserWarning,
             )
         log = np.log(np.maximum(similarity, np.finfo(float).tiny))
         return log - (self.log_integral_ or 0.0)

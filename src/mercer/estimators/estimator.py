@@ -6,7 +6,6 @@ The five steps of a fit: pack the data, resolve the kernel, encode the target, r
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from mercer.budget import Plan, Resources, parse_bytes
 from mercer.constraints import Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Expansion, FeatureExpansion, Features, Gram, GramSpec, HasFactor
@@ -159,11 +158,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _check_order(self, kernel: Kernel) -> None:
         name = type(self).__name__
         if kernel.order is None:
-            warnings.warn(
+            warn_caller(
                 f"{kernel!r} is not positive definite, so the problem that {name} solves need not have a solution; "
                 "look at solution_.residual and solution_.jitter, or use a positive definite kernel.",
                 IndefiniteWarning,
-                stacklevel=4,
             )
         elif kernel.order > self.highest_order:
             raise CapabilityError(
@@ -177,12 +175,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         S.check_symmetric()
         smallest, largest = S.extreme_eigenvalues(centred=self.highest_order > 0)
         if smallest < -1e-8 * abs(largest):
-            warnings.warn(
+            warn_caller(
                 f"The matrix of similarities is not positive definite: of some of the samples its eigenvalues go from "
                 f"{smallest:.3g} to {largest:.3g}, so the problem that {type(self).__name__} solves need not have a "
                 "solution. Correct the matrix, for example by setting negative eigenvalues to zero.",
                 IndefiniteWarning,
-                stacklevel=5,
             )
 
     def _pack_new(self, X: Any) -> Samples:
@@ -223,10 +220,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             else:  # a direct solver cannot be asked to stop: at the deadline it is left behind
                 solution = in_background(solver.solve, problem, deadline=run.deadline)
         if solution.status is not Status.CONVERGED and not self._explains(solution):
-            warnings.warn(
+            warn_caller(
                 f"{type(solver).__name__} stopped at residual {solution.residual:.3g}. {solution.status.value}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.solver_ = solver
         self.solution_ = dataclasses.replace(solution, state=None)  # a model does not keep n x n numbers

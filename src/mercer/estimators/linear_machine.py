@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Vectors
-from mercer.errors import ParameterError
+from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread
 from mercer.estimators.running import Run
 from mercer.gram import FeatureExpansion, Features
@@ -92,10 +91,9 @@ class LinearMachine(KernelEstimator):
         """Warn if a tolerance was not reached; one Solution, with a column for each problem, is remembered."""
         worst = max(solutions, key=lambda s: (s.status is not Status.CONVERGED, s.residual))
         if worst.status is not Status.CONVERGED:
-            warnings.warn(
+            warn_caller(
                 f"{type(solver).__name__} stopped at residual {worst.residual:.3g}. {worst.status.value}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         many = len(solutions) > 1
         solution = dataclasses.replace(

@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 import itertools
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +22,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.errors import CapabilityError, TargetError
+from mercer.errors import CapabilityError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows
@@ -212,10 +211,9 @@ class KernelPerceptron(Scoring):
             for share in visits.go(next(orders) if orders else np.arange(len(S))):
                 if run.watched and run.monitor((epoch + share) / self.max_iter):
                     status = Status.STOPPED if run.asked_to_stop else Status.TIME
-                    warnings.warn(
+                    warn_caller(
                         f"KernelPerceptron stopped in pass {epoch + 1} of {self.max_iter}. {status.value}",
                         ConvergenceWarning,
-                        stacklevel=4,
                     )
                     return
             if visits.mistakes == mistakes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.errors import ParameterError
+from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
@@ -154,11 +153,10 @@ class SupportVectorMachine(KernelEstimator):
         worst = max(found, key=lambda s: (s.status is not Status.CONVERGED, s.residual))
         if worst.status is not Status.CONVERGED and not self._explains(worst):
             count = sum(s.status is not Status.CONVERGED for s in found)
-            warnings.warn(
+            warn_caller(
                 f"{type(solver).__name__} stopped in {count} of {len(found)} programs, at residuals up to "
                 f"{worst.residual:.3g}. {worst.status.value}",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.solver_ = solver
         self.solution_ = dataclasses.replace(worst, state=None)

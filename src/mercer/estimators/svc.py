@@ -7,18 +7,17 @@ xi_i slacks, b the bias, rho the multipliers of the sums.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
-from mercer.errors import DegenerateWarning, ParameterError, TargetError
+from mercer.errors import DegenerateWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
 from mercer.losses import Hinge, SquaredHinge
-from mercer.problems import BoxQP, Status
+from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import Solver
 
 __all__ = ["BoundSVC", "NuSVC", "SVC"]
@@ -270,14 +269,14 @@ class NuSVC(SupportVectorClassifier):
     def _describe(self, parts: list[Part]) -> None:
         pairs = [(_unit(part.weight), *part.solution.multipliers) for part in parts if part.solution is not None]
         self.margin_ = np.array([0.5 * unit * (upper - lower) for unit, upper, lower in pairs])
-        sizes = np.array([_unit(part.weight) * np.abs(part.product()).max(initial=0.0) for part in parts])
-        if (self.margin_ <= 1e-4 * sizes).any():
-            warnings.warn(
+        # what the margin could be at most: all coefficients at the largest k(x, x)
+        most = [np.abs(p.solution.coef).sum() * p.problem.gram.diag().max() for p in parts if p.solution is not None]
+        if (self.margin_ <= 1e-6 * np.array(most) * np.array([unit for unit, _, _ in pairs])).any():
+            warn_caller(
                 f"the margin rho of NuSVC is {self.margin_.min():.2g}, next to nothing: so few errors as nu allows are "
                 "not possible with this kernel, and the decision values, which are divided by rho, mean little. "
                 "Raise nu, or give a kernel that separates the classes better.",
                 DegenerateWarning,
-                stacklevel=6,
             )
 
 

@@ -168,6 +168,7 @@ def _descend32(K, diagonal, g, beta, box, starts, limits):
             if lift[k] == 0 and (centers[s] == 0 or g[k] < centers[s]):
                 centers[s] = g[k]
     tol, most = limits
+    left = limits[0]
     for step in range(most):
         gain, left, i, j = -1.0, np.float32(0.0), 0, 0
         for s in range(groups):
@@ -207,6 +208,7 @@ def _descend64(K, diagonal, g, beta, box, starts, limits):
             if lift[k] == 0 and (centers[s] == 0 or g[k] < centers[s]):
                 centers[s] = g[k]
     tol, most = limits
+    left = limits[0]
     for step in range(most):
         gain, left, i, j = -1.0, 0.0, 0, 0
         for s in range(groups):

@@ -45,11 +45,11 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
     W = np.flatnonzero(free | (distance <= _BAND * before))
     if not np.isfinite(before) or before <= _EXACT * np.abs(g).max(initial=0.0):
         return False
-    if len(W) > most:
+    if len(W) > 3 * most // 4:  # two matrices of this order are held
         W = np.flatnonzero(free)
     if len(W) > most:
         return False
-    K = np.array(gram.rows(W, W), dtype=np.float64)
+    K = np.asarray(gram.rows(W, W), dtype=np.float64)  # rows are always copies
     K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]
     near = _Near(K, beta[W], g[W], (problem.lower[W], problem.upper[W]), group[W])
     near.solve()
@@ -145,7 +145,7 @@ class _Near:
         """Solve with K_FF itself, where it is definite; None if it is not."""
         A = self.K.copy() if len(F) == len(self.K) else self.K[np.ix_(F, F)]
         try:
-            factor = in_background(cho_factor, A, False, True, work=len(A) ** 3 / 3.0)
+            factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
             solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
             c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
         except LinAlgError:
@@ -166,7 +166,7 @@ class _Near:
             A, size = self._centred(F, B, mean)
             A[np.diag_indices_from(A)] += jitter * size
             try:  # the matrix is made anew for every attempt, so that there is never a copy of it
-                factor = in_background(cho_factor, A, False, True, work=len(A) ** 3 / 3.0)
+                factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
                 d = cho_solve(factor, -right)
             except LinAlgError:
                 continue

@@ -158,10 +158,8 @@ def test_updates_of_some_rows(name):
 
 
 @over
-def test_refined_grams_over_mixed_tiles(name, request):
+def test_refined_grams_over_mixed_tiles(name):
     """What a solver believes at the end must be float64 all the way down."""
-    if name != "Repeated":
-        request.applymarker(pytest.mark.xfail(strict=True, reason="refined() of these is the Gram itself"))
     mixed, exact = Tiles(precision="mixed").build(Gaussian(1.0), S), Dense().build(Gaussian(1.0), S)
     refined = OVER[name](mixed).refined()
     n = refined.shape[0]
