@@ -3,6 +3,7 @@
 #   make demo    a short tour                  make lint    style, types, layers
 #   make test    lint, then every test         make clean   remove .venv, builds and caches
 #   make bench   the benchmarks                make docs    the documentation, in build/docs
+#   make probes  all probes of bad input
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
 
@@ -10,7 +11,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench docs lint setup clean
+.PHONY: help demo test probes bench docs lint setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -85,6 +86,10 @@ lint: .venv/.stamp-dev
 # pytest's closing line is the last line printed.
 test: lint
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Every probe of bad input: the tests take one in five of estimators that are much like others.
+probes: .venv/.stamp-dev
+	@$(BIN)/python -m tests.trust.probes
 
 clean:
 	@rm -rf .venv build demo docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache

@@ -22,6 +22,7 @@ ESTIMATORS = [
         mercer.KernelMeanClassifier(Linear()),
     ]
 )
+@pytest.mark.filterwarnings("ignore:the margin rho:mercer.errors.DegenerateWarning")  # random labels have none
 def test_scikit_learn(estimator, check):
     check(estimator)
 
