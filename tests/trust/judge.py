@@ -28,7 +28,7 @@ GOOD = {"finite", "warned", "refused"}
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
     r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
-    r"|[a-z_0-9]+=|[A-Z]\w+\()"
+    r"|[a-z_0-9]+=|C=|[A-Z]\w+\()"
 )
 _ADVICE = re.compile(
     r"\b(Add|Build|Call|Check|Choose|Clip|Compare|Convert|Correct|Count|Did you mean|Drop|Encode|Fill|Fit|Flatten|Give"

@@ -46,7 +46,7 @@ class KernelAdatron(Scoring):
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of f.
     max_iter : int, optional
-        Working sets at most; None allows 20 000.
+        Working sets at most; None allows 60, or one for every 50 samples if that is more.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional

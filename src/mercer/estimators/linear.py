@@ -13,9 +13,9 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, Interval, OneOf, Optional
-from mercer.errors import ParameterError, TargetError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.linear_machine import MAX_ITER, TOL, LinearMachine
+from mercer.estimators.reduction import class_weights
 from mercer.estimators.running import Run, whole
 from mercer.losses import EpsilonInsensitive, Hinge, Loss, SquaredHinge
 from mercer.losses.tubes import SquaredEpsilonInsensitive
@@ -160,7 +160,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             packed, _ = self._pack(X)
             target = Multiclass().learn(y)
             S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            scale = _class_weights(self.class_weight, target.classes, codes, w)
+            scale = class_weights(self.class_weight, target.classes, codes, w)
             rows = self._rows(S)
             run.begin(X, y)
             together = self.multi_class == "crammer_singer"
@@ -341,29 +341,3 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         """Return f at new data, shape (m,) or (m, k)."""
         values = self._evaluate(X)
         return self.target_.decode(values)
-
-
-def _class_weights(given: Any, classes: Array, codes: Indices, w: Floats) -> Floats:
-    """Return the weight of each class, (c,); each class must have a sample of positive weight."""
-    mass = np.bincount(codes, weights=w, minlength=len(classes))
-    if not mass.all():
-        lost = classes[np.flatnonzero(mass == 0)[0]]
-        raise TargetError(
-            f"class {lost!r} has no sample of positive weight; each class needs at least one. "
-            "Leave its samples out of X and y, or give one of them a weight."
-        )
-    if given is None:
-        return np.ones(len(classes))
-    if isinstance(given, str):
-        return mass.sum() / (len(classes) * mass)
-    known = {label: place for place, label in enumerate(classes.tolist())}
-    out = np.ones(len(classes))
-    for label, weight in given.items():
-        if not isinstance(weight, (int, float, np.number)) or not 0.0 < float(weight) < np.inf:
-            raise ParameterError(
-                f"class_weight[{label!r}] = {weight!r} was given; weights of classes are positive, finite numbers. "
-                "Leave the samples of a class out instead of giving it the weight zero."
-            )
-        if label in known:  # a fold of the data may lack a class
-            out[known[label]] = float(weight)
-    return out

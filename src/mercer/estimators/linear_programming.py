@@ -241,7 +241,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
     # the doors ---------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.norm, bool) and self.norm == 2:
+        if isinstance(self.norm, (int, float)) and not isinstance(self.norm, bool) and self.norm == 2:
             raise ParameterError(
                 "norm=2 was given to LinearProgrammingMachine; it accepts 1 and inf, whose programs are linear. The "
                 "machine of norm 2 is the support vector machine: use SVC, or LinearSVC for form='primal'."

@@ -47,6 +47,8 @@ class Reduction:
     @classmethod
     def of(cls, scheme: Any, count: int) -> Reduction:
         """Return the reduction of `count` classes by a scheme: "ovo", "ovr", a kind of output code, or a code."""
+        if not isinstance(scheme, str):
+            scheme = output_code(count, scheme)  # a code that is none is refused, also where it is not needed
         if count == 2:
             return cls(np.array([[-1.0], [1.0]]), "two")
         if isinstance(scheme, str):
@@ -141,10 +143,9 @@ def class_weights(given: Any, classes: Array, codes: Indices, w: Floats) -> Floa
     if isinstance(given, str):
         return mass.sum() / (len(classes) * mass)
     labels = classes.tolist()
-    strange = [label for label in given if label not in labels]
-    if strange:
+    if given and not set(given) & set(labels):  # one of them may be missing: a fold of the data may lack a class
         raise ParameterError(
-            f"class_weight has the label {strange[0]!r}, which is not among the classes {labels[:10]}. "
+            f"class_weight has the labels {list(given)[:10]}, of which none is among the classes {labels[:10]}. "
             "Give weights for labels of y."
         )
     factors = np.array([given.get(label, 1.0) for label in labels], dtype=object)

@@ -18,7 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.errors import ParameterError, warn_caller
+from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
@@ -90,7 +90,13 @@ class SupportVectorMachine(KernelEstimator):
         """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
         gamma = self.gamma
         if gamma is None or gamma == "scale":
-            variance = centered_variance(S, weight)
+            with np.errstate(over="ignore", invalid="ignore"):
+                variance = centered_variance(S, weight)
+            if not np.isfinite(variance * S.width):
+                raise DomainError(
+                    "Input X has numbers whose variance is too large for floating-point numbers; it must be finite. "
+                    "Scale the data, for example with StandardScaler."
+                )
             gamma = 1.0 / (max(S.width, 1) * variance) if variance > 0 else 1.0
         elif gamma == "auto":
             gamma = 1.0 / max(S.width, 1)
@@ -169,6 +175,8 @@ class SupportVectorMachine(KernelEstimator):
         # of the Gaussian the error in float32 is known; float64 itself is as much as others can be sure of
         if not (type(kernel) is Gaussian and isinstance(expansion, Expansion)):
             return self._evaluate(X)
+        if np.abs(expansion.coef).max(initial=0.0) > 1e30:  # beyond float32
+            return self._evaluate(X)
         T = self._pack_new(X)
         comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
         constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
@@ -229,13 +237,13 @@ def centered_variance(S: Vectors, weight: Floats | None = None) -> float:
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
     w = w / (w.sum() * max(S.width, 1))
     X: Any = S.X
-    mean = float(w @ np.asarray(X.sum(axis=1), dtype=float).reshape(-1))
+    mean = float(w @ np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1))
     if S.is_sparse:
         squares = np.asarray(X.multiply(X).sum(axis=1), dtype=float).reshape(-1)
         found = float(w @ squares) - mean * mean
-        return found if found > 1e-12 * mean * mean else 0.0  # less is rounding
+        return 0.0 if found <= 1e-12 * mean * mean else found  # less is rounding
     total = 0.0
     for piece in range(0, len(S), 4096):  # no copy of all of X
         block = np.asarray(X[piece : piece + 4096], dtype=float) - mean
         total += float(w[piece : piece + 4096] @ np.einsum("ij,ij->i", block, block))
-    return total if total > (1e-12 * mean) ** 2 else 0.0
+    return 0.0 if total <= 1e-24 * mean * mean else total

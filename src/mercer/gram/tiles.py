@@ -157,7 +157,7 @@ class TileGram(Gram):
         if shape[0] * shape[1] * self.dtype.itemsize > self.memory:
             raise ParameterError(
                 f"{shape[0]} rows of {shape[1]} were asked of Tiles(memory={self.memory}); they do not fit. "
-                "Ask for fewer rows at once, or raise memory=."
+                "Give a larger memory=, or ask for fewer rows at once."
             )
         out = np.empty(shape, self.dtype) if out is None else out
         comparison = self._between(index, against)

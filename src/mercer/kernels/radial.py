@@ -81,7 +81,8 @@ class Gaussian(Radial):
             return None
         base, length = self.base()
         recipe = comparison.recipe((), base)
-        left, right, scale = recipe.left, recipe.right, 1.0 / (length * length)
+        left, right = recipe.left, recipe.right
+        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # of its square there is no inverse
         if not is_exact_enough(left, right, scale):
             return None
 

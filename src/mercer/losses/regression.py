@@ -30,7 +30,8 @@ def inverse_distance(distance: Floats) -> Floats:
 def ridge_of(weight: Floats, curve: float = 1.0) -> Floats:
     """Ratio curve / weight; zero for a weight of zero, whose variable is held at zero by its box."""
     weight = np.asarray(weight, dtype=np.float64)
-    return curve / np.where(weight > 0.0, weight, np.inf)
+    with np.errstate(over="ignore"):
+        return np.minimum(curve / np.where(weight > 0.0, weight, np.inf), np.finfo(float).max)
 
 
 def _one_per_sample(y: Floats, lower: Floats, upper: Floats, ridge: float | Floats = 0.0) -> BoxDual:

@@ -37,7 +37,8 @@ def is_exact_enough(left: Operand, right: Operand, scale: float) -> bool:
         return False
     if left.is_sparse and left.points.shape[1] > _WIDEST:
         return False
-    return scale * (left.largest + right.largest) <= _MOST[left.points.dtype.itemsize]
+    extent = left.largest + right.largest
+    return 0.0 < scale < np.inf and scale * extent <= _MOST[left.points.dtype.itemsize]
 
 
 def gaussian_tile(left: Operand, right: Operand, where: tuple[slice, slice], tile: Floats, scale: float) -> Floats:

@@ -25,7 +25,7 @@ from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["Adatron"]
 
-_MOST_ITERATIONS = 20_000
+_LEAST_LIMIT = 60  # working sets, unless the caller says so; one in 50 variables if that is more
 _LARGEST_SET = 2048  # variables whose block of K is descended on at a time
 _WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 ms
 _CALLS = 20  # of that loop at most for one working set
@@ -51,7 +51,7 @@ class Adatron(Solver):
     tol : float, default 1e-3
         Largest violation of the optimality conditions that ends the run, in the unit of f.
     max_iter : int, optional
-        Working sets at most; None allows 20 000.
+        Working sets at most; None allows 60, or one for every 50 samples if that is more.
     polish : bool, default True
         Whether a problem with few free variables is solved to rounding at the end, by Newton steps on them.
 
@@ -117,7 +117,7 @@ class Adatron(Solver):
         self.check_capabilities(problem)
         with serial_blas():  # one order of summation, whatever the number of threads
             descent = _Descent(problem, start, monitor)
-            status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS)
+            status = descent.run(self.tol, self.max_iter or max(_LEAST_LIMIT, len(problem.linear) // 50))
             if self.polish and status is Status.CONVERGED:
                 descent.polish()
         product = descent.g - problem.linear - descent.ridge * descent.beta

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -41,6 +43,11 @@ class Solver(Spec, ABC):
     remedy : str
         A sentence: what to use where a capability is missing.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "solve" in vars(cls):  # where numbers leave their range, the estimator tells so in words
+            setattr(cls, "solve", _without_warnings(cls.solve))  # noqa: B010  (the type checker forbids the plain form)
 
     solves: ClassVar[type]
     needs: ClassVar[tuple[type, ...]] = ()
@@ -85,6 +92,15 @@ class Solver(Spec, ABC):
                     f"{type(gram).__name__} offers "
                     f"{', '.join(['products', *offered]) if offered else 'only products'}. {self.remedy}"
                 )
+
+
+def _without_warnings(solve: Callable[..., Solution]) -> Callable[..., Solution]:
+    @functools.wraps(solve)
+    def quiet(self: Solver, problem: Any, start: Any = None, monitor: Any = None) -> Solution:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return solve(self, problem, start=start, monitor=monitor)
+
+    return quiet
 
 
 @dataclass(frozen=True, eq=False)
