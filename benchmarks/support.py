@@ -22,10 +22,10 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.row import Memory, Peer, Row, Timing, times_faster, times_the_cost
-from mercer import LinearSVC, NuSVC, OneClassSVM, SVC, SVR
+from mercer import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from mercer.domains import Vectors
 from mercer.gram import Tiles
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian
 
 FOLDER = os.environ.get("MERCER_DATA")
 
