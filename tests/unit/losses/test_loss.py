@@ -14,7 +14,7 @@ def test_a_loss_is_three_formulas():
 
 def test_what_the_package_offers():
     interfaces = ["Loss", "BoxDual", "HasBoxDual"]
-    regression = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
+    regression = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball", "SquaredEpsilonInsensitive"]
     assert mercer.losses.__all__ == [*interfaces, *regression, "Hinge", "SquaredHinge"]
     assert all(hasattr(mercer.losses, name) for name in mercer.losses.__all__)
     assert Squared() == Squared()

@@ -132,7 +132,7 @@ def test_a_working_set_smaller_than_the_free_variables(monkeypatch):
     monkeypatch.setattr(adatron, "_WORK", 200)
     monkeypatch.setattr(adatron, "_POLISHED", 0)
     given = problem(X, y, 10.0)
-    solution = Adatron(1e-6).solve(given)
+    solution = Adatron(1e-6, max_iter=20_000).solve(given)
     assert solution.status is Status.CONVERGED and len(solution.trace) > 20
     np.testing.assert_allclose(given.gram @ solution.coef, given.gram @ expected.coef, atol=1e-4)
     assert np.all(np.diff(solution.trace.objective) <= 1e-12)
