@@ -146,7 +146,7 @@ class OneClassSVM(NoveltyDetector):
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of the largest k(x, x).
     max_iter : int, optional
-        The most pairs of variables to move; None or -1 sets no limit.
+        The most pairs of variables to move; None or -1 is the solver's own limit.
     shrinking : bool, default True
         Whether variables that stay at an end of their box are set aside for a while.
     cache_size : float, default 512

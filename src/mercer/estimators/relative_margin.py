@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Interval, OneOf, Positive
-from mercer.estimators.svc import Part, SupportVectorClassifier
+from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec, Repeated
 from mercer.losses import Hinge
 from mercer.problems import BoxQP

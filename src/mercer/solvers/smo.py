@@ -223,7 +223,7 @@ class _Run:
             limit -= taken
             if not np.isfinite(beta).all():
                 return None
-            if self.cone and self._runs_off(K, g, beta, W):
+            if self.cone and self._runs_off(g, beta, W):
                 return None
             if left <= goal or taken < chunk or (monitor is not None and monitor(self.rounds, gap)):
                 break
@@ -242,7 +242,7 @@ class _Run:
             self.considered = gap
         return True
 
-    def _runs_off(self, K: Floats, g: Floats, beta: Floats, W: Indices) -> bool:
+    def _runs_off(self, g: Floats, beta: Floats, W: Indices) -> bool:
         """Scale variables without an upper end to the best multiple, and tell whether they grow without end.
 
         A solution has beta' K beta = -p' beta. Where the classes cannot be separated the left side vanishes beside the
@@ -329,7 +329,7 @@ class _Run:
         return K
 
     def _entries(self, W: Indices) -> Floats:
-        """K_WW, of rows in the cache and of the last working set as far as they have it."""
+        """K_WW, of rows in the cache as far as they are held."""
         if self.cache is None:
             return np.ascontiguousarray(self.gram.rows(W, W))
         order = np.argsort(~self.cache.held(W), kind="stable")
@@ -346,7 +346,7 @@ class _Run:
     # shrinking ----------------------------------------------------------------------------------------
 
     def _set_aside(self, gap: float) -> None:
-        """Stop looking at variables that would stay where they are if every gradient moved by the gap."""
+        """Stop looking at variables that would stay where they are if gradients moved by a tenth of the gap."""
         n = len(self.beta)
         if self.whole:
             return
