@@ -24,6 +24,7 @@ from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
 from mercer.gram.products import product
+from mercer.gram.tiles import fits_single
 from mercer.kernels import Gaussian, Kernel, Linear
 from mercer.kernels.comparison import Comparison
 from mercer.numerics.tiling import run_tasks, thread_count
@@ -178,6 +179,8 @@ class SupportVectorMachine(KernelEstimator):
         if np.abs(expansion.coef).max(initial=0.0) > 1e30:  # beyond float32
             return self._evaluate(X)
         T = self._pack_new(X)
+        if not (fits_single(T) and fits_single(expansion.samples)):
+            return self._evaluate(T)
         comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
         constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
         values = product(kernel, comparison, expansion.coef, self._resources()) + constant

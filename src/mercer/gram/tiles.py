@@ -33,7 +33,7 @@ class Tiles(GramSpec):
         Largest block of rows that may be asked for at once, in bytes.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes tiles in float32 and sums in float64: about twice as fast, with a relative error
-        of about 1e-6 per entry.
+        of about 1e-6 per entry. Vectors that float32 cannot hold are computed in float64 all the same.
 
     Notes
     -----
@@ -67,8 +67,18 @@ class Tiles(GramSpec):
         """Prepare the samples; no kernel value is computed yet."""
         self.check()
         kernel.check()
-        dtype = np.float32 if self.precision == "mixed" else np.float64
+        dtype = np.float32 if self.precision == "mixed" and fits_single(samples) else np.float64
         return TileGram(kernel, kernel.prepare(samples), dtype, parse_bytes(self.memory), resources)
+
+
+def fits_single(samples: Samples) -> bool:
+    """Tell whether vectors have numbers of a size that float32 holds, and their squares; true for all other samples."""
+    X = getattr(samples, "X", None)
+    if X is None:
+        return True
+    values = X if isinstance(X, np.ndarray) else X.data
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    return largest == 0.0 or 1e-15 < largest < 1e15
 
 
 def same_rows(rows: Indices | None, others: Indices | None) -> bool:

@@ -190,3 +190,14 @@ def test_no_warning_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SVC(Gaussian(1.0), probability=True).fit(X[:200], MANY[:200]).predict_proba(X[:10])
+
+
+@pytest.mark.parametrize("size", [1e300, 1e39, 1.0, 1e-300])
+@pytest.mark.parametrize("gram", [None, Tiles(precision="mixed")], ids=repr)
+def test_the_unit_of_the_data_does_not_matter(size, gram):
+    """Numbers that float32 cannot hold are computed in float64, in the fit and in predict."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    expected = SVC().fit(X, y).predict(X)
+    assert expected.any() and not expected.all()
+    assert np.array_equal(SVC(gram=gram).fit(X * size, y).predict(X * size), expected)
