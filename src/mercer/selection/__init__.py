@@ -2,6 +2,7 @@
 
 from mercer.selection.automatic import Choice, best_means, best_ridge, find_task, table_kernels
 from mercer.selection.cost_path import cost_path
+from mercer.selection.hyperparameters import Tuned, tune
 from mercer.selection.leave_one_out import leave_one_out, leave_one_out_from_hat
 from mercer.selection.margins import best_margin, margin_leave_one_out
 from mercer.selection.path import mean_leave_one_out, ridge_path
@@ -14,6 +15,7 @@ __all__ = [
     "PathEnd",
     "SVMPath",
     "Sigmoid",
+    "Tuned",
     "best_margin",
     "best_means",
     "best_ridge",
@@ -30,4 +32,5 @@ __all__ = [
     "ridge_path",
     "svm_path",
     "table_kernels",
+    "tune",
 ]

@@ -1,0 +1,417 @@
+r"""Hyper-parameters by a gradient method: those of a kernel, and numbers beside it as a noise or a ridge.
+
+A criterion (minus the log evidence, a leave-one-out error) gives its value and its derivatives in raw values; here
+they become coordinates without constraints, in which L-BFGS moves within a box. Symbols: theta the coordinates.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import optimize
+
+from mercer import constraints
+from mercer.arrays import Array, Floats
+from mercer.errors import JitterWarning, ParameterError
+from mercer.kernels import Kernel
+from mercer.problems import Status
+
+__all__ = ["Criterion", "Tuned", "tune"]
+
+_FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
+_SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates
+
+Monitor = Callable[[int, float], Any]
+
+
+class Criterion(Protocol):
+    """What is minimised over hyper-parameters."""
+
+    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
+        """Return the value, its derivatives in the kernel's free parameters, (p,), and in the numbers beside it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """The best hyper-parameters that were found, and the way to them.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With the best parameters.
+    beside : mapping
+        Numbers beside the kernel, in the shapes in which they were given.
+    value : float
+        The criterion there.
+    status : Status
+        How the best of the runs ended.
+    slope : float
+        Largest derivative in coordinates that the box does not hold back; about zero at an optimum.
+    names : tuple of str
+        What was moved, one name per coordinate.
+    path : (t, p) array
+        Raw values of what was moved after each step of the best run, beginning at its start.
+    values : (t,) array
+        The criterion along the path.
+    seconds : (t,) array
+        Time since the start of the first run.
+    at_bounds : tuple of str
+        What was moved to an end of its interval: the criterion would go on.
+    evaluations : int
+        Of the criterion, over all runs.
+    starts : (r,) array
+        The criterion at the end of each run, one more than restarts.
+    """
+
+    kernel: Kernel
+    beside: Mapping[str, Floats]
+    value: float
+    status: Status
+    slope: float
+    names: tuple[str, ...]
+    path: Floats
+    values: Floats
+    seconds: Floats
+    at_bounds: tuple[str, ...]
+    evaluations: int
+    starts: Floats
+
+
+def tune(
+    criterion: Criterion,
+    kernel: Kernel,
+    beside: Mapping[str, Any] | None = None,
+    *,
+    real: Sequence[str] = (),
+    fixed: Sequence[str] | str = (),
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    restarts: int = 0,
+    random_state: Any = None,
+    max_iter: int = 200,
+    tol: float = 1e-5,
+    monitor: Monitor | None = None,
+) -> Tuned:
+    r"""Minimise a criterion over the free parameters of a kernel and numbers beside it.
+
+    Seed: [KIKS] Section 4.1.4 and [SS] Section 5.2, where the evidence is maximised by its gradient. Ledger: B-EVID,
+    V-EVID.
+
+    Parameters
+    ----------
+    criterion : callable
+        ``criterion(kernel, beside)`` returns the value, its derivatives in the raw values of
+        ``mercer.constraints.free_names(kernel)`` in that order, and a mapping of derivatives in the numbers beside
+        it, in their shapes; those of fixed names may be left out. A value that is not finite, or a LinAlgError, is a
+        wall: the search turns back.
+    kernel : Kernel
+        Where the search starts.
+    beside : mapping of name to float or array, optional
+        Further numbers, positive unless named in `real`.
+    real : sequence of str
+        Names in `beside` that may have any sign, as inducing points.
+    fixed : sequence of str, or "all"
+        Names that are held: of free parameters of the kernel (for a vector all of it, or ``length_scale[2]``) and in
+        `beside`.
+    bounds : mapping of name to (low, high), optional
+        Of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
+    restarts : int, default 0
+        Further starts: uniform between bounds in coordinates where both are given, else spread about the start.
+    random_state : int, RandomState or None
+        Of the restarts.
+    max_iter : int, default 200
+        Steps of each run.
+    tol : float, default 1e-5
+        A run ends when the largest derivative in coordinates is below tol times 1 + abs(value).
+    monitor : callable, optional
+        ``monitor(step, slope)``; a true answer ends the search with the best so far.
+
+    Returns
+    -------
+    Tuned
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> def criterion(kernel, beside):
+    ...     u, v = np.log(kernel.length_scale), np.log(beside["noise"])
+    ...     return (
+    ...         u**2 + (v - 1) ** 2,
+    ...         np.array([2 * u / kernel.length_scale]),
+    ...         {"noise": 2 * (v - 1) / beside["noise"]},
+    ...     )
+    >>> found = tune(criterion, Gaussian(3.0), {"noise": 0.1})
+    >>> round(found.kernel.length_scale, 6), round(float(found.beside["noise"]), 6)
+    (1.0, 2.718282)
+    """
+    search = _Search(criterion, _Layout.of(kernel, beside or {}, real, fixed, bounds or {}), monitor, tol)
+    for start in search.layout.starts(restarts, random_state):
+        search.run(start, max_iter)
+        if search.stopped is not None:
+            break
+    return search.result()
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Which coordinates there are, what they mean, and which of them move."""
+
+    kernel: Kernel
+    beside: Mapping[str, Floats]
+    real: frozenset[str]
+    names: tuple[str, ...]
+    theta: Floats
+    moves: Array
+    low: Floats
+    high: Floats
+    given: Array  # whether both bounds were given
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, beside: Mapping[str, Any], real: Sequence[str], fixed: Any, bounds: Mapping[str, Any]
+    ) -> _Layout:
+        arrays = {name: np.asarray(value, dtype=np.float64) for name, value in beside.items()}
+        names = constraints.free_names(kernel)
+        theta = [constraints.unconstrain(kernel)]
+        positive = [np.array([low == 0.0 for low, _ in constraints.bounds(kernel)], dtype=bool)]
+        for name, value in arrays.items():
+            names += (name,) if value.ndim == 0 else tuple(f"{name}[{i}]" for i in range(value.size))
+            theta.append(value.ravel() if name in real else np.log(value.ravel()))
+            positive.append(np.full(value.size, name not in real))
+        start = np.concatenate(theta)
+        layout = cls(
+            kernel, arrays, frozenset(real), names, start, np.ones(len(start), bool),
+            np.where(np.concatenate(positive), start - _FAR, -np.inf),
+            np.where(np.concatenate(positive), start + _FAR, np.inf), np.zeros(len(start), bool),
+        )  # fmt: skip
+        layout._hold(fixed)
+        layout._bound(bounds)
+        return layout
+
+    def _places(self, name: str, argument: str) -> Array:
+        places = np.array([known == name or known.startswith(f"{name}[") for known in self.names], dtype=bool)
+        if not places.any():
+            raise ParameterError(
+                f"{argument} names {name!r}; the hyper-parameters are {', '.join(self.names) or 'none'}. "
+                "Use these names."
+            )
+        return places
+
+    def _hold(self, fixed: Any) -> None:
+        if isinstance(fixed, str):
+            if fixed != "all":
+                raise ParameterError(
+                    f"fixed={fixed!r} was given; it must be a tuple of names or 'all'. Write fixed=({fixed!r},)."
+                )
+            self.moves[:] = False
+            return
+        for name in fixed:
+            self.moves[self._places(name, "fixed")] = False
+
+    def _bound(self, bounds: Mapping[str, Any]) -> None:
+        for name, (low, high) in bounds.items():
+            places = self._places(name, "bounds")
+            if not low < high:
+                raise ParameterError(
+                    f"bounds of {name!r} are ({low}, {high}); the first must be smaller. Use `fixed` to hold a value."
+                )
+            for place in np.flatnonzero(places).tolist():
+                self.low[place], self.high[place] = self._coordinate(place, low), self._coordinate(place, high)
+            self.given[places] = np.isfinite(self.low[places]) & np.isfinite(self.high[places])
+            self.theta[places] = np.clip(self.theta[places], self.low[places], self.high[places])
+
+    def _coordinate(self, place: int, value: float) -> float:
+        p = len(constraints.free_names(self.kernel))
+        if place < p:
+            raw = constraints.free_values(self.kernel)
+            raw[place] = value
+            return float(constraints.unconstrain(constraints.with_free(self.kernel, raw))[place])
+        name = self.names[place].partition("[")[0]
+        if name in self.real:
+            return float(value)
+        return float(np.log(value)) if value > 0.0 else -np.inf
+
+    def starts(self, restarts: int, random_state: Any) -> list[Floats]:
+        chance = np.random.default_rng(random_state) if not hasattr(random_state, "normal") else random_state
+        out = [self.theta]
+        for _ in range(restarts):
+            around = self.theta + _SPREAD * chance.normal(size=len(self.theta))
+            share = chance.uniform(size=len(self.theta))
+            low, high = (np.where(self.given, end, 0.0) for end in (self.low, self.high))
+            drawn = np.where(self.given, low + share * (high - low), np.clip(around, self.low, self.high))
+            out.append(np.where(self.moves, drawn, self.theta))
+        return out
+
+    def at(self, theta: Floats) -> tuple[Kernel, dict[str, Floats]]:
+        """The kernel and the numbers beside it at coordinates."""
+        p = len(constraints.free_names(self.kernel))
+        kernel = constraints.constrained(self.kernel, theta[:p]) if self.moves[:p].any() else self.kernel
+        found, place = {}, p
+        for name, value in self.beside.items():
+            part = theta[place : place + value.size].reshape(value.shape)
+            held = not self.moves[place : place + value.size].any()
+            found[name] = value if held else part.copy() if name in self.real else np.exp(part)
+            place += value.size
+        return kernel, found
+
+    def slope(self, kernel: Kernel, beside: Mapping[str, Floats], raw: Any, rest: Mapping[str, Any]) -> Floats:
+        """The derivative in coordinates from derivatives in raw values."""
+        p = len(constraints.free_names(self.kernel))
+        held = not self.moves[:p].any()
+        parts = [np.zeros(p) if held else constraints.chain(kernel, raw)]
+        for name, value in beside.items():
+            part = np.asarray(rest.get(name, np.zeros(value.shape)), dtype=np.float64)
+            parts.append((part if name in self.real else part * value).ravel())
+        return np.where(self.moves, np.concatenate(parts), 0.0)
+
+    def raw(self, theta: Floats) -> Floats:
+        """Raw values of what moves."""
+        kernel, beside = self.at(theta)
+        whole = [constraints.free_values(kernel), *(value.ravel() for value in beside.values())]
+        return np.concatenate(whole)[self.moves]
+
+
+class _Search:
+    """All runs of one search: the best point, and the path to it."""
+
+    def __init__(self, criterion: Criterion, layout: _Layout, monitor: Monitor | None, tol: float) -> None:
+        self.criterion, self.layout, self.monitor, self.tol = criterion, layout, monitor, tol
+        self.began = time.perf_counter()
+        self.evaluations = 0
+        self.stopped: Status | None = None
+        self.best: tuple[float, Floats, float, Status] | None = None
+        self.rows: list[tuple[float, float, Floats]] = []  # of the best run: value, seconds, raw values
+        self.ends: list[float] = []
+
+    def run(self, start: Floats, max_iter: int) -> None:
+        """Descend from one start."""
+        layout, moves = self.layout, self.layout.moves
+        run = _Run(self, start)
+        status = Status.CONVERGED
+        try:
+            if not moves.any():
+                run(start[moves])
+            else:
+                found = optimize.minimize(
+                    run, start[moves], jac=True, method="L-BFGS-B", callback=run.step,
+                    bounds=list(zip(layout.low[moves], layout.high[moves], strict=True)),
+                    options={"maxiter": max_iter, "ftol": 1e-12, "gtol": 0.0, "maxls": 30},
+                )  # fmt: skip
+                status = Status.MAX_ITER if found.nit >= max_iter else Status.CONVERGED
+        except _Done as done:
+            status = done.status
+        if not run.rows:
+            raise ParameterError(
+                f"The criterion has no finite value at the start, {layout.at(start)[0]!r} with "
+                f"{ {name: value.tolist() for name, value in layout.at(start)[1].items()} }. Start elsewhere."
+            )
+        value, theta, slope = run.best
+        self.ends.append(value)
+        if self.best is None or value < self.best[0]:
+            self.best, self.rows = (value, theta, slope, status), run.rows
+
+    def result(self) -> Tuned:
+        assert self.best is not None
+        value, theta, slope, status = self.best
+        layout = self.layout
+        kernel, beside = layout.at(theta)
+        names = tuple(name for name, moves in zip(layout.names, layout.moves, strict=True) if moves)
+        held = (theta <= layout.low) | (theta >= layout.high)
+        values, seconds, path = zip(*self.rows, strict=True)
+        return Tuned(
+            kernel=kernel,
+            beside=beside,
+            value=value,
+            status=self.stopped or status,
+            slope=slope,
+            names=names,
+            path=np.array(path).reshape(len(values), len(names)),
+            values=np.array(values),
+            seconds=np.array(seconds),
+            at_bounds=tuple(layout.names[i] for i in np.flatnonzero(held & layout.moves)),
+            evaluations=self.evaluations,
+            starts=np.array(self.ends),
+        )
+
+
+class _Done(Exception):
+    """Ends a run of L-BFGS from within."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Run:
+    """One descent: the function that L-BFGS sees, and what it saw last."""
+
+    def __init__(self, search: _Search, start: Floats) -> None:
+        self.search, self.theta = search, start.copy()
+        self.rows: list[tuple[float, float, Floats]] = []
+        self.best: tuple[float, Floats, float] = (np.inf, start, np.inf)
+        self.highest = 0.0
+        self.steps = 0
+
+    def __call__(self, moving: Floats) -> tuple[float, Floats]:
+        search, layout = self.search, self.search.layout
+        theta = self.theta.copy()
+        theta[layout.moves] = moving
+        value, gradient = self._value(theta)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            if not self.rows:
+                raise _Done(Status.STALLED)
+            return self.highest + 1.0 + abs(self.highest), np.zeros(len(moving))  # a wall
+        self.highest = max(self.highest, value) if self.rows else value
+        slope = self._free_slope(theta, gradient)
+        if value < self.best[0] or not self.rows:
+            self.best = (value, theta, slope)
+        if not self.rows:
+            self._record()
+            if slope <= search.tol * (1.0 + abs(value)):
+                raise _Done(Status.CONVERGED)
+        self._watch(slope)
+        return value, gradient[layout.moves]
+
+    def _value(self, theta: Floats) -> tuple[float, Floats]:
+        search = self.search
+        kernel, beside = search.layout.at(theta)
+        search.evaluations += 1
+        nothing = np.full(len(theta), np.nan)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
+                value, raw, rest = search.criterion(kernel, beside)
+        except np.linalg.LinAlgError:
+            return np.inf, nothing
+        return (
+            (float(value), search.layout.slope(kernel, beside, raw, rest)) if np.isfinite(value) else (np.inf, nothing)
+        )
+
+    def _free_slope(self, theta: Floats, gradient: Floats) -> float:
+        """Largest derivative that the box does not hold back."""
+        layout = self.search.layout
+        outward = ((theta <= layout.low) & (gradient > 0)) | ((theta >= layout.high) & (gradient < 0))
+        return float(np.max(np.abs(np.where(outward, 0.0, gradient)), initial=0.0))
+
+    def _record(self) -> None:
+        value, theta, _ = self.best
+        self.rows.append((value, time.perf_counter() - self.search.began, self.search.layout.raw(theta)))
+
+    def _watch(self, slope: float) -> None:
+        answer = self.search.monitor(self.steps, slope) if self.search.monitor is not None else False
+        if answer:
+            self.search.stopped = answer if isinstance(answer, Status) else Status.STOPPED
+            raise _Done(self.search.stopped)
+
+    def step(self, moving: Floats) -> None:
+        """Called after each step of L-BFGS."""
+        self.steps += 1
+        self._record()
+        value, _, slope = self.best
+        if slope <= self.search.tol * (1.0 + abs(value)):
+            raise _Done(Status.CONVERGED)
