@@ -38,10 +38,9 @@ class Task:
 def is_steady(estimator: Any) -> bool:
     """Tell whether forms of the same data must give the same answers.
 
-    Of a detector many training samples lie on the boundary itself, on which side of it is rounding; the order in which
-    a perceptron visits its samples follows from how they are stored.
+    Of a detector many training samples lie on the boundary itself, on which side of it is rounding.
     """
-    return not is_outlier_detector(estimator) and not isinstance(estimator, mercer.KernelPerceptron)
+    return not is_outlier_detector(estimator)
 
 
 METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform")

@@ -379,12 +379,12 @@ def _mixed(x: Array) -> Array:
 
 
 def _fingerprints(S: Samples) -> Iterator[int]:
-    """Yield 64 bits for each sample, the same for equal samples."""
+    """Yield 64 bits for each sample, the same for equal samples however they are stored."""
     if isinstance(S, Vectors) and S.is_sparse:
         data, columns, ends = S.arrays
-        rows = ((data[a:b].tobytes(), columns[a:b].tobytes()) for a, b in itertools.pairwise(ends))
+        rows = (_entries(data[a:b], columns[a:b]) for a, b in itertools.pairwise(ends))
     elif isinstance(S, Vectors):
-        rows = ((row.tobytes(),) for row in S.arrays[0])
+        rows = (_entries(row, np.arange(len(row))) for row in S.arrays[0])
     else:
         rows = (tuple(array.tobytes() for array in sample.arrays) for sample in S)
     for parts in rows:
@@ -392,6 +392,13 @@ def _fingerprints(S: Samples) -> Iterator[int]:
         for part in parts:
             digest.update(part)
         yield int.from_bytes(digest.digest(), "little")
+
+
+def _entries(values: Floats, columns: Indices) -> tuple[bytes, ...]:
+    """Return the entries of a row that are not zero, in float64, and where they stand."""
+    there = np.flatnonzero(values)
+    there = there[np.argsort(columns[there], kind="stable")]
+    return values[there].astype(np.float64).tobytes(), columns[there].astype(np.int64).tobytes()
 
 
 @compiled

@@ -216,6 +216,8 @@ class _Run:
         goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
         chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
         limit = self.limit - self.steps
+        if self.whole:  # no other round follows: the exact optimum has to have its turn in between
+            limit = min(limit, max(self.next_polish - self.steps, 1))
         old = beta.copy()
         while limit > 0:
             taken, left = descend(K, g, beta, box, starts, goal, int(min(chunk, limit)))

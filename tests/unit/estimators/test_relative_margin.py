@@ -41,7 +41,7 @@ def objective(model, X, y, w):
 
 @pytest.mark.parametrize("data", ["random", "opposite duplicates", "equal rows", "one alone"])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), NegativeDistance()], ids=lambda k: type(k).__name__)
-@pytest.mark.parametrize("C", [1e-6, 1.0, 100.0])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 100.0, 1e6])
 @pytest.mark.parametrize("bound", [1.0, 1.3])
 def test_is_the_minimum_of_its_quadratic_program(data, kernel, C, bound):
     X, y = table(data)
@@ -49,10 +49,12 @@ def test_is_the_minimum_of_its_quadratic_program(data, kernel, C, bound):
     ours = RelativeMarginMachine(kernel, C, bound=bound).fit(X, y, sample_weight=w)
     assert ours.solution_.status is Status.CONVERGED
     f = ours.decision_function(X)
-    assert np.abs(f).max() <= bound + 1e-6
+    assert np.abs(f).max() <= bound + 1e-6 * max(1.0, C / 1e5)  # of coefficients of that size
     # a point that keeps the bounds and a dual value that meet are both the best
     dual = -ours.solution_.trace.objective[-1]
     assert np.isclose(objective(ours, X, y, w), dual, rtol=1e-6, atol=1e-8)
+    if C > 100.0 and kernel == Linear():  # singular and stiff: the interior point gives up
+        return
     theirs = RelativeMarginMachine(kernel, C, bound=bound, solver=InteriorPoint()).fit(X, y, sample_weight=w)
     g = theirs.decision_function(X)
     np.testing.assert_allclose(f - f.mean(), g - g.mean(), atol=1e-5)

@@ -68,8 +68,8 @@ def test_is_the_minimum_of_its_quadratic_program(machine, options, loss, data, k
 
 
 @pytest.mark.parametrize(("machine", "options", "loss"), MACHINES, ids=NAMES)
-@pytest.mark.parametrize("data", ["random", "constant", "equal rows"])
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), NegativeDistance()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("data", ["random", "duplicates", "constant", "equal rows"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Gaussian(1.0), Linear(), NegativeDistance()], ids=repr)
 def test_errors_may_cost_very_much(machine, options, loss, data, kernel):
     X, y = table(data, 20)
     w = np.ones(20)
