@@ -256,7 +256,7 @@ def _descend(data, indices, offsets, table, beta, w, order, state):
         start = offsets[i]
         f = constant * w[d]
         if sparse:
-            for k in range(start, offsets[i + 1]):
+            for k in range(np.uint64(start), np.uint64(offsets[i + 1])):  # unsigned: no look for negative places
                 f += data[k] * w[indices[k]]
         elif offsets[i + 1] > start:
             for k in range(d):
@@ -289,7 +289,7 @@ def _descend(data, indices, offsets, table, beta, w, order, state):
                 if change != 0.0:
                     beta[i] = new
                     if sparse:
-                        for k in range(start, offsets[i + 1]):
+                        for k in range(np.uint64(start), np.uint64(offsets[i + 1])):
                             w[indices[k]] += change * data[k]
                     elif offsets[i + 1] > start:
                         for k in range(d):

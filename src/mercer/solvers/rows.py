@@ -158,7 +158,7 @@ def _multiply(data, indices, offsets, w, constant, out):
         start = offsets[i]
         total = 0.0
         if sparse:
-            for k in range(start, offsets[i + 1]):
+            for k in range(np.uint64(start), np.uint64(offsets[i + 1])):
                 total += data[k] * w[indices[k]]
         elif offsets[i + 1] > start:
             for k in range(d):
@@ -176,7 +176,7 @@ def _combine(data, indices, offsets, beta, constant, out):
             continue
         start = offsets[i]
         if sparse:
-            for k in range(start, offsets[i + 1]):
+            for k in range(np.uint64(start), np.uint64(offsets[i + 1])):
                 out[indices[k]] += b * data[k]
         elif offsets[i + 1] > start:
             for k in range(d):

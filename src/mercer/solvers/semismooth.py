@@ -232,7 +232,7 @@ def _solve_by_products(data, indices, offsets, constant, ridge, left, u, w):
         for i in range(m):
             start = offsets[i]
             if sparse:
-                for k in range(start, offsets[i + 1]):
+                for k in range(np.uint64(start), np.uint64(offsets[i + 1])):
                     w[indices[k]] += way[i] * data[k]
             elif offsets[i + 1] > start:
                 for k in range(d):
@@ -243,7 +243,7 @@ def _solve_by_products(data, indices, offsets, constant, ridge, left, u, w):
             start = offsets[i]
             total = ridge[i] * way[i] + constant * w[d]
             if sparse:
-                for k in range(start, offsets[i + 1]):
+                for k in range(np.uint64(start), np.uint64(offsets[i + 1])):
                     total += data[k] * w[indices[k]]
             elif offsets[i + 1] > start:
                 for k in range(d):
