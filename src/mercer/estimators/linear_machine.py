@@ -106,7 +106,7 @@ class LinearMachine(KernelEstimator):
         )
         self.solver_, self.kernel_, self.gram_ = solver, self.kernel, self.gram
         self.solution_ = dataclasses.replace(solution, coef=spread(solution.coef, used, n))
-        self.n_iter_ = max(int(s.state) for s in solutions)
+        self.n_iter_ = max(1, *(int(s.state) for s in solutions))
         return solution
 
     def _keep_function(self, W: Floats) -> tuple[Floats, Floats]:

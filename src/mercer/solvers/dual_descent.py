@@ -27,6 +27,7 @@ __all__ = ["DualDescent"]
 _WORK = 30_000_000  # numbers read by one call of the compiled loop: some 50 ms
 _EXACT = 1e-5  # of the tolerance, which is what polishing tries to reach
 _ITERATED = 1e-3  # the same where systems are too large to be factored
+_NARROW = 100  # columns up to which Newton's method on a smooth loss needs no better start than zero
 _EARLY = 20.0  # violation, in tolerances, at which it is tried
 _ROUNDS = 3  # of descent to a tenth of the tolerance, where polishing does not reach that
 
@@ -160,13 +161,16 @@ class _Run:
         inner, rounds = early, 0
         if self.record() <= (self.exact if self.options.polish else self.goal):
             return Status.CONVERGED  # as from the solution itself
-        while True:
+        narrow = self.options.polish and self.terms.smooth and self.factored and self.rows.width < _NARROW
+        if narrow and self.polish() <= self.exact:  # its steps cost no more than a few passes
+            return Status.CONVERGED
+        while not self.answer:
             before = self.state[_EPOCHS]
             done = self.descend(inner, worth - spent)
             spent += 3.0 * len(self.rows.data) * max(self.state[_EPOCHS] - before, 1.0)
             violation = self.measure()
             if self.answer:
-                return self.answer if isinstance(self.answer, Status) else Status.STOPPED
+                break
             if self.options.polish and (violation <= early or spent >= worth):
                 violation = self.polish()
                 worth, spent = 2.0 * worth, 0.0
@@ -180,6 +184,7 @@ class _Run:
                 return Status.CONVERGED if violation <= self.goal else Status.MAX_ITER
             if inner < 1e-15 * self.terms.scale:
                 return Status.CONVERGED if violation <= self.goal else Status.STALLED
+        return self.answer if isinstance(self.answer, Status) else Status.STOPPED
 
     def descend(self, tol: float, work: float) -> bool:
         """Descend until each step of a pass was below tol (then true), some work was done, or the passes ran out."""
