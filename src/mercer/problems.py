@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 
-__all__ = ["BoxQP", "LinearRisk", "LinearSystem", "MulticlassQP", "Solution", "Status", "Trace"]
+__all__ = ["BoxQP", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "Solution", "Status", "Trace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +176,48 @@ class MulticlassQP:
     codes: Indices
     upper: Floats
     n_classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothRisk:
+    r"""Regularised risk of a smooth loss, as penalised likelihood: no longer quadratic, but convex.
+
+    .. math:: \min_{a, m} \; \sum_i w_i \, \psi(y_i, f_i) + \tfrac{\lambda}{2} \, a^\top K a,
+              \qquad f = K a + B m
+
+    At the minimum :math:`\lambda a_i = -w_i \, \partial \psi(y_i, f_i)` and :math:`B^\top a = 0`. A loss that has
+    parameters of its own, as the thresholds of an ordinal model, is minimised over them too.
+
+    Seed: [HSS] Eq. (104), Section 3.2.3. Ledger: C-KLR, C-KGLM.
+
+    Parameters
+    ----------
+    gram : Gram
+        Operator K, (n, n).
+    loss : Loss
+        psi, with a second derivative; minus the logarithm of a likelihood as a rule.
+    y : (n,) or (n, k) array
+        What was observed, as the loss wants it; the function has as many outputs as y has columns.
+    weight : (n,) array
+        w.
+    penalty : float
+        lambda, of the squared length of the function. Positive.
+    border : (n, s) array, optional
+        B, the values of the functions that are not penalised, as in `LinearSystem`.
+
+    Examples
+    --------
+    >>> from mercer.losses import Logistic
+    >>> SmoothRisk(np.eye(2), Logistic(), np.array([1.0, -1.0]), weight=np.ones(2), penalty=0.5).penalty
+    0.5
+    """
+
+    gram: Any
+    loss: Any
+    y: Floats
+    weight: Floats
+    penalty: float
+    border: Floats | None = None
 
 
 class Status(Enum):

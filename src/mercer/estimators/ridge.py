@@ -19,14 +19,16 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.running import Run, whole
-from mercer.gram import FeatureExpansion, GramSpec
+from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.kernels import Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
-from mercer.solvers import Solver
+from mercer.solvers import Cholesky, Solver
 from mercer.targets import Real
 
 __all__ = ["KernelRidge"]
+
+_LARGE = 2000  # samples from which on a factor in float32 and its refinement are faster than one in float64
 
 
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -51,7 +53,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         How K is held. None chooses by `Auto`: the primal form where the kernel has fewer features than
         there are samples, else dense if it fits, else tiles.
     solver : Solver, optional
-        None: Cholesky for a dense K, Woodbury for the primal form, conjugate gradients for tiles.
+        None: Cholesky for a dense K (from 2000 samples on with ``precision="mixed"``: a factor in float32, and a
+        solution with the residual of float64; not with ``leave_one_out``), Woodbury for the primal form, conjugate
+        gradients for tiles.
     fit_intercept : bool, default False
         Whether a constant that is not penalised is added to the function (the form of the LS-SVM).
     leave_one_out : bool, default False
@@ -70,7 +74,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Zero without ``fit_intercept``.
     kernel_, gram_, solver_ : the objects that None was resolved to
     solution_ : Solution
-        Residual, jitter and status of the solver.
+        Residual, jitter and status of the solver; ``solution_.details["factor"]`` is the precision of the factor.
     loo_predictions_ : (n,) or (n, k) array
         Only with ``leave_one_out=True``.
 
@@ -163,6 +167,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if len(used) < len(packed):
             rest = np.setdiff1d(np.arange(len(packed)), used)
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        """Float32 with refinement where it pays; the closed forms of leaving out need the digits of float64."""
+        chosen = super()._default_solver(gram)
+        large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self.leave_one_out
+        return Cholesky("mixed") if large else chosen
 
     def predict(self, X: Any) -> Floats:
         """Return the fitted function at new data, shape (m,) or (m, k).

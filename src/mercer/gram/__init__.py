@@ -1,4 +1,4 @@
-"""How the Gram matrix is held: dense, in tiles, through features; and Grams over Grams."""
+"""How the Gram matrix is held: dense, in tiles, through features, on landmarks; and Grams over Grams."""
 
 from mercer.gram.algebra import Centered, Repeated, Shifted, Weighted
 from mercer.gram.auto import Auto
@@ -6,6 +6,7 @@ from mercer.gram.dense import Dense
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.features import Features
 from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
+from mercer.gram.nystrom import Nystrom
 from mercer.gram.tiles import Tiles
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "HasEigen",
     "HasFactor",
     "HasRows",
+    "Nystrom",
     "Repeated",
     "Shifted",
     "Tiles",

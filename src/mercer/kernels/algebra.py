@@ -17,7 +17,7 @@ from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Tiled, narrowed
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, pull_block
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
 
@@ -121,7 +121,17 @@ class Sum(Terms):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the terms one after another."""
-        return np.concatenate([self._pullback(kernel, A, B, W) for kernel in self.kernels])
+        return pull_block(self, A, B, W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Add the tiles of the terms; weights go back to each of them."""
+        found = [derivative(view, term) for term in self.terms]
+        total = view.empty()
+        np.copyto(total, found[0][0])
+        with np.errstate(over="ignore"):
+            for value, _ in found[1:]:
+                total += value
+        return total, lambda W: np.concatenate([back(W) for _, back in found])
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Add the derivatives of the terms."""
@@ -226,7 +236,28 @@ class Product(Terms):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
-        return np.concatenate([self._pullback(k, A, B, V) for k, V in self._others(A, B, W)])
+        return pull_block(self, A, B, W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Multiply the tiles of the terms; weights go back to each times the product of all others."""
+        found = [derivative(view, term) for term in self.terms]
+        total = view.empty()
+        np.copyto(total, found[0][0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for value, _ in found[1:]:
+                total *= value
+
+        def back(W: Floats) -> Floats:
+            parts = []
+            for place, (_, way) in enumerate(found):
+                V = np.array(W, dtype=float)
+                for other, (value, _) in enumerate(found):
+                    if other != place:  # no division: terms may vanish
+                        V *= value
+                parts.append(way(V))
+            return np.concatenate(parts)
+
+        return total, back
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
@@ -320,8 +351,15 @@ class Scaled(Wrapped):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in a, then those of the kernel times a."""
-        own = float(np.vdot(W, self._blocks(A, B)[0]))
-        return np.concatenate([[own], self.scale * self._pullback(self.kernel, A, B, W)])
+        return pull_block(self, A, B, W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Multiply the kernel's tile; the derivative in a is the tile itself."""
+        value, back = derivative(view, self.kernel)
+        scaled = view.empty()
+        with np.errstate(over="ignore"):
+            np.multiply(value, float(self.scale), out=scaled)
+        return scaled, lambda W: np.concatenate([[np.vdot(W, value)], self.scale * back(W)])
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivative times a."""

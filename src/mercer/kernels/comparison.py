@@ -286,10 +286,13 @@ class View:
 
     def value(self, kernel: Kernel) -> Floats:
         """Return a kernel's numbers on this tile, in an array that the caller may overwrite."""
+        return kernel.tile(self.part(kernel))
+
+    def part(self, kernel: Kernel) -> View:
+        """Return what a kernel reads of this tile: of a table its part, else all."""
         if not kernel.composite and self.comparison.is_table(self.path):
-            part = View(self.comparison, (*self.path, kernel.part), self.rows, self.columns, self._shared)
-            return kernel.tile(part)
-        return kernel.tile(self)
+            return View(self.comparison, (*self.path, kernel.part), self.rows, self.columns, self._shared)
+        return self
 
     def empty(self) -> Floats:
         """Return an uninitialised array of the tile's shape, valid until the thread's next tile."""

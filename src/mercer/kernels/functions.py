@@ -17,7 +17,7 @@ from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, narrowed, overflow_error
+from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, overflow_error, pull_block
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
@@ -98,7 +98,14 @@ class Power(Wrapped):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
-        return self._pullback(self.kernel, A, B, W * self._slope(A, B))
+        return pull_block(self, A, B, W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Raise the kernel's tile to the power; weights go back by the chain rule."""
+        value, back = derivative(view, self.kernel)
+        with np.errstate(over="ignore"):
+            slope = self.exponent * value ** (self.exponent - 1)
+            return value**self.exponent, lambda W: back(W * slope)
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
@@ -166,7 +173,14 @@ class Exp(Wrapped):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
-        return self._pullback(self.kernel, A, B, W * np.exp(self._blocks(A, B)[0]))
+        return pull_block(self, A, B, W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Take the exponential of the kernel's tile, which is its own derivative."""
+        value, back = derivative(view, self.kernel)
+        with np.errstate(over="ignore"):
+            grown = np.exp(value)
+        return grown, lambda W: back(W * grown)
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""

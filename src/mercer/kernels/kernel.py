@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
+from mercer.constraints import free_values
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import Base, Comparison, Path, View
@@ -24,6 +25,8 @@ from mercer.spec import Spec
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, functions, maps
+
+Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
 
 CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
 
@@ -112,6 +115,16 @@ class Kernel(Spec, ABC):
         out = view.empty()
         np.copyto(out, block)
         return out
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the kernel's numbers on one tile, which must not be overwritten, and the way back to parameters.
+
+        The second is a function of weights W of the tile's shape that returns sum_ij W_ij dk(a_i, b_j)/dtheta, (p,).
+        """
+        if not len(free_values(self)):
+            return self.tile(view), _nothing
+        sides = view.sides
+        return self.tile(view), lambda W: self.pullback(*sides, W)
 
     def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
         """Return a function that makes tiles of a comparison in one pass, or None where there is no such way.
@@ -300,6 +313,99 @@ def fill(
 
     grid = tile_grid(out.shape[0], out.shape[1], comparison.dtype.itemsize, symmetric=symmetric)
     run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
+
+
+def derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
+    """Return a kernel's numbers on a tile and the way back to its parameters; neither may be overwritten."""
+    part = view.part(kernel)
+    if _pulls_tiles(type(kernel)):
+        return kernel.value_and_pullback(part)
+    return Kernel.value_and_pullback(kernel, part)
+
+
+@functools.cache
+def _pulls_tiles(cls: type) -> bool:
+    """Tell whether a class says how tiles are differentiated, rather than a subclass of it how whole blocks are."""
+    for member in cls.__mro__:
+        if "value_and_pullback" in vars(member):
+            return True
+        if "pullback" in vars(member):
+            return False
+    return False
+
+
+def _nothing(W: Floats) -> Floats:
+    return np.empty(0)
+
+
+def pull(
+    kernel: Kernel,
+    A: Samples,
+    B: Samples,
+    weights: Callable[[slice, slice], Floats],
+    *,
+    n_threads: int | None = None,
+    monitor: Monitor | None = None,
+) -> Floats:
+    """Return sum_ij W_ij dk(a_i, b_j)/dtheta, (p,), tile by tile: nothing of the size of W is allocated.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    A, B : Samples
+        Prepared; ``B is A`` computes half of the tiles.
+    weights : callable
+        ``weights(rows, columns)`` returns W for the tile of two slices. If ``B is A``, only tiles on and above the
+        diagonal are asked for, and one above stands for its mirror image as well: W_ij + W_ji.
+    n_threads, monitor : optional
+        As in `mercer.numerics.tiling.run_tasks`.
+
+    Notes
+    -----
+    The sum is taken in a fixed order: it does not depend on the number of threads.
+    """
+    return _pull(functools.partial(derivative, kernel=kernel), kernel, A, B, weights, n_threads, monitor)
+
+
+def pull_block(kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
+    """Return sum_ij W_ij dk(a_i, b_j)/dtheta for weights (len A, len B), by the kernel's way back from tiles.
+
+    It is the `pullback` of kernels that say how tiles are differentiated. What a subclass makes of `pullback` is not
+    asked: it may be what is calling.
+    """
+    weights = functools.partial(_tile_of, np.asarray(W, dtype=float), B is A)
+    return _pull(lambda view: kernel.value_and_pullback(view.part(kernel)), kernel, A, B, weights, None, None)
+
+
+def _pull(
+    differentiate: Callable[[View], tuple[Floats, Pullback]],
+    kernel: Kernel,
+    A: Samples,
+    B: Samples,
+    weights: Callable[[slice, slice], Floats],
+    n_threads: int | None,
+    monitor: Monitor | None,
+) -> Floats:
+    count = len(free_values(kernel))
+    if count == 0 or not len(A) or not len(B):
+        return np.zeros(count)
+    comparison = Comparison(kernel, A, B, np.float64)
+    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric)
+    parts: list[Any] = [None] * len(grid)
+
+    def work(place: int) -> None:
+        _, back = differentiate(comparison.at(*grid[place]))
+        parts[place] = back(weights(*grid[place]))
+
+    run_tasks(range(len(grid)), work, n_threads=n_threads, monitor=monitor)
+    return np.sum(parts, axis=0)
+
+
+def _tile_of(W: Floats, symmetric: bool, rows: slice, columns: slice) -> Floats:
+    """Return a tile of weights, with that on the other side of the diagonal where tiles stand for both."""
+    if symmetric and rows != columns:
+        return W[rows, columns] + W[columns, rows].T
+    return W[rows, columns]
 
 
 def _finite_diagonal(diag: Callable[[Any, Samples], Floats]) -> Callable[[Any, Samples], Floats]:

@@ -17,7 +17,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels.calls import called, real_values, sample_count
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Tiled, narrowed
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed
 
 __all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
 
@@ -121,6 +121,10 @@ class _Part(Tiled):
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the kernel inside."""
         return self.kernel.pullback(self._inner(A), self._inner(B), W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the tile of the kernel inside, and its way back."""
+        return derivative(view, self.kernel)
 
 
 class Selected(_Part):

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples
-from mercer.kernels.comparison import Base
+from mercer.kernels.comparison import Base, View
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pointwise import Radial, dense
 from mercer.kernels.radial import Gaussian
@@ -83,17 +83,18 @@ class Periodic(Radial):
         """Return exp(h / l^2) / l^2."""
         return profiles.exp_scaled_slope(tile, inv_l * inv_l)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
         """Return dk/dp = k (2 pi / (l p)^2) sum_j t_j sin(2 pi t_j / p), then dk/dl, weighted and summed."""
-        h, length = self._base_block(A, B)
-        G = W * self.slope(h, 1.0 / length)
-        X, Z = dense(A), dense(B)
+        length = float(self.length_scale)
+        G = self.slope(tile, unit / length)
+        G *= W
+        X, Z = (dense(side) for side in view.sides)
         turn = 2.0 * np.pi / float(self.period)
         total = 0.0
         for m in range(X.shape[1]):
             t = X[:, [m]] - Z[:, m]
             total += float(np.vdot(G, t * np.sin(turn * t)))
-        return np.array([total * turn / float(self.period), np.vdot(G, h) * (-2.0 / length)])
+        return np.array([total * turn / float(self.period), np.vdot(G, tile) * (-2.0 / length)])
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return -sum_j W_ij k_ij (2 pi / (l^2 p)) sin(2 pi (a_i - b_j) / p)."""

@@ -17,7 +17,7 @@ from mercer.constraints import Positive, free_values
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, pull_block
 
 LENGTH_SCALE = Positive(vector=True, words=("median",))
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
@@ -51,6 +51,21 @@ class OneBase(Tiled):
         tile, unit = view.base(base)
         self.profile(tile, unit / length)
         return tile
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Apply the profile to a copy of the base, which is kept for the way back."""
+        base, length = view.comparison.keep(("base", id(self)), self.base)
+        tile, unit = view.base(base)
+        value = view.empty()
+        np.copyto(value, tile)
+        self.profile(value, unit / length)
+        return value, lambda W: self.pull_tile(view, W, tile, value, unit)
+
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
+        """Return sum_ij W_ij dk/dtheta, (p,), from a tile of the base, in its unit, and the kernel's values."""
+        if len(free_values(self)):
+            raise self._lacks("derivative in its parameters")
+        return np.empty(0)
 
     def _base_block(self, A: Samples, B: Samples) -> tuple[Floats, float]:
         """Return the base between two collections, and the length it is to be divided by, in true units."""
@@ -105,15 +120,28 @@ class Radial(OneBase):
         """Return ones."""
         return np.ones(len(A))
 
+    def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
+        """Return dk/dh for a tile of h where the kernel's values are known, in a new array."""
+        return self.slope(tile, inv_l)
+
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the length scale or scales: dk/dl = (dk/dh) (-2 h / l)."""
-        h, unit = self._unit_block(A, B)
-        G = W * self.slope(h, unit / self.base()[1])
+        return pull_block(self, A, B, W)
+
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
+        """Return the derivative in the length scale or scales, weighted and summed."""
+        base, length = view.comparison.keep(("base", id(self)), self.base)
+        G = self.slope_at(tile, value, unit / length)
+        G *= W
         if np.ndim(self.length_scale) == 0:
-            return np.array([np.vdot(G, h) * (-2.0 / float(self.length_scale))])
+            return np.array([np.vdot(G, tile) * (-2.0 / float(self.length_scale))])
         scales = np.asarray(self.length_scale, dtype=float)
-        X, Z, _ = _centred(A, B)
-        X, Z = X / scales / unit, Z / scales / unit  # in the unit of h, whose squares do not overflow
+        recipe = view.comparison.recipe(view.path, base)
+        if recipe.left.is_sparse or recipe.right.is_sparse:
+            X, Z, _ = _centred(*view.sides)
+            X, Z = X / scales / unit, Z / scales / unit  # in the unit of h, whose squares do not overflow
+        else:
+            X, Z = recipe.left.points[view.rows], recipe.right.points[view.columns]
         squares = G.sum(axis=1) @ X**2 + G.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, G @ Z)
         return squares / scales
 
@@ -160,7 +188,12 @@ class DotProduct(OneBase):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Contract the derivative in each free parameter with the weights."""
-        t, _ = self._base_block(A, B)
+        return pull_block(self, A, B, W)
+
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
+        """Contract the derivative in each free parameter with the weights."""
+        with np.errstate(over="ignore"):
+            t = tile if unit == 1.0 else tile * unit * unit
         return np.array([float(np.vdot(W, slope)) for slope in self.parameter_slopes(t)])
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:

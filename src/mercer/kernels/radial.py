@@ -17,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.kernels.comparison import Base, Comparison
+from mercer.kernels.comparison import Base, Comparison, View
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
 from mercer.numerics import algebraic, profiles
 from mercer.numerics.gaussian import gaussian_sums, gaussian_tile, is_exact_enough
@@ -103,6 +103,13 @@ class Gaussian(Radial):
     def slope(self, tile: Floats, inv_l: float) -> Floats:
         """Return exp(h / l^2) / l^2."""
         return profiles.exp_scaled_slope(tile, inv_l * inv_l)
+
+    def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2 without a second exponential."""
+        square = inv_l * inv_l
+        if type(self).slope is not Gaussian.slope or not 0.0 < square < math.inf:
+            return self.slope(tile, inv_l)
+        return value * square
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw normal frequencies with standard deviation 1 / l."""
@@ -254,11 +261,10 @@ class RationalQuadratic(Radial):
         """Return dk/dh."""
         return profiles.rational_quadratic_slope(tile, inv_l, float(self.alpha))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
         """Return the derivative in alpha, then in the length scale."""
-        h, unit = self._unit_block(A, B)
-        own = np.vdot(W, profiles.rational_quadratic_alpha(h, unit / self.base()[1], float(self.alpha)))
-        return np.concatenate([[own], super().pullback(A, B, W)])
+        own = np.vdot(W, profiles.rational_quadratic_alpha(tile, unit / self.base()[1], float(self.alpha)))
+        return np.concatenate([[own], super().pull_tile(view, W, tile, value, unit)])
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw normals whose precision is gamma distributed with shape alpha."""
@@ -351,14 +357,15 @@ class Laplacian(Radial):
         """Replace the distance by exp(-d / l)."""
         profiles.exp_scaled(tile, -inv_l)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
         """Return the derivative in the length scale or scales: dk/dl = k |x - z|_1 / l^2."""
-        d, length = self._base_block(A, B)
-        d = np.minimum(d, 1e300)  # infinity times a kernel value of zero would be NaN
-        V = W * np.exp(-d / length)
+        length = self.base()[1]
+        V = W * value
         if np.ndim(self.length_scale) == 0:
+            with np.errstate(over="ignore"):
+                d = np.minimum(tile * unit, 1e300)  # infinity times a kernel value of zero would be NaN
             return np.array([np.vdot(V, d / length) / length])
-        X, Z, _ = _centred(A, B)
+        X, Z, _ = _centred(*view.sides)
         scales = np.asarray(self.length_scale, dtype=float)
         return np.array([np.vdot(V, np.abs(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]) / scales**2
 

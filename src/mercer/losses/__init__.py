@@ -1,7 +1,8 @@
 """What an error costs: formulas that take what was observed and what is predicted."""
 
-from mercer.losses import classification, regression, tubes
+from mercer.losses import classification, likelihood, regression, tubes
 from mercer.losses.classification import *  # noqa: F403
+from mercer.losses.likelihood import *  # noqa: F403
 from mercer.losses.loss import BoxDual, HasBoxDual, Loss
 from mercer.losses.regression import *  # noqa: F403
 from mercer.losses.tubes import *  # noqa: F403
@@ -10,3 +11,4 @@ __all__ = ["Loss", "BoxDual", "HasBoxDual"]
 __all__ += regression.__all__
 __all__ += tubes.__all__
 __all__ += classification.__all__
+__all__ += likelihood.__all__

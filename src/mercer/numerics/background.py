@@ -27,6 +27,7 @@ Result = TypeVar("Result")
 _MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("lapack", "blas")]
 
 WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed by whoever presses Ctrl-C
+_KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float), ("_d", ctypes.c_double))
 _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
 
 
@@ -104,8 +105,8 @@ def lapack(name: str) -> Callable[..., None]:
     Returns
     -------
     routine : callable
-        It takes the Fortran arguments in their order: one-letter text, int, float, and arrays (of float64
-        or C int, matrices by columns) that are read and written where they lie. An array may be a view into
+        It takes the Fortran arguments in their order: one-letter text, int, float, and arrays (of float64,
+        float32 or C int, matrices by columns) that are read and written where they lie. An array may be a view into
         a larger one, its leading dimension telling how far the columns are apart. It returns nothing.
 
     Examples
@@ -137,10 +138,10 @@ def lapack(name: str) -> Callable[..., None]:
 def _kind_of(declaration: str) -> type:
     """Type of C that a declaration such as ``__pyx_t_5scipy_6linalg_13cython_lapack_d *`` points to."""
     base = declaration.replace("*", "").strip()
-    for ending, kind in (("char", ctypes.c_char), ("int", ctypes.c_int), ("_d", ctypes.c_double)):
+    for ending, kind in _KINDS:
         if base.endswith(ending):
             return kind
-    raise TypeError(f"an argument of type {base!r} is not among those that can be passed: char, int, double")
+    raise TypeError(f"an argument of type {base!r} is not among those that can be passed: char, int, float, double")
 
 
 def _argument(value: Any, kind: type) -> tuple[int, Any]:

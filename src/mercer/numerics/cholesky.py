@@ -20,7 +20,15 @@ from mercer.errors import JitterWarning, NotPositiveDefinite, ParameterError
 from mercer.numerics.background import in_background, lapack
 from mercer.numerics.tiling import spans
 
-__all__ = ["CholeskyFactor", "require_finite", "safe_cholesky"]
+__all__ = [
+    "CholeskyFactor",
+    "leading",
+    "require_finite",
+    "restore_symmetry",
+    "safe_cholesky",
+    "symmetric_product",
+    "writeable_rows",
+]
 
 _JITTERS = (0.0, *(10.0**power for power in range(-12, -5)))  # relative to the mean diagonal
 _BLOCK = 64  # rows at a time where a copy of a block is needed
@@ -56,7 +64,7 @@ class CholeskyFactor:
         """Solution X of (G + jitter I) X = rhs, (n,) or (n, k)."""
         n, X = len(self.array), _columns(rhs)
         if X.size:
-            call = (n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
+            call = (n, X.size // n, self.array, leading(self.array), X, n, np.zeros(1, np.intc))
             in_background(lapack("dpotrs"), "L", *call, work=_solve_work(n, X.size))
         return np.ascontiguousarray(X.T)
 
@@ -64,7 +72,7 @@ class CholeskyFactor:
         """Solution X of L X = rhs, (n,) or (n, k): X^T X is rhs^T (G + jitter I)^-1 rhs."""
         n, X = len(self.array), _columns(rhs)
         if X.size:
-            call = (n, X.size // n, self.array, _leading(self.array), X, n, np.zeros(1, np.intc))
+            call = (n, X.size // n, self.array, leading(self.array), X, n, np.zeros(1, np.intc))
             in_background(lapack("dtrtrs"), "L", "N", "N", *call, work=_solve_work(n, X.size) / 2)
         return np.ascontiguousarray(X.T)
 
@@ -103,21 +111,24 @@ class CholeskyFactor:
             columns = buffer[: count * rest].reshape(count, rest)  # L^-1 is zero above the first row
             columns[:] = 0.0
             np.fill_diagonal(columns, 1.0)
-            call = (rest, count, 1.0, A[first:, first:], _leading(A), columns, rest)
+            call = (rest, count, 1.0, A[first:, first:], leading(A), columns, rest)
             in_background(lapack("dtrsm"), "L", "L", "N", "N", *call, work=count * rest**2)
             out[block] = np.einsum("ij,ij->i", columns, columns)
         return out
 
+    def release_inverse(self) -> Floats:
+        """(G + jitter I)^-1, (n, n), both triangles, in the memory of the factor, which is lost."""
+        A, n = self.array, len(self.array)
+        if n:
+            in_background(lapack("dpotri"), "L", n, A, leading(A), np.zeros(1, np.intc), work=2.0 * n**3 / 3.0)
+        diagonal = A.diagonal().copy()
+        restore_symmetry(A.T)
+        np.einsum("ii->i", A)[:] = diagonal
+        return A
+
     def product(self, X: Floats) -> Floats:
         """G X for X (n,) or (n, k), without jitter, from the triangle that still holds G."""
-        A = self.array
-        out = (self.diagonal * X.T).T
-        for block in spans(len(A), _BLOCK):
-            corner = np.tril(A[block, block], -1)
-            left = A[block, : block.start]
-            out[block] += corner @ X[block] + corner.T @ X[block] + left @ X[: block.start]
-            out[: block.start] += left.T @ X[block]
-        return out
+        return symmetric_product(self.array, self.diagonal, X)
 
 
 def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = True) -> CholeskyFactor:
@@ -158,7 +169,7 @@ def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = T
     array([[2.        , 0.5       ],
            [0.        , 1.93649167]])
     """
-    A = _writeable_rows(K) if overwrite else np.array(K, dtype=np.float64, order="C")
+    A = writeable_rows(K) if overwrite else np.array(K, dtype=np.float64, order="C")
     require_finite(A, shift)
     inside = np.einsum("ii->i", A)  # a view: writing to it writes to the diagonal of A
     given = inside.copy()
@@ -173,7 +184,7 @@ def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = T
             if jitter > 0.0:
                 _warn_of_jitter(len(A), relative, jitter)
             return CholeskyFactor(A, diagonal, jitter)
-        _restore(A)
+        restore_symmetry(A)
     inside[:] = given
     raise NotPositiveDefinite(
         f"A matrix of order {len(A)} is not positive definite: its leading minor of order {minor} is not "
@@ -181,6 +192,17 @@ def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = T
         "or a shift that outweighs its negative eigenvalues, is needed. Raise the shift (alpha, noise), or "
         "make the kernel positive definite."
     )
+
+
+def symmetric_product(A: Floats, diagonal: Floats, X: Floats) -> Floats:
+    """G X for X (n,) or (n, k), from the diagonal of G and its entries below that of A; no others are read."""
+    out = (diagonal * X.T).T
+    for block in spans(len(A), _BLOCK):
+        corner = np.tril(A[block, block], -1)
+        left = A[block, : block.start]
+        out[block] += corner @ X[block] + corner.T @ X[block] + left @ X[: block.start]
+        out[: block.start] += left.T @ X[block]
+    return out
 
 
 def require_finite(A: Floats, shift: float | Floats = 0.0) -> None:
@@ -205,11 +227,11 @@ def _factor(A: Floats) -> int:
     """Factor in place; 0, or the order of the leading minor that is not positive."""
     n, info = len(A), np.zeros(1, np.intc)
     if n:
-        in_background(lapack("dpotrf"), "L", n, A, _leading(A), info, work=n**3 / 3)
+        in_background(lapack("dpotrf"), "L", n, A, leading(A), info, work=n**3 / 3)
     return int(info[0])
 
 
-def _restore(A: Floats) -> None:
+def restore_symmetry(A: Floats) -> None:
     """Write the lower triangle, which LAPACK left alone, over the upper one."""
     for rows in spans(len(A), _BLOCK):
         corner = np.tril(A[rows, rows], -1)
@@ -217,7 +239,7 @@ def _restore(A: Floats) -> None:
         A[: rows.start, rows] = A[rows, : rows.start].T
 
 
-def _writeable_rows(K: Floats) -> Floats:
+def writeable_rows(K: Floats) -> Floats:
     """K itself, or its transpose, with contiguous rows."""
     square = isinstance(K, np.ndarray) and K.ndim == 2 and K.shape[0] == K.shape[1] and K.dtype == np.float64
     if square and K.flags.writeable:
@@ -251,7 +273,7 @@ def _lengths(X: Floats) -> Floats:
     return np.sqrt(np.einsum("i...,i...->...", X, X))
 
 
-def _leading(A: Floats) -> int:
+def leading(A: Floats) -> int:
     """Distance of two rows in memory, in numbers."""
     return max(A.strides[0] // A.itemsize, 1) if len(A) > 1 else 1
 

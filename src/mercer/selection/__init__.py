@@ -3,16 +3,24 @@
 from mercer.selection.automatic import Choice, best_means, best_ridge, find_task, table_kernels
 from mercer.selection.cost_path import cost_path
 from mercer.selection.hyperparameters import Tuned, tune
+from mercer.selection.least_squares_evidence import LeastSquaresCriterion, LeastSquaresPosterior, Moderation
+from mercer.selection.least_squares_path import LeastSquaresPath, lssvm_path
 from mercer.selection.leave_one_out import leave_one_out, leave_one_out_from_hat
 from mercer.selection.margins import best_margin, margin_leave_one_out
 from mercer.selection.path import mean_leave_one_out, ridge_path
+from mercer.selection.pruning import Pruned, prune
 from mercer.selection.sigmoid import Sigmoid, couple, fit_sigmoid, normalize
 from mercer.selection.span import leave_one_out_decisions
 from mercer.selection.svm_path import PathEnd, SVMPath, svm_path
 
 __all__ = [
     "Choice",
+    "LeastSquaresCriterion",
+    "LeastSquaresPath",
+    "LeastSquaresPosterior",
+    "Moderation",
     "PathEnd",
+    "Pruned",
     "SVMPath",
     "Sigmoid",
     "Tuned",
@@ -26,9 +34,11 @@ __all__ = [
     "leave_one_out",
     "leave_one_out_decisions",
     "leave_one_out_from_hat",
+    "lssvm_path",
     "margin_leave_one_out",
     "mean_leave_one_out",
     "normalize",
+    "prune",
     "ridge_path",
     "svm_path",
     "table_kernels",

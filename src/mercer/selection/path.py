@@ -1,25 +1,143 @@
 r"""Leave-one-out errors of many models at the price of one factorisation.
 
-Symbols: K = U diag(lambda) U^T, G = K + alpha I, g = G^-1 1 for the unpenalised constant.
+Symbols: W the weights, w_i on its diagonal; B the border, the functions that are not penalised; G = K + alpha W^-1; P
+the block of the inverse of the bordered matrix that maps y to the coefficients a. With an orthonormal basis Q of what is
+orthogonal to W^(1/2) B, and Q^T W^(1/2) K W^(1/2) Q = V diag(lambda) V^T, all ridges have
+
+    P = W^(1/2) Z diag(1 / (lambda + alpha)) Z^T W^(1/2),    Z = Q V,
+
+a sum of positive terms, also where K is positive definite only for coefficients orthogonal to the border.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.errors import ParameterError
+from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import spans
+from mercer.solvers.border import Border
 
-__all__ = ["mean_leave_one_out", "ridge_path"]
+__all__ = ["RidgeSpectrum", "mean_leave_one_out", "ridge_path"]
+
+_TINY = np.finfo(np.float64).tiny
+_BLOCK = 256  # eigenvectors at a time, where their squares are needed
 
 
-def ridge_path(K: Floats, y: Floats, alphas: Floats, *, intercept: bool = False) -> Floats:
+@dataclass(frozen=True, eq=False)
+class RidgeSpectrum:
+    r"""Kernel ridge regression for all ridges: one eigendecomposition, then matrix products.
+
+    Attributes
+    ----------
+    values : (m,) array
+        lambda, ascending, not negative; m = n - s with s functions in the border.
+    vectors : (m, n) array
+        Z^T, in the memory of K.
+    weight : (n,) array
+        w.
+
+    Examples
+    --------
+    >>> spectrum = RidgeSpectrum.of(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> spectrum.values
+    array([1., 3.])
+    >>> spectrum.degrees_of_freedom(np.array([1.0]))
+    array([1.25])
+    """
+
+    values: Floats
+    vectors: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, K: Floats, weight: Floats | None = None, border: Floats | None = None) -> RidgeSpectrum:
+        """Decompose a Gram matrix (n, n), in its memory, with weights (n,) and a border (n, s)."""
+        n = len(K)
+        w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+        root = np.sqrt(w)
+        if weight is not None:
+            K *= root[:, None]
+            K *= root
+        if border is None or border.shape[1] == 0:
+            values = eigh_in_place(K)
+            return cls(np.maximum(values, 0.0), K, w)  # rounding: a Gram matrix has no negative eigenvalue
+        coordinates = Border.of(root[:, None] * border)
+        coordinates.turn(K)
+        s = coordinates.count
+        values = eigh_in_place(K[s:, s:])
+        K[s:, :s] = 0.0
+        vectors = K[s:]
+        for rows in spans(n - s, _BLOCK):  # Z^T = (0, V^T) Q^T
+            vectors[rows] -= ((vectors[rows] @ coordinates.V) @ coordinates.T.T) @ coordinates.V.T
+        return cls(np.maximum(values, 0.0), vectors, w)
+
+    def solve(self, y: Floats, alphas: Floats) -> tuple[Floats, Floats]:
+        """W^(-1/2) a, (p, n, k), and alpha times the diagonal of W^-1 P, (p, n), for targets (n, k) and ridges (p,)."""
+        p, (n, k) = len(alphas), y.shape
+        inverse = 1.0 / (self.values[:, None] + alphas)  # (m, p)
+        share = alphas * inverse
+        inner = self.vectors @ (np.sqrt(self.weight)[:, None] * y)
+        a = self.vectors.T @ (inverse[:, :, None] * inner[:, None, :]).reshape(len(inverse), p * k)
+        left = np.zeros((p, n))
+        for rows in spans(len(self.vectors), _BLOCK):
+            left += share[rows].T @ np.square(self.vectors[rows])
+        return np.ascontiguousarray(a.reshape(n, p, k).transpose(1, 0, 2)), left
+
+    def left_out_errors(self, y: Floats, alphas: Floats, *, copies: bool = False) -> Floats:
+        r"""Errors of samples that were left out, (p, n, k), for targets (n, k) and ridges (p,).
+
+        .. math:: y_i - f_{-i}(x_i) = \frac{y_i - f(x_i)}{1 - \tau_i (1 - \alpha P_{ii} / w_i)}
+
+        A sample is left out whole, tau = 1; or of its w copies one alone (and a sample of weight below one whole),
+        tau = 1 / max(w, 1): then weights mean repetitions here as well.
+        """
+        a, left = self.solve(y, alphas)
+        tau = 1.0 / np.maximum(self.weight, 1.0) if copies else np.ones(len(self.weight))
+        share = np.maximum(1.0 - tau + tau * left, _TINY)
+        return alphas[:, None, None] * a / (np.sqrt(self.weight) * share)[:, :, None]
+
+    def folded_errors(self, y: Floats, alphas: Floats, folds: Sequence[Indices]) -> Floats:
+        """Errors of samples left out fold by fold, (p, n, k): those of a fold are P_FF^-1 a_F."""
+        a, _ = self.solve(y, alphas)
+        root = np.sqrt(self.weight)[:, None]
+        for fold in folds:
+            Z = np.ascontiguousarray(self.vectors[:, fold])
+            for place, alpha in enumerate(alphas):
+                block = (Z / (self.values + alpha)[:, None]).T @ Z
+                a[place, fold] = np.linalg.solve(block, a[place, fold]) / root[fold]
+        return a
+
+    def degrees_of_freedom(self, alphas: Floats) -> Floats:
+        """Trace of the matrix that maps y to fitted values, (p,): the border's functions, and each lambda's share."""
+        n = self.vectors.shape[1]
+        return n - len(self.values) + np.sum(self.values[:, None] / (self.values[:, None] + alphas), axis=0)
+
+    def generalized(self, y: Floats, alphas: Floats) -> Floats:
+        r"""Generalised cross-validation, (p, k): the mean squared error over the square of 1 - dof / N.
+
+        .. math:: \frac{N \sum_i w_i (y_i - f(x_i))^2}{(N - \mathrm{dof})^2}, \qquad N = \sum_i w_i
+        """
+        inner = self.vectors @ (np.sqrt(self.weight)[:, None] * y)
+        share = alphas / (self.values[:, None] + alphas)
+        rss = np.square(share).T @ np.square(inner)
+        total = self.weight.sum()
+        return total * rss / np.square(total - self.degrees_of_freedom(alphas))[:, None]
+
+
+def ridge_path(
+    K: Floats, y: Floats, alphas: Floats, *, intercept: bool = False, weight: Floats | None = None
+) -> Floats:
     r"""Leave-one-out predictions of kernel ridge regression for many ridges, from one eigendecomposition.
 
-    .. math:: f_{-i}(x_i) = y_i - a_i / P_{ii}, \qquad P = G^{-1} - g g^\top / (1^\top g)
+    .. math:: f_{-i}(x_i) = y_i - a_i / P_{ii}, \qquad P = G^{-1} - g g^\top / (1^\top g), \qquad g = G^{-1} 1
 
     Seed: [KIKS] Section 4.1.1; [SS] Section 5.1 for the form with an intercept, where P has the second
-    term. Ledger: V-LOOKRR, V-PATH.
+    term. Ledger: V-LOOKRR, V-LOOLS, V-PATH.
 
     Parameters
     ----------
@@ -31,6 +149,8 @@ def ridge_path(K: Floats, y: Floats, alphas: Floats, *, intercept: bool = False)
         Ridges, positive.
     intercept : bool, default False
         Whether the model has a constant that is not penalised.
+    weight : (n,) array, optional
+        Positive; a sample is left out with its whole weight.
 
     Returns
     -------
@@ -38,32 +158,30 @@ def ridge_path(K: Floats, y: Floats, alphas: Floats, *, intercept: bool = False)
 
     Notes
     -----
-    Cost one eigendecomposition, then O(n^2) per ridge.
+    Cost one eigendecomposition, then O(n^2) per ridge in matrix products. Memory: a copy of K, and twice as much
+    again for the decomposition.
 
     Examples
     --------
     >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> ridge_path(K, np.array([1.0, 3.0]), np.array([1.0]))  # K12 y2 / G22, K21 y1 / G11
+    >>> ridge_path(K, np.array([1.0, 3.0]), np.array([1.0])).round(12)  # K12 y2 / G22, K21 y1 / G11
     array([[0.75, 0.25]])
     """
+    alphas = positive_ridges(alphas)
+    y = np.asarray(y, dtype=float)
+    targets = y.reshape(len(y), -1)
+    border = np.ones((len(y), 1)) if intercept else None
+    spectrum = RidgeSpectrum.of(np.array(K, dtype=np.float64, order="C"), weight, border)
+    out = targets - spectrum.left_out_errors(targets, alphas)
+    return out.reshape(len(alphas), *y.shape)
+
+
+def positive_ridges(alphas: Floats) -> Floats:
+    """Ridges as an array (p,), or ParameterError."""
     alphas = np.atleast_1d(np.asarray(alphas, dtype=float))
     if not np.all(alphas > 0):
         raise ParameterError(f"alphas={alphas} were given; all must be positive. Start the grid above zero.")
-    values, U = np.linalg.eigh(K)
-    values = np.maximum(values, 0.0)  # rounding: a Gram matrix has no negative eigenvalue
-    y = np.asarray(y, dtype=float)
-    targets = y.reshape(len(y), -1)
-    Uy, U1, U2 = U.T @ targets, U.sum(axis=0), U**2
-    out = np.empty((len(alphas), *targets.shape))
-    for place, alpha in enumerate(alphas):
-        inverse = 1.0 / (values + alpha)
-        a, P = U @ (inverse[:, None] * Uy), U2 @ inverse
-        if intercept:
-            g = U @ (inverse * U1)
-            a -= np.outer(g, g @ targets) / g.sum()
-            P = P - g**2 / g.sum()
-        out[place] = targets - a / np.maximum(P, np.finfo(float).tiny)[:, None]
-    return out.reshape(len(alphas), *y.shape)
+    return alphas
 
 
 def mean_leave_one_out(K: Floats, codes: Indices, count: int) -> Floats:

@@ -1,15 +1,21 @@
-"""Linear systems by one Cholesky factorisation in the memory of the Gram matrix."""
+"""Linear systems by one Cholesky factorisation in the memory of the Gram matrix.
+
+Symbols: G = K + diag(shift), B the border, P the block of the inverse of the bordered matrix that maps y to a.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
+from mercer.constraints import OneOf
 from mercer.numerics.cholesky import CholeskyFactor, require_finite, safe_cholesky
+from mercer.numerics.mixed import Refined, mixed_cholesky
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver
@@ -37,13 +43,22 @@ class Cholesky(Solver):
     :math:`L_{ji} = (K_{ji} - \sum_{k<i} L_{ik} L_{jk}) / L_{ii}`. With a border, [SS] the system of the
     LS-SVM.
 
+    Parameters
+    ----------
+    precision : {"double", "mixed"}, default "double"
+        "mixed" factors in float32, which takes half the time, and refines the solution by conjugate gradients with
+        products in float64 until no more is left than a factor in float64 leaves. If that does not come about in a
+        few steps, because the matrix is too badly conditioned, the factor is computed in float64 after all.
+        ``details`` of the solution tell the precision of the factor and the number of steps.
+
     Notes
     -----
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
     orthogonal to the border. Needs a Gram that can be written out as a matrix; one that holds its matrix is
     asked for it by ``release()`` and cannot be used for products afterwards. Cost n^3 / 3 operations once, 2
     n^2 per output. Memory: the one n x n array, and O(n). If rounding makes the matrix indefinite, jitter is
-    added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds the n x n array.
+    added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds the n x n array. After "mixed" it
+    is None where the factor stayed in float32: a determinant or an inverse needs all digits.
 
     References
     ----------
@@ -62,22 +77,91 @@ class Cholesky(Solver):
     needs = (HasDense,)
     remedy = "Use gram=Dense(), or solver=ConjugateGradient(), which needs products only."
 
+    constraints = {"precision": OneOf("double", "mixed")}
+
+    def __init__(self, precision: str = "double") -> None:
+        self.precision = precision
+
     def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)
-        state = Factored.of(_matrix(problem.gram), problem.shift, problem.border)
-        coef, multipliers, left = state.columns(rhs.values)
+        system = _System.of(_matrix(problem.gram), problem.shift, problem.border)
+        details: dict[str, Any] = {"factor": "float64"}
+        state = found = None
+        if self.precision == "mixed":
+            found, details = _refine(system, rhs.values)
+        if found is None:
+            state = system.factored()
+            found = state.columns(rhs.values)
+        coef, multipliers, left = found
         residual = rhs.residual(left)
         return Solution(
             coef=rhs.restore(coef),
             multipliers=rhs.restore(multipliers),
             status=Status.CONVERGED,
             residual=residual,
-            jitter=state.factor.jitter,
+            jitter=0.0 if state is None else state.factor.jitter,
             trace=Trace.of([(rhs.objective(coef, left), residual, time.perf_counter() - began)]),
             state=state,
+            details=details,
         )
+
+
+class _System(NamedTuple):
+    """A bordered system in the coordinates of its border, not factored yet."""
+
+    block: Floats  # that belongs to coefficients orthogonal to the border, in the memory of K
+    shift: float | Floats  # still to be added to its diagonal
+    border: Border | None
+    above: Floats
+
+    @classmethod
+    def of(cls, K: Floats, shift: float | Floats, border: Floats | None) -> _System:
+        if border is None or border.shape[1] == 0:
+            return cls(K, shift, None, np.zeros((0, len(K))))
+        require_finite(K, shift)  # before the entries are mixed
+        coordinates = Border.of(border)
+        np.einsum("ii->i", K)[:] += shift
+        coordinates.turn(K)
+        s = coordinates.count
+        return cls(K[s:, s:], 0.0, coordinates, K[:s, s:])
+
+    def factored(self) -> Factored:
+        return Factored(safe_cholesky(self.block, self.shift), self.border, self.above)
+
+
+def _refine(system: _System, rhs: Floats) -> tuple[tuple[Floats, Floats, Floats] | None, dict[str, Any]]:
+    """Solve by a factor in float32; None, and the matrix as it was, where float64 is needed."""
+    factor = mixed_cholesky(system.block, system.shift)
+    if factor is None:
+        return None, {"factor": "float64", "float32": "not positive definite"}
+    seen: list[Refined] = []
+
+    def solve(columns: Floats) -> tuple[Floats, Floats]:
+        seen.append(factor.refined(columns))
+        return seen[0].solution, seen[0].left
+
+    found = _through(system.border, system.above, rhs, solve)
+    if seen[0].safe:
+        return found, {"factor": "float32", "refinements": seen[0].steps}
+    np.einsum("ii->i", factor.release())[:] -= system.shift
+    return None, {"factor": "float64", "float32": f"not accurate after {seen[0].steps} refinements"}
+
+
+def _through(
+    border: Border | None, above: Floats, rhs: Floats, solve: Callable[[Floats], tuple[Floats, Floats]]
+) -> tuple[Floats, Floats, Floats]:
+    """Coefficients, multipliers and what is left, where `solve` gives two of them for the block without a border."""
+    if border is None:
+        coef, left = solve(rhs)
+        return coef, np.zeros((0, rhs.shape[1])), left
+    s, turned = border.count, border.into(rhs)
+    free, left = solve(turned[s:])
+    multipliers = border.multipliers(turned[:s] - above @ free)
+    zeros = np.zeros((s, rhs.shape[1]))
+    coef, left = (border.back(np.concatenate([zeros, part])) for part in (free, left))
+    return coef, multipliers, left
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +185,7 @@ class Factored:
     @classmethod
     def of(cls, K: Floats, shift: float | Floats, border: Floats | None) -> Factored:
         """Factor a system in the memory of K, (n, n)."""
-        if border is None or border.shape[1] == 0:
-            return cls(safe_cholesky(K, shift), None, np.zeros((0, len(K))))
-        require_finite(K, shift)  # before the entries are mixed
-        coordinates = Border.of(border)
-        np.einsum("ii->i", K)[:] += shift
-        coordinates.turn(K)
-        s = coordinates.count
-        return cls(safe_cholesky(K[s:, s:]), coordinates, K[:s, s:])
+        return _System.of(K, shift, border).factored()
 
     def solve(self, rhs: Floats) -> tuple[Floats, Floats]:
         """Coefficients (n,) or (n, k) and multipliers (s,) or (s, k) for a right-hand side (n,) or (n, k)."""
@@ -118,15 +195,7 @@ class Factored:
 
     def columns(self, rhs: Floats) -> tuple[Floats, Floats, Floats]:
         """Coefficients, multipliers and what is left, y - G a - B m, for right-hand sides (n, k)."""
-        if self.border is None:
-            coef, left = self.factor.refined(rhs)
-            return coef, np.zeros((0, rhs.shape[1])), left
-        s, turned = self.border.count, self.border.into(rhs)
-        free, left = self.factor.refined(turned[s:])
-        multipliers = self.border.multipliers(turned[:s] - self.above @ free)
-        zeros = np.zeros((s, rhs.shape[1]))
-        coef, left = (self.border.back(np.concatenate([zeros, part])) for part in (free, left))
-        return coef, multipliers, left
+        return _through(self.border, self.above, rhs, self.factor.refined)
 
     def logdet(self) -> float:
         """Logarithm of the determinant of G, jitter included; with a border of its block orthogonal to it."""
@@ -146,6 +215,27 @@ class Factored:
         out[s:] += inner - 2.0 * mixed
         size[s:] += inner + 2.0 * np.abs(mixed)
         return np.where(out > _NOTHING * size, out, 0.0)
+
+    def inverse_block(self, index: Indices) -> Floats:
+        """Rows and columns (q, q) of P, the block of the inverse of the bordered matrix that maps y to a."""
+        n = len(self.factor.array) + (0 if self.border is None else self.border.count)
+        chosen = np.zeros((n, len(index)))
+        chosen[index, np.arange(len(index))] = 1.0
+        if self.border is not None:
+            chosen = self.border.into(chosen)[self.border.count :]
+        halves = self.factor.half_solve(chosen)
+        return halves.T @ halves
+
+    def release_inverse(self) -> Floats:
+        """P, (n, n), the block of the inverse of the bordered matrix that maps y to a; the factor is used up."""
+        if self.border is None:
+            return self.factor.release_inverse()
+        s = self.border.count
+        inner = self.factor.release_inverse()
+        P = np.zeros((s + len(inner),) * 2)
+        P[s:, s:] = inner
+        replace(self.border, T=self.border.T.T).turn(P)  # Q P Q^T, since Q^T has T^T in place of T
+        return P
 
 
 def _matrix(gram: Any) -> Floats:

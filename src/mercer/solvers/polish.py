@@ -85,6 +85,7 @@ class _Near:
         self.member = (group[:, None] == np.unique(group)).astype(np.float64)
         self.group = np.argmax(self.member, axis=1)
         self.free: Bools = (beta > self.lower) & (beta < self.upper)
+        self.definite, self.level = True, 0  # what the blocks so far could be factored with
 
     def solve(self) -> None:
         """Step until no variable wants to move, or the work is too much."""
@@ -126,8 +127,9 @@ class _Near:
         B = self.member[F]
         used = B.any(axis=0)
         B = B[:, used]
-        d = self._bordered(F, B)
+        d = self._bordered(F, B) if self.definite else None
         if d is None:
+            self.definite = False
             d = self._by_centring(F, B)
         if d is None:
             return None
@@ -162,7 +164,8 @@ class _Near:
         """Solve with K_FF centred in each group, and with as little jitter as a factorisation needs."""
         mean = B / B.sum(axis=0)
         right = self.g[F] - B @ (mean.T @ self.g[F])
-        for jitter in _JITTER:
+        for jitter in _JITTER[self.level :]:
+            self.level = _JITTER.index(jitter)  # what was too little once will be again
             A, size = self._centred(F, B, mean)
             A[np.diag_indices_from(A)] += jitter * size
             try:  # the matrix is made anew for every attempt, so that there is never a copy of it
@@ -183,6 +186,12 @@ class _Near:
         """
         A = self.K[np.ix_(F, F)]
         means = A @ mean
+        if B.shape[1] == 1:  # the same without matrices of products
+            down, across = means[:, 0], means[:, 0] - float(mean[:, 0] @ means[:, 0])
+            size = float(np.abs(np.diagonal(A) - down - across).max()) or 1.0
+            A -= down[:, None]
+            A -= across - size / len(A)
+            return A, size
         A -= means @ B.T
         A -= B @ (means - B @ (mean.T @ means)).T
         size = float(np.abs(np.diagonal(A)).max()) or 1.0

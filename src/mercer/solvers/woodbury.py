@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasFactor
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
@@ -155,6 +155,14 @@ class NormalFactored:
     def inverse_diagonal(self) -> Floats:
         """Diagonal, (n,), of the block of the inverse of the bordered matrix that maps y to a."""
         return (1.0 - self.leverage()) / self.shift
+
+    def inverse_block(self, index: Indices) -> Floats:
+        """Rows and columns (q, q) of the block of the inverse of the bordered matrix that maps y to a."""
+        F = np.asarray(self.gram.factor(), dtype=np.float64)[index]
+        part = F if self.border is None else np.hstack([F, self.border.thin()[index]])
+        halves = self.factor.half_solve(np.ascontiguousarray(part.T)) * np.sqrt(self.unit)
+        shift = self.shift[index]
+        return np.diag(1.0 / shift) - (halves / shift).T @ (halves / shift)
 
 
 def _positive(shift: float | Floats, n: int) -> Floats:
