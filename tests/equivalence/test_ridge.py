@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import optimize
 from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
@@ -10,6 +11,8 @@ from sklearn.linear_model import Ridge
 
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.domains import Vectors
+from mercer.estimators.component_regression import KernelPCR
+from mercer.estimators.smoothing_spline import SmoothingSpline
 from mercer.gram import Dense, Features, Tiles
 from mercer.kernels import ExponentialDot, Gaussian, Linear, Matern, Polynomial, RationalQuadratic
 from mercer.solvers import ConjugateGradient
@@ -119,3 +122,53 @@ def test_leave_one_out_with_an_intercept():
         rest = np.delete(np.arange(30), i)
         single = KernelRidge(Gaussian(3.0), alpha=0.5, fit_intercept=True).fit(X[rest], Y[rest])
         assert np.isclose(model.loo_predictions_[i], single.predict(X[i : i + 1])[0])
+
+
+def test_universal_kriging_is_a_linear_system_with_a_border():
+    """The kriging equations, solved sample by sample for the weights of the data, against one system for all."""
+    rng = np.random.default_rng(0)
+    S = rng.uniform(size=(40, 2))
+    y = 2.0 * S[:, 0] + np.sin(5 * S[:, 1]) + 0.1 * rng.normal(size=40)
+    new = rng.uniform(size=(7, 2))
+    covariance, nugget = Gaussian(0.4), 0.01
+
+    def trend(A):
+        return np.column_stack([np.ones(len(A)), A])
+
+    ours = SmoothingSpline(covariance, alpha=nugget, order=2).fit(S, y).predict(new)
+    C, F = covariance(S) + nugget * np.eye(40), trend(S)
+    system = np.block([[C, F], [F.T, np.zeros((3, 3))]])
+    for place, value in zip(new, ours, strict=True):
+        right = np.concatenate([covariance(S, place[None])[:, 0], trend(place[None])[0]])
+        weights = np.linalg.solve(system, right)[:40]  # best linear unbiased: F^T weights = trend
+        assert np.isclose(weights @ y, value, atol=1e-8)
+        assert np.allclose(F.T @ weights, trend(place[None])[0], atol=1e-9)
+
+
+def test_simple_kriging_is_ridge_regression():
+    covariance = 1.7 * Matern(1.5, length_scale=4.0)
+    ours = KernelRidge(covariance, alpha=0.3).fit(X, Y).predict(T)
+    for place, value in zip(T[:5], ours[:5], strict=True):
+        weights = np.linalg.solve(covariance(X) + 0.3 * np.eye(200), covariance(X, place[None])[:, 0])
+        assert np.isclose(weights @ Y, value, atol=1e-8)
+
+
+def test_a_regularisation_network_is_ridge_regression():
+    """The stationary point of (1/n) sum (y - f)^2 + lambda |f|^2, by a gradient method, for alpha = n lambda."""
+    A, y, penalty = X[:30], Y[:30], 0.05
+    K = Gaussian(3.0)(A)
+    found = optimize.minimize(
+        lambda c: (np.mean((y - K @ c) ** 2) + penalty * c @ K @ c, 2 * K @ (penalty * c - (y - K @ c) / 30)),
+        np.zeros(30),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-10, "maxiter": 5000},
+    )
+    ours = KernelRidge(Gaussian(3.0), alpha=30 * penalty).fit(A, y)
+    assert np.allclose(ours.predict(T), Gaussian(3.0)(T, A) @ found.x, atol=1e-5)
+
+
+def test_least_squares_on_all_components_is_ridge_without_a_ridge():
+    centred = KernelPCR(Polynomial(2), 64).fit(X, Y)
+    ridge = KernelRidge(Polynomial(2), alpha=1e-8, fit_intercept=True, gram=Features()).fit(X, Y)
+    assert len(centred.eigenvalues_) == 64 and np.allclose(centred.predict(X), ridge.predict(X), atol=1e-4)

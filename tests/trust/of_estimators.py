@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.utils import get_tags
 
 import mercer
 import mercer.gram
@@ -56,6 +57,8 @@ def estimator_classes() -> list[type]:
 def _task(estimator: Any, X: Any = None) -> Task:
     plain = np.random.default_rng(7).normal(size=(SAMPLES, 3))
     y = np.sin(plain[:, 0]) + plain[:, 1] if is_regressor(estimator) else (plain[:, 0] > 0).astype(int)
+    if get_tags(estimator).target_tags.positive_only:
+        y = np.exp(y)
     return Task(plain if X is None else X, y, np.ones(SAMPLES))
 
 

@@ -6,7 +6,7 @@ alpha the ridge.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -18,9 +18,9 @@ from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.running import Run, whole
+from mercer.estimators.running import STEPS, Run, whole
 from mercer.gram import FeatureExpansion, Gram, GramSpec
-from mercer.kernels import Linear
+from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
 from mercer.solvers import Cholesky, Solver
@@ -31,7 +31,71 @@ __all__ = ["KernelRidge"]
 _LARGE = 2000  # samples from which on a factor in float32 and its refinement are faster than one in float64
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class Weighted(NamedTuple):
+    """Training data without the samples of weight zero.
+
+    Attributes
+    ----------
+    count : int
+        How many samples there were with them.
+    samples, values, weight, used : what `mercer.estimators.estimator.weighted` returns
+    """
+
+    total: int
+    samples: Samples
+    values: Floats
+    weight: Floats
+    used: Indices
+
+
+class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
+    """What kernel ridge regression is once its ridge and its kernel are known."""
+
+    gram: GramSpec | None = None
+    solver: Solver | None = None
+    fit_intercept: bool
+    target_: Real
+    _keeps_factor = False  # whether something needs the factor after the fit, in float64
+
+    def _fit_at(self, kernel: Kernel, alpha: float, data: Weighted, run: Run) -> tuple[Gram, Solution]:
+        """Solve for one kernel and ridge, and keep the fitted function."""
+        S, values, w, used = data.samples, data.values, data.weight, data.used
+        self.kernel_ = kernel
+        K = self._represent(kernel, S, run, until=0.5 * (1.0 + run.done / STEPS))
+        border = np.ones((len(S), 1)) if self.fit_intercept else None
+        solution = self._solve(LinearSystem(K, alpha / w, values, border), run, until=0.95)
+        self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
+        self.expansion_ = K.expand(solution, self.intercept_)
+        self.dual_coef_ = spread(solution.coef, used, data.total)
+        return K, solution
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        """Float32 with refinement where it pays; the closed forms of leaving out need the digits of float64."""
+        chosen = super()._default_solver(gram)
+        large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self._keeps_factor
+        return Cholesky("mixed") if large else chosen
+
+    def predict(self, X: Any) -> Floats:
+        """Return the fitted function at new data, shape (m,) or (m, k).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        values = self._evaluate(X)
+        return self.target_.decode(values)
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the columns, shape (d,) or (k, d); only for the linear kernel."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ exists only after fit with kernel=Linear()")
+        if isinstance(self.expansion_, FeatureExpansion):
+            return self.expansion_.weights.T
+        return np.asarray(self.expansion_.samples.X.T @ self.expansion_.coef).T  # pyright: ignore
+
+
+class KernelRidge(RidgeEstimator):
     r"""Kernel ridge regression: a function that is close to the targets and short in feature space.
 
     .. math:: \min_f \; \tfrac12 \sum_i w_i (y_i - f(x_i))^2 + \tfrac{\alpha}{2} \|f\|^2,
@@ -94,6 +158,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     array([1.])
     """
 
+    @property
+    def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.leave_one_out
+
     own_constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
 
     def __init__(
@@ -141,17 +209,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
             run = Run(self)
             packed, kernel = self._pack(X)
             self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
             run.begin(X, y)
-            self.kernel_ = kernel.learn(S, values, w)
-            K = self._represent(self.kernel_, S, run)
-            border = np.ones((len(S), 1)) if self.fit_intercept else None
-            solution = self._solve(LinearSystem(K, self.alpha / w, values, border), run, until=0.9)
-            self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
-            self.expansion_ = K.expand(solution, self.intercept_)
-            self.dual_coef_ = spread(solution.coef, used, len(packed))
+            _, solution = self._fit_at(kernel.learn(data.samples, data.values, data.weight), self.alpha, data, run)
             if self.leave_one_out:
-                self._store_left_out(packed, values, used, solution)
+                self._store_left_out(packed, data.values, data.used, solution)
             run.end(X, y)
         return self
 
@@ -167,31 +229,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         if len(used) < len(packed):
             rest = np.setdiff1d(np.arange(len(packed)), used)
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
-
-    def _default_solver(self, gram: Gram) -> Solver:
-        """Float32 with refinement where it pays; the closed forms of leaving out need the digits of float64."""
-        chosen = super()._default_solver(gram)
-        large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self.leave_one_out
-        return Cholesky("mixed") if large else chosen
-
-    def predict(self, X: Any) -> Floats:
-        """Return the fitted function at new data, shape (m,) or (m, k).
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        """
-        values = self._evaluate(X)
-        return self.target_.decode(values)
-
-    @property
-    def coef_(self) -> Floats:
-        """Weights of the columns, shape (d,) or (k, d); only for the linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ exists only after fit with kernel=Linear()")
-        if isinstance(self.expansion_, FeatureExpansion):
-            return self.expansion_.weights.T
-        return np.asarray(self.expansion_.samples.X.T @ self.expansion_.coef).T  # pyright: ignore
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

@@ -34,7 +34,14 @@ __all__ = ["find_class", "id_of", "registry", "user_classes"]
 # Those that are not there yet are passed over.
 PACKAGES = (
     *("domains", "kernels", "losses", "targets", "problems", "models", "gram", "solvers", "selection"),
-    *("inference", "estimators", "estimators.imported", "estimators.reduction", "numerics.ragged"),
+    *(
+        "inference",
+        "estimators",
+        "estimators.imported",
+        "estimators.reduction",
+        "estimators.posterior",
+        "numerics.ragged",
+    ),
 )
 # A record (a small dataclass that a fitted model keeps, such as the features of a string kernel) need not be
 # exported: in these packages it is found in the module of a public class.

@@ -1,6 +1,7 @@
 """What an error costs: formulas that take what was observed and what is predicted."""
 
-from mercer.losses import classification, likelihood, regression, tubes
+from mercer.losses import asymmetric, classification, likelihood, regression, tubes
+from mercer.losses.asymmetric import *  # noqa: F403
 from mercer.losses.classification import *  # noqa: F403
 from mercer.losses.likelihood import *  # noqa: F403
 from mercer.losses.loss import BoxDual, HasBoxDual, Loss
@@ -12,3 +13,4 @@ __all__ += regression.__all__
 __all__ += tubes.__all__
 __all__ += classification.__all__
 __all__ += likelihood.__all__
+__all__ += asymmetric.__all__

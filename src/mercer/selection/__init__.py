@@ -2,18 +2,29 @@
 
 from mercer.selection.automatic import Choice, best_means, best_ridge, find_task, table_kernels
 from mercer.selection.cost_path import cost_path
-from mercer.selection.hyperparameters import Tuned, tune
+from mercer.selection.cross_validation import fold_predictions, generalized_cross_validation, partition
+from mercer.selection.decision import decide, expected_loss
+from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.least_squares_evidence import LeastSquaresCriterion, LeastSquaresPosterior, Moderation
 from mercer.selection.least_squares_path import LeastSquaresPath, lssvm_path
 from mercer.selection.leave_one_out import leave_one_out, leave_one_out_from_hat
 from mercer.selection.margins import best_margin, margin_leave_one_out
-from mercer.selection.path import mean_leave_one_out, ridge_path
+from mercer.selection.noise import noise_variance, residual_variance
+from mercer.selection.path import RidgeSpectrum, mean_leave_one_out, ridge_path
 from mercer.selection.pruning import Pruned, prune
 from mercer.selection.sigmoid import Sigmoid, couple, fit_sigmoid, normalize
 from mercer.selection.span import leave_one_out_decisions
 from mercer.selection.svm_path import PathEnd, SVMPath, svm_path
 
 __all__ = [
+    "RidgeSpectrum",
+    "residual_variance",
+    "noise_variance",
+    "expected_loss",
+    "decide",
+    "partition",
+    "generalized_cross_validation",
+    "fold_predictions",
     "Choice",
     "LeastSquaresCriterion",
     "LeastSquaresPath",
@@ -22,6 +33,7 @@ __all__ = [
     "PathEnd",
     "Pruned",
     "SVMPath",
+    "Search",
     "Sigmoid",
     "Tuned",
     "best_margin",

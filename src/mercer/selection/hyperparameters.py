@@ -21,7 +21,7 @@ from mercer.errors import JitterWarning, ParameterError
 from mercer.kernels import Kernel
 from mercer.problems import Status
 
-__all__ = ["Criterion", "Tuned", "tune"]
+__all__ = ["Criterion", "Search", "Tuned", "tune"]
 
 _FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
 _SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates
@@ -83,6 +83,37 @@ class Tuned:
     starts: Floats
 
 
+@dataclass(frozen=True)
+class Search:
+    """How a search over hyper-parameters is run.
+
+    Attributes
+    ----------
+    restarts : int, default 0
+        Further starts: uniform between bounds in coordinates where both are given, else spread about the start;
+        numbers of any sign without bounds start where they are.
+    random_state : int, RandomState or None
+        Of the restarts.
+    max_iter : int, default 200
+        Steps of each run.
+    tol : float, default 1e-5
+        A run ends when the largest derivative in coordinates is below tol times 1 + abs(value).
+
+    Examples
+    --------
+    >>> Search(restarts=3, random_state=0).max_iter
+    200
+    """
+
+    restarts: int = 0
+    random_state: Any = None
+    max_iter: int = 200
+    tol: float = 1e-5
+
+
+_USUAL = Search()
+
+
 def tune(
     criterion: Criterion,
     kernel: Kernel,
@@ -91,10 +122,7 @@ def tune(
     real: Sequence[str] = (),
     fixed: Sequence[str] | str = (),
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    restarts: int = 0,
-    random_state: Any = None,
-    max_iter: int = 200,
-    tol: float = 1e-5,
+    search: Search = _USUAL,
     monitor: Monitor | None = None,
 ) -> Tuned:
     r"""Minimise a criterion over the free parameters of a kernel and numbers beside it.
@@ -120,14 +148,8 @@ def tune(
         `beside`.
     bounds : mapping of name to (low, high), optional
         Of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
-    restarts : int, default 0
-        Further starts: uniform between bounds in coordinates where both are given, else spread about the start.
-    random_state : int, RandomState or None
-        Of the restarts.
-    max_iter : int, default 200
-        Steps of each run.
-    tol : float, default 1e-5
-        A run ends when the largest derivative in coordinates is below tol times 1 + abs(value).
+    search : Search
+        How long, how exactly, and how often.
     monitor : callable, optional
         ``monitor(step, slope)``; a true answer ends the search with the best so far.
 
@@ -149,12 +171,12 @@ def tune(
     >>> round(found.kernel.length_scale, 6), round(float(found.beside["noise"]), 6)
     (1.0, 2.718282)
     """
-    search = _Search(criterion, _Layout.of(kernel, beside or {}, real, fixed, bounds or {}), monitor, tol)
-    for start in search.layout.starts(restarts, random_state):
-        search.run(start, max_iter)
-        if search.stopped is not None:
+    runs = _Search(criterion, _Layout.of(kernel, beside or {}, real, fixed, bounds or {}), monitor, search.tol)
+    for start in runs.layout.starts(search.restarts, search.random_state):
+        runs.run(start, search.max_iter)
+        if runs.stopped is not None:
             break
-    return search.result()
+    return runs.result()
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +262,8 @@ class _Layout:
         chance = np.random.default_rng(random_state) if not hasattr(random_state, "normal") else random_state
         out = [self.theta]
         for _ in range(restarts):
-            around = self.theta + _SPREAD * chance.normal(size=len(self.theta))
+            spread = np.where(np.isfinite(self.high - self.low), _SPREAD, 0.0)  # the unit of other numbers is not known
+            around = self.theta + spread * chance.normal(size=len(self.theta))
             share = chance.uniform(size=len(self.theta))
             low, high = (np.where(self.given, end, 0.0) for end in (self.low, self.high))
             drawn = np.where(self.given, low + share * (high - low), np.clip(around, self.low, self.high))
@@ -302,7 +325,10 @@ class _Search:
                     bounds=list(zip(layout.low[moves], layout.high[moves], strict=True)),
                     options={"maxiter": max_iter, "ftol": 1e-12, "gtol": 0.0, "maxls": 30},
                 )  # fmt: skip
-                status = Status.MAX_ITER if found.nit >= max_iter else Status.CONVERGED
+                if found.nit >= max_iter:
+                    status = Status.MAX_ITER
+                elif found.status == 2 and run.best[2] > np.sqrt(self.tol) * (1.0 + abs(run.best[0])):
+                    status = Status.STALLED  # the line search found no way down where derivatives say there is one
         except _Done as done:
             status = done.status
         if not run.rows:

@@ -1,8 +1,8 @@
 r"""Leave-one-out errors of many models at the price of one factorisation.
 
 Symbols: W the weights, w_i on its diagonal; B the border, the functions that are not penalised; G = K + alpha W^-1; P
-the block of the inverse of the bordered matrix that maps y to the coefficients a. With an orthonormal basis Q of what is
-orthogonal to W^(1/2) B, and Q^T W^(1/2) K W^(1/2) Q = V diag(lambda) V^T, all ridges have
+the block of the inverse of the bordered matrix that maps y to the coefficients a. With an orthonormal basis Q of what
+is orthogonal to W^(1/2) B, and Q^T W^(1/2) K W^(1/2) Q = V diag(lambda) V^T, all ridges have
 
     P = W^(1/2) Z diag(1 / (lambda + alpha)) Z^T W^(1/2),    Z = Q V,
 

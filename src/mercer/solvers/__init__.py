@@ -6,10 +6,17 @@ from mercer.solvers.adatron import Adatron
 from mercer.solvers.block_descent import BlockDescent
 from mercer.solvers.bundle import BundleMethod, CuttingPlane
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.complementarity import ComplementaryPivoting
 from mercer.solvers.conjugate_gradient import ConjugateGradient
+from mercer.solvers.coordinate_descent import CoordinateDescent
 from mercer.solvers.dual_descent import DualDescent
+from mercer.solvers.fixed_point_evidence import FixedPointEvidence
+from mercer.solvers.incremental_evidence import IncrementalEvidence
 from mercer.solvers.interior_point import InteriorPoint
+from mercer.solvers.lars import LeastAngle
 from mercer.solvers.multiclass_descent import SequentialDual
+from mercer.solvers.newton import Newton
+from mercer.solvers.proximal import ProximalGradient
 from mercer.solvers.smo import SMO
 from mercer.solvers.solver import Solver
 from mercer.solvers.woodbury import Woodbury
@@ -27,4 +34,11 @@ __all__ = [
     "BlockDescent",
     "BundleMethod",
     "CuttingPlane",
+    "Newton",
+    "CoordinateDescent",
+    "LeastAngle",
+    "ComplementaryPivoting",
+    "ProximalGradient",
+    "IncrementalEvidence",
+    "FixedPointEvidence",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from mercer.arrays import Bools, Floats
 from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite
+from mercer.gram.gram import HasRows
+from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver, lengths
@@ -49,21 +52,25 @@ class ConjugateGradient(Solver):
         Length of the residual over that of the right-hand side, reached for each output.
     max_iter : int, optional
         None allows ten per sample, at most 10 000.
-    preconditioner : {None, "diagonal"}, default None
+    preconditioner : {None, "diagonal", "pivoted"}, default None
         ``"diagonal"`` divides by the diagonal of K + diag(s): of use where sample weights or the
-        self-similarities differ by orders of magnitude.
+        self-similarities differ by orders of magnitude. ``"pivoted"`` solves with L L^T + diag(s), L the pivoted
+        Cholesky factor of `rank` rows of K: of use where the shift is small and K is smooth, so that it has few
+        large eigenvalues.
+    rank : int, default 100
+        Of the pivoted factor: n times as many numbers are held.
 
     Notes
     -----
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
-    orthogonal to the border. Needs products (and for the preconditioner the diagonal). The outputs are
+    orthogonal to the border. Needs products (and for the preconditioners the diagonal and rows). The outputs are
     independent runs that share their products; each ends by itself. A residual that the recurrence says is
     small is computed anew before it is believed. The number of iterations grows with the square root of the
     condition number. Cost one product per iteration, memory 4 n k numbers and what the product needs.
 
     References
     ----------
-    Ledger: A-CG.
+    Ledger: A-CG, B-GPR-CG.
 
     Examples
     --------
@@ -83,22 +90,26 @@ class ConjugateGradient(Solver):
     constraints = {
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Optional(Integer(1)),
-        "preconditioner": OneOf(None, "diagonal"),
+        "preconditioner": OneOf(None, "diagonal", "pivoted"),
+        "rank": Integer(1),
     }
     solves = LinearSystem
     needs = (HasProducts,)
     remedy = "Use gram=Dense() or gram=Tiles()."
 
-    def __init__(self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None) -> None:
+    def __init__(
+        self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None, rank: int = 100
+    ) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.preconditioner = preconditioner
+        self.rank = rank
 
     def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         rhs = Columns.of(problem.rhs)
         n = len(rhs.values)
-        system = _System(problem, self.preconditioner == "diagonal")
+        system = _System(problem, self._preconditioner(problem, n))
         run = _Run(system, rhs, None if start is None else rhs.like(start))
         limit = min(10 * n, _MOST_ITERATIONS) if self.max_iter is None else self.max_iter
         status = run.iterate(self.tol, limit, monitor)
@@ -112,19 +123,36 @@ class ConjugateGradient(Solver):
             trace=Trace.of(run.rows),
         )
 
+    def _preconditioner(self, problem: LinearSystem, n: int) -> Callable[[Floats], Floats] | None:
+        """What multiplies with D^-1, (n, k) to (n, k)."""
+        if self.preconditioner is None:
+            return None
+        shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))
+        if self.preconditioner == "diagonal":
+            inverse = _inverse_diagonal(problem.gram.diag(), shift[:, None])
+            return lambda R: inverse * R
+        gram: Any = problem.gram
+        if not isinstance(gram, HasRows):
+            raise CapabilityError(
+                f"preconditioner='pivoted' needs Gram.rows; {type(gram).__name__} offers only products. "
+                "Use gram=Dense() or gram=Tiles(), or preconditioner='diagonal'."
+            )
+        partial = pivoted_cholesky(problem.gram.diag(), lambda i: gram.rows(np.array([i]))[0], self.rank)
+        return Preconditioner.of(partial.array, shift).solve
+
 
 class _System:
     """G = K + diag(shift) for coefficients orthogonal to the border, and its preconditioner D."""
 
-    def __init__(self, problem: LinearSystem, diagonal: bool) -> None:
+    def __init__(self, problem: LinearSystem, inverse: Callable[[Floats], Floats] | None) -> None:
         n = len(problem.rhs)
         self.gram: Any = problem.gram
         self.shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))[:, None]
         self.border = Border.of(problem.border) if problem.border is not None and problem.border.shape[1] else None
         self.basis = np.zeros((n, 0)) if self.border is None else self.border.thin()
-        self.inverse = _inverse_diagonal(self.gram.diag(), self.shift) if diagonal else None
-        if self.inverse is not None:
-            self.scaled = self.inverse * self.basis  # D^-1 Q1
+        self.inverse = inverse
+        if inverse is not None:
+            self.scaled = inverse(self.basis)  # D^-1 Q1
             self.small = self.basis.T @ self.scaled
 
     def __matmul__(self, V: Floats) -> Floats:
@@ -138,7 +166,7 @@ class _System:
         """D^-1 R, corrected so that it is orthogonal to the border; R itself must be."""
         if self.inverse is None:
             return R
-        Z = self.inverse * R
+        Z = self.inverse(R)
         if self.border is None:
             return Z
         return self.project(Z - self.scaled @ np.linalg.solve(self.small, self.basis.T @ Z))

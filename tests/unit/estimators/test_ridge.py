@@ -206,3 +206,29 @@ def test_predictions_on_float32_keep_float64_accuracy():
 def test_coef_is_for_the_linear_kernel():
     assert KernelRidge(Linear()).fit(X, Y).coef_.shape == (4,)
     assert not hasattr(KernelRidge(Gaussian(1.0)).fit(X, Y), "coef_")
+
+
+def test_many_samples_are_factored_in_float32_and_solved_in_float64():
+    big = rng.normal(size=(2100, 5))
+    values = np.sin(big[:, 0])
+    model = KernelRidge(Gaussian(2.0), alpha=0.1).fit(big, values)
+    exact = KernelRidge(Gaussian(2.0), alpha=0.1, solver=Cholesky()).fit(big, values)
+    assert model.solver_ == Cholesky("mixed") and model.solution_.details["factor"] == "float32"
+    assert model.solution_.residual < 3 * exact.solution_.residual + 1e-15
+    assert np.allclose(model.dual_coef_, exact.dual_coef_, rtol=1e-9, atol=1e-11)
+    left_out = KernelRidge(Gaussian(2.0), alpha=0.1, leave_one_out=True).fit(big[:2001], values[:2001])
+    assert left_out.solver_ == Cholesky()
+
+
+def test_leave_one_out_needs_the_digits_of_float64():
+    with pytest.raises(CapabilityError, match=r"solver=Cholesky\(\)"):
+        KernelRidge(Gaussian(2.0), solver=Cholesky("mixed"), leave_one_out=True).fit(X, Y)
+
+
+def test_low_rank_and_matrix_free_solvers_are_reached():
+    dense = KernelRidge(Polynomial(2), alpha=0.3, gram=Dense()).fit(X, Y).predict(T)
+    primal = KernelRidge(Polynomial(2), alpha=0.3, gram=Features()).fit(X, Y)
+    free = KernelRidge(Polynomial(2), alpha=0.3, gram=Tiles(), solver=ConjugateGradient(tol=1e-12)).fit(X, Y)
+    assert type(primal.solver_).__name__ == "Woodbury"
+    assert type(KernelRidge(Gaussian(1.0), gram=Tiles()).fit(X, Y).solver_) is ConjugateGradient
+    assert np.allclose(primal.predict(T), dense, rtol=1e-7) and np.allclose(free.predict(T), dense, rtol=1e-7)

@@ -8,7 +8,7 @@ from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, mirror
+from mercer.kernels.kernel import fill, mirror, pull
 from mercer.numerics import tiling
 from mercer.numerics.tiling import Stopped
 
@@ -153,3 +153,34 @@ def test_arrays_do_not_multiply_kernels():
     with pytest.raises(TypeError):
         np.array([1.0, 2.0]) * Gaussian(1.0)
     assert np.float64(2.0) * Gaussian(1.0) == 2.0 * Gaussian(1.0) == Gaussian(1.0) * np.float64(2.0)
+
+
+def test_pull_is_pullback_whatever_the_threads():
+    rng = np.random.default_rng(0)
+    S = Vectors.pack(rng.normal(size=(900, 2)))
+    kernel = 0.7 * Gaussian((1.0, 2.0)) + Linear() * Gaussian(0.5)
+    W = rng.normal(size=(900, 900))
+    W += W.T
+
+    def weights(rows, columns):
+        return W[rows, columns] if rows == columns else 2.0 * W[rows, columns]
+
+    one, two = (pull(kernel, S, S, weights, n_threads=count) for count in (1, 2))
+    assert one.tolist() == two.tolist()
+    assert np.allclose(one, kernel.pullback(S, S, W), rtol=1e-9)
+    halves = [kernel.pullback(S[:450], S, W[:450]), kernel.pullback(S[450:], S, W[450:])]
+    assert np.allclose(one, np.sum(halves, axis=0), rtol=1e-9)
+    assert pull(Linear(), S, S, weights).shape == (0,)
+
+
+def test_a_pullback_of_ones_own_is_obeyed():
+    class Twice(Gaussian):
+        def pullback(self, A, B, W):
+            return 2.0 * super().pullback(A, B, W)
+
+    S = Vectors.pack(np.random.default_rng(0).normal(size=(20, 2)))
+    W = np.ones((20, 20))
+    plain = Gaussian(1.3).pullback(S, S, W)
+    assert np.allclose(Twice(1.3).pullback(S, S, W), 2.0 * plain)
+    scaled = (3.0 * Twice(1.3)).pullback(S, S, W)
+    assert np.allclose(scaled[1:], 6.0 * plain)

@@ -156,3 +156,11 @@ def test_lapack_refuses_what_would_crash():
         lapack("zpotrf")
     with pytest.raises(KeyError):
         lapack("dnothing")
+
+
+def test_routines_of_float32():
+    A, info = np.array([[4.0, 2.0], [2.0, 5.0]], dtype=np.float32), np.zeros(1, np.intc)
+    lapack("spotrf")("L", 2, A, 2, info)
+    assert np.array_equal(np.triu(A), [[2.0, 1.0], [0.0, 2.0]]) and info[0] == 0
+    with pytest.raises(TypeError, match="float32"):
+        lapack("spotrf")("L", 2, A.astype(float), 2, info)

@@ -224,3 +224,13 @@ def test_memory_of_factor_and_solution():
     finally:
         tracemalloc.stop()
     assert peak < 0.05 * 8 * n**2
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_inverse_in_the_memory_of_the_factor(n):
+    G = definite(n)
+    K = G.copy()
+    inverse = safe_cholesky(K).release_inverse()
+    assert inverse is K
+    np.testing.assert_allclose(inverse, np.linalg.inv(G), rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(inverse, inverse.T)

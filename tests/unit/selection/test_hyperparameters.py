@@ -9,7 +9,7 @@ from mercer.constraints import free_values
 from mercer.errors import ParameterError
 from mercer.kernels import Gaussian, Kernel, Periodic
 from mercer.problems import Status
-from mercer.selection import tune
+from mercer.selection import Search, tune
 
 
 def bowl(centre: float = 0.0, noise: float = 1.0):
@@ -79,8 +79,8 @@ def test_restarts_find_the_deeper_of_two_minima():
 
     start = {"noise": np.exp(2.0)}
     once = tune(criterion, Gaussian(1.0), start, fixed=("length_scale",))
-    often = tune(criterion, Gaussian(1.0), start, fixed=("length_scale",), restarts=8, random_state=0)
-    again = tune(criterion, Gaussian(1.0), start, fixed=("length_scale",), restarts=8, random_state=0)
+    often = tune(criterion, Gaussian(1.0), start, fixed=("length_scale",), search=Search(8, 0))
+    again = tune(criterion, Gaussian(1.0), start, fixed=("length_scale",), search=Search(8, 0))
     assert np.log(once.beside["noise"]) > 0 > np.log(often.beside["noise"])
     assert often.value == again.value and len(often.starts) == 9 and often.starts.min() == often.value
 
@@ -91,7 +91,7 @@ def test_the_monitor_ends_the_search_with_the_best_so_far():
 
 
 def test_iterations_run_out():
-    assert tune(bowl(), Gaussian((0.01, 50.0)), {"noise": 9.0}, max_iter=1).status is Status.MAX_ITER
+    assert tune(bowl(), Gaussian((0.01, 50.0)), {"noise": 9.0}, search=Search(max_iter=1)).status is Status.MAX_ITER
 
 
 @pytest.mark.parametrize(

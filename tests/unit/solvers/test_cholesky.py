@@ -175,3 +175,42 @@ def test_memory_is_one_matrix(s):
     finally:
         tracemalloc.stop()
     assert peak < 0.05 * 8 * n**2 + 8 * n * 40 * (s > 0)
+
+
+@pytest.mark.parametrize("border", BORDERS.values(), ids=BORDERS)
+@pytest.mark.parametrize("shift", SHIFTS.values(), ids=SHIFTS)
+@pytest.mark.parametrize("rhs", SIDES.values(), ids=SIDES)
+def test_mixed_precision_has_the_solution_of_float64(border, shift, rhs):
+    double = Cholesky().solve(LinearSystem(Matrix(K), shift, rhs, border))
+    mixed = Cholesky("mixed").solve(LinearSystem(Matrix(K), shift, rhs, border))
+    np.testing.assert_allclose(mixed.coef, double.coef, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(mixed.multipliers, double.multipliers, rtol=1e-10, atol=1e-12)
+    assert mixed.residual < 1e-14 and mixed.status is Status.CONVERGED and mixed.state is None
+    assert mixed.details["factor"] == "float32" and 1 <= mixed.details["refinements"] <= 4
+    assert double.details == {"factor": "float64"}
+
+
+@pytest.mark.parametrize("border", [None, BORDERS["plane"]], ids=["none", "plane"])
+@pytest.mark.parametrize(("shift", "reason"), [(1e-9, "not positive definite"), (1e-6, "not accurate after 4")])
+def test_mixed_precision_falls_back_to_float64_and_tells(border, shift, reason):
+    rhs = SIDES["vector"]
+    double = Cholesky().solve(LinearSystem(Matrix(K), shift, rhs, border))
+    mixed = Cholesky("mixed").solve(LinearSystem(Matrix(K), shift, rhs, border))
+    assert mixed.details["factor"] == "float64" and mixed.details["float32"].startswith(reason)
+    np.testing.assert_allclose(mixed.coef, double.coef, rtol=1e-4, atol=1e-4 * np.abs(double.coef).max())
+    assert mixed.state is not None and mixed.jitter == double.jitter == 0.0
+    assert mixed.residual == pytest.approx(double.residual, rel=10.0, abs=1e-14)
+
+
+def test_precision_is_a_known_word():
+    with pytest.raises(ParameterError, match="precision"):
+        Cholesky("single").solve(LinearSystem(Matrix(K), 0.1, SIDES["vector"]))
+
+
+@pytest.mark.parametrize("border", BORDERS.values(), ids=BORDERS)
+def test_blocks_of_the_inverse(border):
+    P = np.linalg.inv(saddle(K, SHIFTS["vector"], border))[:N, :N]
+    state = Cholesky().solve(LinearSystem(Matrix(K), SHIFTS["vector"], SIDES["vector"], border)).state
+    index = np.array([7, 3, 50])
+    np.testing.assert_allclose(state.inverse_block(index), P[np.ix_(index, index)], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(state.release_inverse(), P, rtol=1e-8, atol=1e-10)

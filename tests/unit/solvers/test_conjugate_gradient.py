@@ -3,7 +3,10 @@ import warnings
 import numpy as np
 import pytest
 
+from mercer.domains import Vectors
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
+from mercer.gram import Dense, Tiles
+from mercer.kernels import Gaussian
 from mercer.problems import LinearSystem, Status
 from mercer.solvers import ConjugateGradient
 from mercer.solvers import conjugate_gradient as module
@@ -265,3 +268,28 @@ def test_a_right_hand_side_in_the_border():
 def test_parameters_are_checked(parameters):
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         ConjugateGradient(**parameters).check()
+
+
+@pytest.mark.parametrize("border", [None, np.ones((120, 1))], ids=["free", "bordered"])
+def test_pivoted_preconditioner(border):
+    rng = np.random.default_rng(0)
+    S = Vectors.pack(rng.normal(size=(120, 2)))
+    y, shift = rng.normal(size=(120, 2)), rng.uniform(1e-4, 1e-3, size=120)
+    for spec in (Dense(), Tiles()):
+        problem = LinearSystem(spec.build(Gaussian(1.5), S), shift, y, border)
+        plain = ConjugateGradient(tol=1e-10).solve(problem)
+        helped = ConjugateGradient(tol=1e-10, preconditioner="pivoted", rank=40).solve(problem)
+        assert helped.status is Status.CONVERGED and len(helped.trace) < 0.3 * len(plain.trace)
+        assert np.allclose(helped.coef, plain.coef, rtol=1e-5, atol=1e-5 * np.abs(plain.coef).max())
+        assert np.allclose(helped.multipliers, plain.multipliers, rtol=1e-5)
+
+
+def test_pivoted_preconditioner_needs_rows_and_a_shift():
+    S = Vectors.pack(np.random.default_rng(0).normal(size=(10, 2)))
+    solver = ConjugateGradient(preconditioner="pivoted")
+    with pytest.raises(ParameterError, match="positive"):
+        solver.solve(LinearSystem(Dense().build(Gaussian(1.0), S), 0.0, np.ones(10)))
+    with pytest.raises(CapabilityError, match=r"Gram\.rows"):
+        solver.solve(LinearSystem(Products(np.eye(10)), 1.0, np.ones(10)))
+    with pytest.raises(ParameterError):
+        ConjugateGradient(rank=0).check()

@@ -141,3 +141,13 @@ def test_right_hand_sides_of_any_size():
     np.testing.assert_array_equal(large.weights, np.ldexp(once.weights, 600))
     np.testing.assert_array_equal(large.multipliers, np.ldexp(once.multipliers, 600))
     assert large.residual == once.residual
+
+
+@pytest.mark.parametrize("border", [None, np.ones((N, 1))], ids=["none", "ones"])
+def test_blocks_of_the_inverse(border):
+    F = np.random.default_rng(5).normal(size=(N, 4))
+    shift = np.exp(np.random.default_rng(6).normal(size=N))
+    P = np.linalg.inv(saddle(F @ F.T, shift, border))[:N, :N]
+    state = Woodbury().solve(LinearSystem(LowRank(F), shift, np.ones(N), border)).state
+    index = np.array([7, 3, 11])
+    np.testing.assert_allclose(state.inverse_block(index), P[np.ix_(index, index)], rtol=1e-8, atol=1e-10)

@@ -1,0 +1,408 @@
+"""Semiparametric latent factor models: several outputs made of a few Gaussian processes that they share.
+
+Symbols: g_q the latent processes, A the mixing (J, Q), d_j the noise variances, n samples, N observed values.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Plan
+from mercer.constraints import InstanceOf, Integer, Optional, Positive, free_names
+from mercer.domains import Samples
+from mercer.errors import ParameterError, TargetError, warn_caller
+from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.running import Run, whole
+from mercer.estimators.sparse_process import require_derivative
+from mercer.kernels import Kernel, Sum
+from mercer.kernels.comparison import Comparison
+from mercer.kernels.kernel import fill
+from mercer.numerics.tiling import serial_blas, spans
+from mercer.problems import Status
+from mercer.selection.factor_evidence import FactorData, OneFactor, factor_posterior
+from mercer.selection.hyperparameters import Search, tune
+from mercer.targets import Real
+
+__all__ = ["FactorPosterior", "SemiparametricLatentFactor"]
+
+_ROWS = 256  # new samples at a time
+_SERIAL = 600  # values up to which a second thread of LAPACK costs more than it saves
+
+
+class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimator):
+    r"""Several outputs that are mixtures of a few latent Gaussian processes.
+
+    .. math:: y_j(x) = \sum_q A_{jq} \, g_q(x) + \epsilon_j, \qquad g_q \sim GP(0, k_q), \quad
+        \epsilon_j \sim N(0, d_j)
+
+    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output tells
+    about the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
+
+    Seed: [HSS] Section 4.1.7, which names the model (Teh, Seeger and Jordan: mixing multiple Gaussian processes).
+    Ledger: B-SLFM.
+
+    Parameters
+    ----------
+    kernel : Kernel, tuple of Kernel, str or None, default None
+        Covariance of the latent processes: one for all, each with its own parameters, or one each. None is the
+        Gaussian, starting at the median distance. The scale of a process is in the mixing.
+    noise : float, default 0.1
+        Variance of the noise of every output, where the search starts.
+    n_factors : int, default 2
+        Q; a tuple of kernels has its own length.
+    mixing : (J, Q) array, optional
+        Where the search starts; None takes the leading directions of the second moments of y.
+    fixed : tuple of str or "all", default ()
+        Names that are held: "mixing", "noise", and parameters of kernels with the number of the process before them,
+        as "0__length_scale".
+    bounds : mapping of name to (low, high), optional
+        Of raw values.
+    restarts : int, default 0
+        Further starts of the search.
+    max_iter : int, default 200
+        Steps of each search.
+    tol : float, default 1e-5
+        The search ends when the largest derivative is below tol times 1 + abs(evidence).
+    random_state : int, RandomState or None
+        Of the restarts, and of columns of the mixing beyond the number of outputs.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+
+    Attributes
+    ----------
+    kernels_ : tuple of Kernel
+    mixing_ : (J, Q) array
+        A; the sign of a column means nothing.
+    noise_ : (J,) array
+        Variances d.
+    log_marginal_likelihood_ : float
+    posterior_ : FactorPosterior
+        All that predictions need.
+    tuned_ : Tuned
+        The way of the search.
+    n_iter_ : int
+        Its steps.
+
+    Notes
+    -----
+    NaN in y says that an output was not observed. A sample of weight w counts as w copies. Cost O(N^3) per step and
+    memory O(N^2) for N observed values; with one process and complete outputs O(n^3) and O(n^2), since the outputs
+    then have one combination that is not noise alone. ``predict`` gives the spread of the functions, without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SemiparametricLatentFactor
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> Y = np.hstack([np.sin(X), -2 * np.sin(X)])
+    >>> Y[10:20, 1] = np.nan  # the second output was not observed here
+    >>> model = SemiparametricLatentFactor(noise=0.01, n_factors=1).fit(X, Y)
+    >>> bool(abs(model.predict([[3.0]])[0, 1] + 2 * np.sin(3.0)) < 0.1)
+    True
+    """
+
+    own_constraints = {
+        "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Positive(), "n_factors": Integer(1),
+        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        noise: float = 0.1,
+        *,
+        n_factors: int = 2,
+        mixing: Any = None,
+        fixed: Sequence[str] | str = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        restarts: int = 0,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        super().__init__(
+            kernel, gamma=gamma, degree=degree, coef0=coef0, memory=memory, max_time=max_time, n_threads=n_threads
+        )
+        self.noise = noise
+        self.n_factors = n_factors
+        self.mixing = mixing
+        self.fixed = fixed
+        self.bounds = bounds
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SemiparametricLatentFactor:
+        """Find kernels, mixing and noise, and the posterior of the latent processes.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) or (n, J) array
+            Real targets; NaN where an output was not observed.
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            run = Run(self)
+            packed, kernels = self._pack_all(X)
+            values = self._targets(y)
+            S, values, w, _ = weighted(packed, values, sample_weight)
+            S, values, w = _observed(S, values, w)
+            self._plan(len(S), int(np.sum(~np.isnan(values))), values.shape[1], len(kernels)).require(self.memory)
+            run.begin(X, y)
+            kernels = [kernel.learn(S, values, w) for kernel in kernels]
+            data = FactorData(S, values, w, self.n_threads)
+            with serial_blas() if values.size <= _SERIAL else nullcontext():
+                self._search(data, kernels, run)
+            run.end(X, y)
+        return self
+
+    def _pack_all(self, X: Any) -> tuple[Samples, list[Kernel]]:
+        """Pack training data, and return one kernel for each latent process."""
+        if not isinstance(self.kernel, tuple):
+            packed, kernel = self._pack(X)
+            return packed, [kernel] * self.n_factors
+        stand_in = copy.copy(self)
+        stand_in.kernel = Sum(self.kernel).check()  # one domain, one look at the columns
+        packed, _ = stand_in._pack(X)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(stand_in, name):
+                setattr(self, name, getattr(stand_in, name))
+        return packed, list(self.kernel)
+
+    def _targets(self, y: Any) -> Floats:
+        """Numbers (n, J), NaN where an output was not observed."""
+        missing = np.zeros(1, dtype=bool)
+        if y is not None and not np.ma.is_masked(y):
+            try:
+                given = check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")  # pyright: ignore
+            except (ValueError, TypeError):
+                given = np.empty(0)  # the door below says what is wrong
+            missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
+            if missing.any():
+                y = np.where(missing, 0.0, given)
+        self.target_ = Real().learn(y)
+        values = self.target_.encode(y)
+        if missing.any():
+            values = np.where(missing, np.nan, values)
+        values = values.reshape(len(values), -1)
+        empty = np.flatnonzero(np.isnan(values).all(axis=0))
+        if len(empty):
+            raise TargetError(
+                f"Input y contains NaN alone in output {int(empty[0])}; each output must be observed at one sample at "
+                "least. Leave this output out."
+            )
+        return values
+
+    def _search(self, data: FactorData, kernels: list[Kernel], run: Run) -> None:
+        start = {"mixing": self._start(data, len(kernels)), "noise": np.full(data.y.shape[1], float(self.noise))}
+        joint = Sum(tuple(kernels))
+        require_derivative(joint, self.fixed)
+        with run.stage("hyper-parameters", 0.95):
+            tuned = tune(
+                _Objective(data), joint, start, real=("mixing",), fixed=self.fixed, bounds=self.bounds,
+                search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
+                monitor=run.solver_monitor(self.tol) if run.watched else None,
+            )  # fmt: skip
+        if tuned.status is not Status.CONVERGED:
+            warn_caller(
+                f"The search for hyper-parameters stopped at slope {tuned.slope:.3g}. {tuned.status.value}",
+                ConvergenceWarning,
+            )
+        assert isinstance(tuned.kernel, Sum)
+        self.tuned_, self.kernel_, self.kernels_ = tuned, tuned.kernel, tuned.kernel.kernels
+        self.n_iter_ = max(1, len(tuned.values) - 1)
+        self.mixing_, self.noise_ = tuned.beside["mixing"], tuned.beside["noise"]
+        found = factor_posterior(data, self.kernels_, self.mixing_, self.noise_)
+        self.log_marginal_likelihood_ = found.value
+        one = isinstance(found, OneFactor)
+        self.posterior_ = FactorPosterior(
+            self.kernels_, self.mixing_, data.samples.landmarks(), found.coef, np.triu(found.factor.array),
+            tuple(data.rows), float(found.scale) if one else None,
+        )  # fmt: skip
+
+    def _start(self, data: FactorData, factors: int) -> Floats:
+        """Where the mixing starts."""
+        outputs = data.y.shape[1]
+        if self.mixing is not None:
+            mixing = np.asarray(self.mixing, dtype=float)
+            if mixing.shape != (outputs, factors) or not np.isfinite(mixing).all():
+                raise ParameterError(
+                    f"mixing has shape {mixing.shape} for {outputs} outputs and {factors} latent processes; finite "
+                    f"numbers, a row per output, are accepted. Give an array of shape ({outputs}, {factors})."
+                )
+            return mixing
+        seen = ~np.isnan(data.y)
+        filled = np.where(seen, data.y, 0.0)
+        together = seen.T.astype(float) @ (data.weight[:, None] * seen)
+        moments = (filled.T @ (data.weight[:, None] * filled)) / np.maximum(together, 1.0)
+        values, vectors = np.linalg.eigh(moments)
+        size = np.sqrt(np.maximum(values[::-1], 1e-3 * max(float(values[-1]), 1e-300)))
+        mixing = (vectors[:, ::-1] * size)[:, :factors]
+        mixing = mixing * np.where(np.sum(mixing, axis=0) < 0.0, -1.0, 1.0)
+        more = check_random_state(self.random_state).normal(size=(outputs, max(factors - outputs, 0)))
+        return np.hstack([mixing, 0.1 * (size[0] if values[-1] > 0 else 1.0) * more])
+
+    # predictions --------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the posterior means of the outputs at new data, and their spread if asked for.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        return_std : bool, default False
+            Whether the standard deviations of the functions, without noise, are returned too.
+
+        Returns
+        -------
+        mean : (m,) or (m, J) array
+        std : array of the same shape
+        """
+        T = self._pack_new(X)
+        mean = self.target_.decode(self.posterior_.factors(T, self.n_threads) @ self.mixing_.T)
+        if not return_std:
+            return mean
+        return mean, self.target_.decode(np.sqrt(self.posterior_.variance(T, self.n_threads)))
+
+    def predict_factors(self, X: Any) -> Floats:
+        """Return the posterior means of the latent processes at new data, (m, Q).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self.posterior_.factors(self._pack_new(X), self.n_threads)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        factors = len(self.kernel) if isinstance(self.kernel, tuple) else self.n_factors
+        return self._plan(n_samples, n_samples * n_targets, n_targets, factors)
+
+    def _plan(self, n: int, observed: int, outputs: int, factors: int) -> Plan:
+        order = n if factors == 1 and observed == n * outputs else observed
+        buffers = {"covariance and its inverse": 3 * 8 * order**2, "Gram matrices": 2 * factors * 8 * n**2}
+        options = ("fewer samples", "n_factors=1 with complete outputs", "SparseGaussianProcessRegressor() per output")
+        return Plan(f"{type(self).__name__} on {n} samples", buffers, options)
+
+
+class _Objective:
+    """Minus the log evidence and its derivatives, as `tune` asks for them."""
+
+    def __init__(self, data: FactorData) -> None:
+        self.data = data
+
+    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+        assert isinstance(kernel, Sum)
+        found = factor_posterior(self.data, kernel.kernels, beside["mixing"], beside["noise"])
+        W, mixing, noise = found.slope()
+        parts: list[Floats] = [np.empty(0)]
+        for term, weights in zip(kernel.kernels, W, strict=True):
+            if free_names(term) and "pullback" in term.capabilities:
+                S = term.prepare(self.data.samples)
+                parts.append(term.pullback(S, S, weights))
+            else:
+                parts.append(np.zeros(len(free_names(term))))
+        return -found.value, -np.concatenate(parts), {"mixing": -mixing, "noise": -noise}
+
+
+@dataclass(frozen=True, eq=False)
+class FactorPosterior:
+    r"""The posterior of latent processes: means of the processes and variances of the outputs at new samples.
+
+    .. math:: \mathrm{var} f_j(x) = \sum_q A_{jq}^2 k_q(x, x) - \| L^{-1} c_j(x) \|^2, \qquad
+        c_j(x)_{(i, l)} = \sum_q A_{jq} A_{lq} k_q(x, x_i)
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+    mixing : (J, Q) array
+    samples : Samples
+    coef : (n, Q) array
+        The mean of g_q is k_q(x, samples) coef_q.
+    root : (N, N) or (n, n) array
+        Upper triangular factor of the covariance of the observed values, or of s^2 K + W^-1.
+    rows : tuple of arrays of int
+        For each output the samples at which it was observed.
+    scale : float or None
+        s, where one process serves complete outputs.
+    """
+
+    kernels: tuple[Kernel, ...]
+    mixing: Floats
+    samples: Samples
+    coef: Floats
+    root: Floats
+    rows: tuple[Indices, ...]
+    scale: float | None = None
+
+    def factors(self, T: Samples, n_threads: int | None = None) -> Floats:
+        """Return the means of the latent processes at packed samples, (m, Q)."""
+        out = np.empty((len(T), len(self.kernels)))
+        for rows in spans(len(T), 8 * _ROWS):
+            for q, kernel in enumerate(self.kernels):
+                out[rows, q] = self._cross(kernel, T.take(rows), n_threads) @ self.coef[:, q]
+        return out
+
+    def variance(self, T: Samples, n_threads: int | None = None) -> Floats:
+        """Return the variances of the outputs at packed samples, (m, J)."""
+        A = self.mixing
+        out = np.empty((len(T), len(A)))
+        for rows in spans(len(T), _ROWS):
+            part = T.take(rows)
+            K = [self._cross(kernel, part, n_threads) for kernel in self.kernels]
+            prior = np.stack([kernel.diag(kernel.prepare(part)) for kernel in self.kernels], axis=1)
+            if self.scale is not None:
+                v = linalg.solve_triangular(self.root, self.scale * K[0].T, trans=1)
+                out[rows] = np.maximum(prior - np.einsum("ij,ij->j", v, v)[:, None], 0.0) @ (A**2).T
+                continue
+            for j, own in enumerate(A):
+                c = [
+                    sum((own[q] * A[k, q] * K[q][:, seen] for q in range(len(K))), np.zeros(1)).T
+                    for k, seen in enumerate(self.rows)
+                ]
+                v = linalg.solve_triangular(self.root, np.concatenate(c), trans=1)
+                out[rows, j] = np.maximum(prior @ own**2 - np.einsum("ij,ij->j", v, v), 0.0)
+        return out
+
+    def _cross(self, kernel: Kernel, T: Samples, n_threads: int | None) -> Floats:
+        out = np.empty((len(T), len(self.samples)))
+        fill(
+            kernel, Comparison(kernel, kernel.prepare(T), kernel.prepare(self.samples), np.float64), out,
+            n_threads=n_threads,
+        )  # fmt: skip
+        return out
+
+
+def _observed(S: Samples, values: Floats, w: Floats) -> tuple[Samples, Floats, Floats]:
+    """Samples at which at least one output was observed."""
+    some = np.flatnonzero(~np.isnan(values).all(axis=1))
+    return (S, values, w) if len(some) == len(values) else (S.take(some), values[some], w[some])

@@ -1,0 +1,345 @@
+"""Kernel ridge regression that chooses its ridge and its kernel by the errors of left-out samples.
+
+Symbols: K the Gram matrix, w_i sample weights, N their sum, alpha the ridge, theta the kernel's free parameters,
+f_-i the function fitted without sample i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Clock, Plan
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
+from mercer.errors import CapabilityError, ParameterError, warn_caller
+from mercer.estimators.estimator import spread, weighted
+from mercer.estimators.ridge import RidgeEstimator, Weighted
+from mercer.estimators.running import Run, whole
+from mercer.gram import Dense
+from mercer.kernels import Kernel
+from mercer.numerics.background import in_background
+from mercer.problems import Status
+from mercer.selection.cross_validation import partition
+from mercer.selection.hyperparameters import Search, Tuned, tune
+from mercer.selection.path import RidgeSpectrum
+from mercer.selection.ridge_criterion import RidgeCriterion
+from mercer.targets import Real
+
+__all__ = ["KernelRidgeCV"]
+
+_GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
+_FEW = 500  # samples that decide where the search for a kernel starts
+
+Folds = str | Sequence[Indices]
+
+
+class KernelRidgeCV(RidgeEstimator):
+    r"""Kernel ridge regression whose ridge and kernel make the errors of left-out samples small.
+
+    .. math:: \min_{\alpha, \theta} \; \frac1N \sum_i w_i \left(y_i - f_{-i}(x_i)\right)^2, \qquad
+        y_i - f_{-i}(x_i) = \frac{a_i}{(G^{-1})_{ii}}, \quad G = K_\theta + \alpha W^{-1}
+
+    Without `alphas`, the ridge and all free parameters of the kernel are found by a gradient method: the error is in
+    closed form, and so is its derivative in K, one matrix that the kernel pulls back to its parameters. With `alphas`,
+    the best of these is taken for the kernel as given, all of them for one eigendecomposition.
+
+    Seed: [KIKS] Section 4.1.1 (the errors in closed form), [SS] Section 5.1 (with an intercept, the LS-SVM). Ledger:
+    V-LOOKRR, V-LOOLS, V-PATH.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        Where the search starts. None is the Gaussian at the median distance between training samples; a word of
+        scikit-learn means what it means there.
+    alphas : array, optional
+        Ridges to choose from, positive; the kernel is then held. None moves the ridge continuously.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words.
+    cv : None, "gcv", int, splitter or iterable, default None
+        Which samples are left out: None one at a time; an int so many folds of neighbouring samples; a splitter of
+        scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
+        generalised cross-validation.
+    fit_intercept : bool, default False
+        Whether a constant that is not penalised is added to the function.
+    fixed : tuple of str, or "all", default ()
+        Free parameters of the kernel that are held, as ``"length_scale"``; "all" moves the ridge alone.
+    bounds : mapping of name to (low, high), optional
+        Of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
+    restarts : int, default 0
+        Further searches from random places; the best is kept.
+    max_iter : int, default 200
+        Steps of each search.
+    tol : float, default 1e-5
+        Largest derivative of the logarithm of the error at which a search ends.
+    random_state : int, RandomState or None
+        Of the restarts.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`. When the time is over, the best parameters so far are taken.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The ridge.
+    kernel_ : Kernel
+        The kernel with its parameters.
+    best_score_ : float
+        Minus the mean squared error of the left-out samples, over all outputs; larger is better.
+    cv_values_ : (n,), (n, k), (n, p) or (n, k, p) array
+        Squared errors of the left-out samples; with `alphas` one column for each. NaN for samples of weight zero.
+    tuned_ : Tuned or None
+        The search; None if the kernel was held.
+    n_iter_ : int
+        Steps of the best search; 1 if the kernel was held.
+    expansion_, dual_coef_, intercept_, solution_ : as for `KernelRidge`
+
+    Notes
+    -----
+    A sample of weight w counts as w copies, also here: one of its copies is left out at a time, and a sample of weight
+    below one is left out whole. Folds are left out whole. Of several outputs the errors are added up; they share the
+    ridge and the kernel. Cost of a step 2 n^3 operations and two n x n arrays; of a grid one eigendecomposition and
+    three.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators.ridge_cv import KernelRidgeCV
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=50)
+    >>> model = KernelRidgeCV().fit(X, y)
+    >>> round(float(model.kernel_.length_scale), 1), bool(np.sqrt(-model.best_score_) < 0.12)
+    (1.0, True)
+    """
+
+    own_constraints = {
+        "fit_intercept": Boolean(),
+        "bounds": Optional(InstanceOf(Mapping)),
+        "restarts": Integer(0),
+        "max_iter": Integer(1),
+        "tol": Positive(),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        alphas: Any = None,
+        *,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        cv: Any = None,
+        fit_intercept: bool = False,
+        fixed: Sequence[str] | str = (),
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        restarts: int = 0,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.alphas = alphas
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.fixed = fixed
+        self.bounds = bounds
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeCV:
+        """Choose the ridge and the kernel, and fit the function to all training data.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) or (n, k) array
+            Real targets.
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            alphas = _ridges(self.alphas)
+            run = Run(self)
+            packed, kernel = self._pack(X)
+            self.target_ = Real().learn(y)
+            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
+            run.begin(X, y)
+            kernel = kernel.learn(data.samples, data.values, data.weight)
+            folds = self._folds(data)
+            self.tuned_, self.n_iter_ = None, 1
+            with run.stage("choice of the ridge", 0.7):
+                if alphas is None and self._moves(kernel):
+                    kernel, errors = self._search(kernel, data, folds, run)
+                else:
+                    errors = self._along(kernel, alphas, data, folds, run)
+            self.best_score_ = -_mean(errors, data.weight).min()
+            flat = data.values.ndim == 1
+            squares = np.square(errors if self.alphas is not None else errors[0])  # (p, n, k) or (n, k)
+            squares = np.moveaxis(squares, 0, -1) if self.alphas is not None else squares
+            self.cv_values_ = _spread_nan(squares[:, 0] if flat else squares, data)
+            self._fit_at(kernel, self.alpha_, data, run)
+            run.end(X, y)
+        return self
+
+    def _folds(self, data: Weighted) -> Folds:
+        """Return which samples of positive weight are left out together."""
+        if self.cv is None:
+            return "loo"
+        if isinstance(self.cv, str):
+            return "gcv"
+        if isinstance(self.cv, (int, np.integer)) or hasattr(self.cv, "split"):
+            return partition(self.cv, len(data.samples))
+        place = np.full(data.total, -1)
+        place[data.used] = np.arange(len(data.used))
+        folds = [place[fold] for fold in partition(self.cv, data.total)]
+        return [fold[fold >= 0] for fold in folds if np.any(fold >= 0)]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.cv, str) or (np.isscalar(self.cv) and not hasattr(self.cv, "split")):
+            AnyOf(OneOf("gcv"), Integer(2)).check("cv", self.cv, self)
+
+    def _moves(self, kernel: Kernel) -> bool:
+        """Tell whether a parameter of the kernel is to be found."""
+        names = free_names(kernel)
+        if not names or (isinstance(self.fixed, str) and self.fixed == "all"):
+            return False
+        if "pullback" not in kernel.capabilities:
+            raise CapabilityError(
+                f"KernelRidgeCV was given {kernel!r}, which has no derivative in its parameters {', '.join(names)}; to "
+                "move them it needs one. Hold them by fixed='all', or compare kernels by GridSearchCV."
+            )
+        return True
+
+    def _border(self, n: int) -> Floats | None:
+        return np.ones((n, 1)) if self.fit_intercept else None
+
+    def _search(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> tuple[Kernel, Floats]:
+        """Move the kernel's parameters and the ridge; the kernel, and errors (1, n, k)."""
+        values = data.values.reshape(len(data.values), -1)
+        border = self._border(len(values))
+        criterion = RidgeCriterion(data.samples, values, data.weight, border, folds, self._resources())
+        start = _start(kernel, data, self.fit_intercept)
+        tuned = tune(
+            criterion, kernel, {"alpha": start}, fixed=self.fixed, bounds=self.bounds,
+            search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
+            monitor=run.solver_monitor(self.tol) if run.watched else None,
+        )  # fmt: skip
+        if tuned.status in (Status.TIME, Status.STOPPED):  # what was found is fitted all the same
+            run.clock, run.asked_to_stop = Clock.start(None), False
+        if tuned.status is not Status.CONVERGED:
+            warn_caller(
+                f"The search for the ridge and the kernel stopped at slope {tuned.slope:.3g}. {tuned.status.value}",
+                ConvergenceWarning,
+            )
+        self.tuned_: Tuned | None = tuned
+        self.n_iter_ = max(len(tuned.values) - 1, 1)
+        self.alpha_ = float(tuned.beside["alpha"])
+        return tuned.kernel, criterion.left_out(tuned.kernel, self.alpha_)[None]
+
+    def _along(self, kernel: Kernel, alphas: Floats | None, data: Weighted, folds: Folds, run: Run) -> Floats:
+        """Choose a ridge for the kernel as it is; errors (p, n, k) of the grid, or (1, n, k) of the best."""
+        values = data.values.reshape(len(data.values), -1)
+        K = Dense().build(kernel, data.samples, self._resources()).release()
+        unit = float(np.sum(data.weight * np.diagonal(K)) / data.weight.sum())
+        spectrum = in_background(RidgeSpectrum.of, K, data.weight, self._border(len(values)), deadline=run.deadline)
+        if alphas is not None:
+            errors = _errors(spectrum, values, alphas, folds)
+            self.alpha_ = float(alphas[np.argmin(_mean(errors, data.weight))])
+            return errors
+        low, high = (self.bounds or {}).get("alpha", (0.0, np.inf))
+        grid = np.unique(np.clip(_GRID * (unit if unit > 0.0 else 1.0), low, high))
+        means = _mean(_errors(spectrum, values, grid, folds), data.weight)
+        best = int(np.argmin(means))
+        around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+
+        def value(log: float) -> float:
+            return float(_mean(_errors(spectrum, values, np.exp([log]), folds), data.weight)[0])
+
+        self.alpha_ = float(grid[best])
+        if around[0] < around[1]:
+            found: Any = optimize.minimize_scalar(
+                value, bounds=tuple(np.log(around)), method="bounded", options={"xatol": 1e-8}
+            )
+            if found.fun < means[best]:
+                self.alpha_ = float(np.exp(found.x))
+        return _errors(spectrum, values, np.array([self.alpha_]), folds)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan = super().memory_plan(n_samples, n_features, n_targets)
+        own = {"Gram matrix": 8 * n_samples**2, "factors": 16 * n_samples**2}
+        return Plan(plan.what, {**plan.buffers, **own}, plan.options)
+
+
+def _ridges(alphas: Any) -> Floats | None:
+    """A grid of ridges (p,), checked; None stays None."""
+    if alphas is None:
+        return None
+    try:
+        grid = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    except (TypeError, ValueError):
+        grid = np.zeros(0)
+    if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & np.isfinite(grid)):
+        raise ParameterError(
+            f"alphas={alphas!r} were given; a list of positive numbers, or None, is accepted. Write for example "
+            "alphas=np.logspace(-6, 2, 50)."
+        )
+    return grid
+
+
+def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
+    """The ridge of least error on a grid, for the kernel at the start, on some of the samples."""
+    n = len(data.samples)
+    rows = np.arange(n) if n <= _FEW else np.linspace(0, n - 1, _FEW).astype(np.intp)
+    K = Dense().build(kernel, data.samples.take(rows) if n > _FEW else data.samples).release()
+    unit = float(np.sum(data.weight[rows] * np.diagonal(K)) / data.weight[rows].sum())
+    grid = _GRID * (unit if unit > 0.0 else 1.0)
+    values = data.values.reshape(n, -1)[rows]
+    spectrum = RidgeSpectrum.of(K, data.weight[rows], np.ones((len(rows), 1)) if intercept else None)
+    return float(grid[np.argmin(_mean(_errors(spectrum, values, grid, "loo"), data.weight[rows]))])
+
+
+def _errors(spectrum: RidgeSpectrum, y: Floats, alphas: Floats, folds: Folds) -> Floats:
+    """Errors of left-out samples for all ridges, (p, n, k)."""
+    if folds == "loo":
+        return spectrum.left_out_errors(y, alphas, copies=True)
+    if not isinstance(folds, str):
+        return spectrum.folded_errors(y, alphas, folds)
+    a, _ = spectrum.solve(y, alphas)
+    total = float(spectrum.weight.sum())
+    share = 1.0 - spectrum.degrees_of_freedom(alphas) / total
+    return (alphas / share)[:, None, None] * a / np.sqrt(spectrum.weight)[:, None]
+
+
+def _mean(errors: Floats, weight: Floats) -> Floats:
+    """Weighted mean squares over samples and outputs, (p,)."""
+    return np.einsum("i,pik->p", weight / weight.sum(), np.square(errors)) / errors.shape[2]
+
+
+def _spread_nan(values: Floats, data: Weighted) -> Floats:
+    out = spread(values, data.used, data.total)
+    if len(data.used) < data.total:
+        out[np.setdiff1d(np.arange(data.total), data.used)] = np.nan
+    return out

@@ -1,0 +1,163 @@
+r"""Many linear systems by products alone, and determinants from what conjugate gradients have seen on the way.
+
+Symbols: ``G`` symmetric positive definite, (n, n), known by its products; ``P`` a preconditioner; ``z`` a right-hand
+side, ``r`` residuals, ``p`` directions; ``T`` the tridiagonal matrix of the Lanczos process, with eigenvalues lambda
+and first components tau of its eigenvectors.
+
+A run of conjugate gradients from z is a Lanczos process of P^(-1/2) G P^(-1/2) from P^(-1/2) z. Its steps alpha and
+beta are the entries of T, and Gauss quadrature in T gives z^T P^(-1/2) log(P^(-1/2) G P^(-1/2)) P^(-1/2) z; for z
+drawn from N(0, P) the mean of that is log det G - log det P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from mercer.arrays import Floats, Indices
+from mercer.errors import NotPositiveDefinite
+
+__all__ = ["Krylov", "krylov_solve"]
+
+
+@dataclass(frozen=True, eq=False)
+class Krylov:
+    """Solutions of several systems, and the Lanczos matrices of the runs that found them.
+
+    Attributes
+    ----------
+    solutions : (n, k) array
+        G^-1 rhs, as far as they came.
+    residuals : (k,) array
+        Length of what is left over that of the right-hand side, by the recurrence.
+    alpha, beta : (t, k) arrays
+        Steps of the runs; NaN after the end of a run.
+    squares : (k,) array
+        rhs^T P^-1 rhs.
+    stopped : bool
+        Whether a monitor ended the runs.
+    """
+
+    solutions: Floats
+    residuals: Floats
+    alpha: Floats
+    beta: Floats
+    squares: Floats
+    stopped: bool = False
+
+    @property
+    def iterations(self) -> int:
+        """Products that were taken."""
+        return len(self.alpha)
+
+    def logarithms(self, columns: slice = slice(None)) -> Floats:
+        """Gauss quadrature of rhs^T P^(-1/2) log(P^(-1/2) G P^(-1/2)) P^(-1/2) rhs, one number per column."""
+        return np.array(
+            [
+                square * _log_quadrature(alpha, beta)
+                for alpha, beta, square in zip(
+                    self.alpha.T[columns], self.beta.T[columns], self.squares[columns], strict=True
+                )
+            ]
+        )
+
+
+def krylov_solve(
+    product: Callable[[Floats], Floats],
+    rhs: Floats,
+    precondition: Callable[[Floats], Floats] | None = None,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    monitor: Callable[[int, float], object] | None = None,
+) -> Krylov:
+    """Solve G X = rhs by conjugate gradients whose columns share their products and record their steps.
+
+    Parameters
+    ----------
+    product : callable
+        V -> G V, for V (n, k).
+    rhs : (n, k) array
+    precondition : callable, optional
+        R -> P^-1 R; None is the identity.
+    tol : float, default 1e-8
+        Of residuals relative to the right-hand sides; a column that has reached it takes no further steps.
+    max_iter : int, default 1000
+    monitor : callable, optional
+        ``monitor(iteration, residual)``; a true answer ends the runs.
+
+    Returns
+    -------
+    Krylov
+
+    References
+    ----------
+    Ledger: B-GPR-CG, A-CG.
+
+    Examples
+    --------
+    >>> G = np.diag([1.0, 2.0])
+    >>> found = krylov_solve(lambda V: G @ V, np.array([[1.0], [1.0]]))
+    >>> found.solutions.ravel(), found.iterations
+    (array([1. , 0.5]), 2)
+    """
+    apply = precondition or np.copy
+    R = np.array(rhs, dtype=np.float64)
+    k = R.shape[1]
+    lengths = np.linalg.norm(R, axis=0)
+    lengths = np.where(lengths > 0.0, lengths, 1.0)
+    X, Z = np.zeros_like(R), apply(R)
+    D = Z.copy()
+    rho = np.einsum("ij,ij->j", R, Z)
+    squares = rho.copy()
+    alphas: list[Floats] = []
+    betas: list[Floats] = []
+    residuals = np.linalg.norm(R, axis=0) / lengths
+    active = np.flatnonzero((residuals > tol) & (rho > 0.0))
+    stopped = False
+    while len(active) and len(alphas) < max_iter and not stopped:
+        d = D[:, active]
+        Gd = product(d)
+        bend = np.einsum("ij,ij->j", d, Gd)
+        if not (np.all(np.isfinite(bend)) and np.all(bend > 0.0)):
+            raise NotPositiveDefinite(
+                f"A product with the Gram matrix gives the curvature {float(np.min(bend)):.2g}; conjugate gradients "
+                "need a positive definite matrix. Raise the shift (alpha, noise), or use a positive definite kernel."
+            )
+        step = rho[active] / bend
+        X[:, active] += step * d
+        R[:, active] -= step * Gd
+        residuals[active] = np.linalg.norm(R[:, active], axis=0) / lengths[active]
+        Zj = apply(R[:, active])
+        after = np.einsum("ij,ij->j", R[:, active], Zj)
+        turn = after / rho[active]
+        D[:, active] = Zj + turn * d
+        alphas.append(_placed(step, active, k))
+        betas.append(_placed(turn, active, k))
+        rho[active] = after
+        active = active[(residuals[active] > tol) & (after > 0.0)]
+        stopped = bool(monitor is not None and monitor(len(alphas), float(residuals.max())))
+    shape = (len(alphas), k)
+    return Krylov(X, residuals, np.array(alphas).reshape(shape), np.array(betas).reshape(shape), squares, stopped)
+
+
+def _placed(values: Floats, where: Indices, count: int) -> Floats:
+    out = np.full(count, np.nan)
+    out[where] = values
+    return out
+
+
+def _log_quadrature(alpha: Floats, beta: Floats) -> float:
+    """Sum of tau^2 log(lambda) of the Lanczos matrix of one run."""
+    t = int(np.sum(np.isfinite(alpha)))
+    if t == 0:
+        return 0.0
+    alpha, beta = alpha[:t], beta[:t]
+    diagonal = 1.0 / alpha
+    diagonal[1:] += beta[:-1] / alpha[:-1]
+    beside = np.sqrt(np.maximum(beta[:-1], 0.0)) / alpha[:-1]
+    values, vectors = eigh_tridiagonal(diagonal, beside)
+    return float(vectors[0] ** 2 @ np.log(np.maximum(values, np.finfo(float).tiny)))
