@@ -11,8 +11,7 @@ machines*.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.estimators.gaussian_process import GaussianProcessRegressor
-from mercer.estimators.posterior import sample_prior
+from mercer import GaussianProcessRegressor, sample_prior
 from mercer.kernels import Gaussian, Matern, Periodic
 
 t = np.linspace(-5, 5, 201)[:, None]

@@ -16,7 +16,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.estimators.gaussian_process import GaussianProcessRegressor
+from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian, Periodic, RationalQuadratic
 
 

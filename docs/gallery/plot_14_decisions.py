@@ -10,10 +10,10 @@ least expected loss, as in Section 4.3 of Signoretto and Suykens, *Kernel Method
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.estimators.gaussian_process import GaussianProcessRegressor
+from mercer import GaussianProcessRegressor
 from mercer.kernels import Gaussian
 from mercer.losses import Linex, Pinball, Squared
-from mercer.selection.decision import expected_loss
+from mercer.selection import expected_loss
 
 rng = np.random.default_rng(0)
 

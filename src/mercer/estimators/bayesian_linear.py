@@ -154,7 +154,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.bayesian_linear import BayesianLinearRegression
+    >>> from mercer import BayesianLinearRegression
     >>> X = np.array([[0.0], [1.0], [2.0]])
     >>> model = BayesianLinearRegression(prior=1.0, noise=1.0, fit_intercept=False).fit(X, [0.0, 1.0, 2.0])
     >>> model.coef_.round(3), model.sigma_.round(3)

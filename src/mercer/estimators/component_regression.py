@@ -72,7 +72,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.component_regression import KernelPCR
+    >>> from mercer import KernelPCR
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> model = KernelPCR(Gaussian(1.0), n_components=12).fit(X, np.sin(X[:, 0]))

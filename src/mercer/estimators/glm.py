@@ -121,7 +121,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.glm import KernelGLM
+    >>> from mercer import KernelGLM
     >>> from mercer.kernels import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 3, size=(200, 2))

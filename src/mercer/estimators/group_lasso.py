@@ -78,7 +78,7 @@ class GroupLasso(SparseRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.group_lasso import GroupLasso
+    >>> from mercer import GroupLasso
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
     >>> model = GroupLasso([0, 0, 1, 1], alpha=5.0).fit(X, X[:, 0] - X[:, 1])
     >>> model.active_groups_, model.coef_[2:]
@@ -195,6 +195,11 @@ def _own_groups(given: Any, d: int) -> list[list[int]]:
     """Return the columns of each group; each column is in one."""
     if given is None:
         return [[j] for j in range(d)]
+    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
+        raise ParameterError(
+            f"groups={given!r} was given; a label for each column, lists of columns, or None is accepted. Write for "
+            "example groups=[0, 0, 1]."
+        )
     nested = len(given) > 0 and all(
         isinstance(one, (Sequence, np.ndarray)) and not isinstance(one, str) for one in given
     )

@@ -86,7 +86,7 @@ class KernelLasso(SparseRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kernel_lasso import KernelLasso
+    >>> from mercer import KernelLasso
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 6, 60)[:, None]
     >>> model = KernelLasso(Gaussian(1.0), alpha=0.01).fit(X, np.sin(X[:, 0]))

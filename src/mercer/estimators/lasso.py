@@ -151,7 +151,7 @@ class Lasso(SparseRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.lasso import Lasso
+    >>> from mercer import Lasso
     >>> X = np.array([[1.0, 1.0], [2.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
     >>> model = Lasso(alpha=0.5).fit(X, [1.0, 2.0, 3.0, 4.0])
     >>> model.coef_, model.intercept_.round(3)

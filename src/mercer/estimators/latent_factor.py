@@ -117,7 +117,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
 
     own_constraints = {
         "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Positive(), "n_factors": Integer(1),
-        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
+        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
     }  # fmt: skip
 
     def __init__(

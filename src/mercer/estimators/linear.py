@@ -93,7 +93,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
     Examples
     --------
-    >>> from mercer.estimators.linear import LinearSVC
+    >>> from mercer import LinearSVC
     >>> X, y = [[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [4.0, 1.0]], ["a", "a", "b", "b"]
     >>> model = LinearSVC(C=10.0).fit(X, y)
     >>> model.predict([[0.5, 0.5], [3.5, 0.5]])
@@ -260,7 +260,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
 
     Examples
     --------
-    >>> from mercer.estimators.linear import LinearSVR
+    >>> from mercer import LinearSVR
     >>> model = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 70.0])
     >>> model.predict([[4.0]]).round(3)  # the last sample is far off and counts no more than another
     array([9.])

@@ -91,7 +91,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.logistic import KernelLogisticRegression
+    >>> from mercer import KernelLogisticRegression
     >>> from mercer.kernels import Gaussian
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
     >>> model = KernelLogisticRegression(Gaussian(1.0), C=10.0).fit(X, list("aabbaa"))

@@ -113,7 +113,7 @@ class KernelPLS(
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.pls import KernelPLS
+    >>> from mercer import KernelPLS
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> model = KernelPLS(Gaussian(1.0), n_components=6).fit(X, np.sin(X[:, 0]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,15 @@ from mercer.selection.expectation_propagation import expectation_propagation, pr
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.laplace import laplace, laplace_weights
 from mercer.selection.softmax_laplace import softmax_laplace, softmax_weights
+from mercer.selection.warm_start import Coordinates, Remembering, curvature, descend
 from mercer.targets import Multiclass
 
 __all__ = ["GaussianProcessClassifier", "LatentPosterior", "SoftmaxPosterior"]
 
 _PIECE = 256  # new samples at a time
+_MANY = 500  # samples from which on a search begins with a quarter of them
+_FEW = 10  # samples of a class that the quarter must have
+_ROUGH = 3e-4  # tolerance of the search on the quarter
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +150,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         Factors of the weights of each class.
     max_iter : int, default 200
         Steps of each search.
-    tol : float, default 1e-5
+    tol : float, default 1e-4
         A search ends when the largest derivative in coordinates is below tol times 1 + abs(evidence).
     random_state : int, RandomState or None, default 0
         Of the restarts.
@@ -178,7 +183,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.process_classifier import GaussianProcessClassifier
+    >>> from mercer import GaussianProcessClassifier
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(-3, 3, 30)[:, None]
     >>> model = GaussianProcessClassifier(1.0 * Gaussian(1.0)).fit(X, X[:, 0] > 0)
@@ -213,7 +218,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         restarts: int = 0,
         class_weight: Any = None,
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         random_state: Any = 0,
         memory: int | str | None = None,
         max_time: float | None = None,
@@ -319,21 +324,16 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
                 "chosen. Hold them with fixed='all'."
             )
 
-        def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-            try:
-                value, slopes = way.evidence(kernel)
-            except DomainError:  # values beyond the range of numbers: a wall, unless it is the start
-                if not way.evaluations:
-                    raise
-                return np.inf, np.zeros(len(names)), {}
-            return -value, -slopes, {}
-
         with run.stage("evidence", 0.9):
-            self.tuned_ = found = tune(
-                criterion, kernel, fixed=tuple(self.fixed), bounds=self.bounds,
-                search=Search(self.restarts, check_random_state(self.random_state), self.max_iter, self.tol),
-                monitor=run.solver_monitor(self.tol),
-            )  # fmt: skip
+            known = Remembering(_Evidence(way))
+            begun, H = self._begun(way, kernel, run)
+            descent = None
+            if H is not None:
+                at = Coordinates.of(begun, 1.0, (*self.fixed, "noise"))
+                descent = descend(known, at, H, self.tol, run.solver_monitor(self.tol))
+                begun = descent.kernel
+            found = self._tune(known, begun, run, self.restarts, self.tol)
+            self.tuned_ = found = found if descent is None else descent.followed_by(found)
         self.n_iter_ = found.evaluations
         if found.status is not Status.CONVERGED:
             warn_caller(
@@ -342,6 +342,39 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
                 ConvergenceWarning,
             )
         return found.kernel
+
+    def _tune(self, evidence: Any, kernel: Kernel, run: Run, restarts: int, tol: float) -> Tuned:
+        def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+            found = evidence(kernel, np.zeros(1))
+            return -found.value, -found.kernel, {}
+
+        return tune(
+            criterion, kernel, fixed=tuple(self.fixed), bounds=self.bounds,
+            search=Search(restarts, check_random_state(self.random_state), self.max_iter, tol),
+            monitor=run.solver_monitor(tol),
+        )  # fmt: skip
+
+    def _begun(self, way: _Softmax | _Separate, kernel: Kernel, run: Run) -> tuple[Kernel, Floats | None]:
+        """Return where the search on all samples begins, and second derivatives: of many, at the optimum of some.
+
+        If that lies at an end of an interval, or there is none, the search begins where the user says.
+        """
+        n = len(way.samples)
+        if n < _MANY or self.bounds:
+            return kernel, None
+        some = np.sort(check_random_state(self.random_state).permutation(n)[: n // 4])
+        if way.fewest(some) < _FEW:
+            return kernel, None
+        part = way.part(some)
+        small = Remembering(_Evidence(part))
+        try:
+            found = self._tune(small, kernel, run, 0, _ROUGH)
+        except (ParameterError, DomainError):  # the evidence of so few has no value at the start
+            return kernel, None
+        if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
+            return kernel, None
+        H = curvature(small, Coordinates.of(found.kernel, 1.0, (*self.fixed, "noise")))
+        return found.kernel, H * float(way.weight.sum() / part.weight.sum())
 
     def _condition(self, way: _Softmax | _Separate, S: Samples) -> None:
         """Keep what predictions need."""
@@ -420,6 +453,22 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         )
 
 
+class _Evidence:
+    """The log evidence as the search asks for it: with a noise, which classes do not have."""
+
+    def __init__(self, way: _Softmax | _Separate) -> None:
+        self.way = way
+
+    def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
+        try:
+            value, derivatives = self.way.evidence(kernel)
+        except DomainError as error:  # values beyond the range of numbers: a wall, unless it is the start
+            if not self.way.evaluations:
+                raise
+            raise np.linalg.LinAlgError(str(error)) from None
+        return SimpleNamespace(value=value, kernel=derivatives, noise=np.zeros(1))
+
+
 class _Way:
     """The evidence of classes under a kernel, computed again and again in the same memory."""
 
@@ -464,6 +513,16 @@ class _Separate(_Way):
             self.starts[k] = found.latent
         return found
 
+    def part(self, index: Indices) -> _Separate:
+        """Return the same for some of the samples."""
+        samples = self.samples.take(index)
+        return _Separate(samples, self.resources, self.signs[:, index], self.weight[index], self.link)
+
+    def fewest(self, index: Indices) -> int:
+        """Return how many of some samples are in the smallest class of any problem."""
+        positive = np.count_nonzero(self.signs[:, index] > 0, axis=1)
+        return int(np.minimum(positive, len(index) - positive).min())
+
     def evidence(self, kernel: Kernel) -> tuple[float, Floats]:
         """Return the log evidence and its derivatives."""
         S, value, G = self.fill(kernel), 0.0, None
@@ -505,6 +564,14 @@ class _Softmax(_Way):
         found = softmax_laplace(self.K, self.codes, self.weight, self.count, start=self.start, out=self.buffers)
         self.start = found.latent
         return found
+
+    def part(self, index: Indices) -> _Softmax:
+        """Return the same for some of the samples."""
+        return _Softmax(self.samples.take(index), self.resources, self.codes[index], self.weight[index], self.count)
+
+    def fewest(self, index: Indices) -> int:
+        """Return how many of some samples are in the smallest class."""
+        return int(np.bincount(self.codes[index], minlength=self.count).min())
 
     def evidence(self, kernel: Kernel) -> tuple[float, Floats]:
         """Return the log evidence and its derivatives."""

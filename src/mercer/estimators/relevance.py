@@ -204,7 +204,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.relevance import RelevanceVectorRegressor
+    >>> from mercer import RelevanceVectorRegressor
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(-10, 10, 100)[:, None]
     >>> y = np.sinc(X[:, 0] / np.pi) + np.random.default_rng(0).normal(0, 0.1, 100)
@@ -363,7 +363,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
 
     Examples
     --------
-    >>> from mercer.estimators.relevance import RelevanceVectorClassifier
+    >>> from mercer import RelevanceVectorClassifier
     >>> from mercer.kernels import Gaussian
     >>> X = [[0.0], [0.5], [1.0], [4.0], [4.5], [5.0]]
     >>> model = RelevanceVectorClassifier(Gaussian(1.0)).fit(X, ["a", "a", "a", "b", "b", "b"])

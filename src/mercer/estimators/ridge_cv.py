@@ -108,7 +108,7 @@ class KernelRidgeCV(RidgeEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.ridge_cv import KernelRidgeCV
+    >>> from mercer import KernelRidgeCV
     >>> X = np.linspace(0, 6, 50)[:, None]
     >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=50)
     >>> model = KernelRidgeCV().fit(X, y)
@@ -299,7 +299,7 @@ def _ridges(alphas: Any) -> Floats | None:
         return None
     try:
         grid = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         grid = np.zeros(0)
     if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & np.isfinite(grid)):
         raise ParameterError(

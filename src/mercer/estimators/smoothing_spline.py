@@ -168,7 +168,7 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.smoothing_spline import SmoothingSpline
+    >>> from mercer import SmoothingSpline
     >>> x = np.linspace(0, 1, 200)[:, None]
     >>> y = np.sin(6 * x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=200)
     >>> model = SmoothingSpline().fit(x, y)

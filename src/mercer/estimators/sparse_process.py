@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import Boolean, Integer, OneOf, Positive, free_names
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
@@ -119,15 +119,15 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         Other methods: the log evidence of the approximate process.
     left_share_ : float
         Share of the prior variance at the samples that inducing points do not explain, tr(K - Q) / tr(K).
-    tuned_ : Tuned
-        The way of the search.
-    n_iter_ : int
-        Its steps.
+    jitter_ : float
+        What was added to the covariance of the inducing points so that it could be factored; 0.0 as a rule.
+    tuned_, n_iter_ : Tuned, int
+        The way of the search, and its steps.
 
     Notes
     -----
     A sample of weight w counts as w copies, in the objective too. Cost O(n m^2) per step and O(m^2) per new sample,
-    memory O(n m). ``predict`` gives the spread of f; add ``noise_`` to its square for that of y.
+    memory O(n m). ``predict`` gives the spread of f, or with ``include_noise=True`` that of y.
 
     Examples
     --------
@@ -142,7 +142,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     own_constraints = {
         "noise": Positive(), "method": OneOf(*METHODS), "optimize_inducing": Boolean(), "restarts": Integer(0),
-        "max_iter": Integer(1), "tol": Positive(),
+        "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
+        "blocks": Optional(AnyOf(Integer(1), InstanceOf(np.ndarray, list, tuple))),
     }  # fmt: skip
 
     def __init__(
@@ -322,7 +323,9 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             )
         self.tuned_, self.kernel_, self.noise_ = tuned, tuned.kernel, float(tuned.beside["noise"])
         self.n_iter_ = max(1, len(tuned.values) - 1)
-        fit = inducing_posterior(data, self.kernel_, Z, self.noise_)
+        whitened = whiten(data, self.kernel_, Z)
+        self.jitter_ = whitened.L.jitter
+        fit = inducing_posterior(data, self.kernel_, Z, self.noise_, whitened)
         self.inducing_ = self.kernel_.prepare(Z).landmarks()
         self.left_share_ = fit.left
         setattr(self, "bound_" if self.method == "variational" else "log_marginal_likelihood_", fit.value)
@@ -337,16 +340,16 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     # predictions ------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, include_noise: bool = False) -> Any:
         """Return the posterior mean of f at new data, and its spread if asked for.
 
         Parameters
         ----------
         X : raw data or packed samples
-        return_std : bool, default False
-            Whether the standard deviations of f are returned too, in the shape of the mean.
-        return_cov : bool, default False
-            Whether the joint covariance is returned too, (m, m) or (m, m, k).
+        return_std, return_cov : bool, default False
+            Whether standard deviations, in the shape of the mean, or the joint covariance, (m, m) or (m, m, k), too.
+        include_noise : bool, default False
+            Whether the spread is that of new observations instead of that of f.
 
         Returns
         -------
@@ -367,6 +370,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         mean = self.target_.decode(mean)
         if spread is None:
             return mean
+        if include_noise:
+            spread = spread + (self.noise_ if return_std else self.noise_ * np.eye(len(T)))
         if return_std:
             spread = np.sqrt(spread)
         return mean, spread if self.target_.columns is None else np.repeat(spread[..., None], mean.shape[1], axis=-1)

@@ -88,7 +88,7 @@ class GraphicalStructure(KernelEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.structure import GraphicalStructure
+    >>> from mercer import GraphicalStructure
     >>> rng = np.random.default_rng(0)
     >>> first = rng.normal(size=500)
     >>> second = first + 0.5 * rng.normal(size=500)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
-from mercer.constraints import free_values
+from mercer.constraints import free_names, free_values
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import Base, Comparison, Path, View
@@ -78,7 +78,8 @@ class Kernel(Spec, ABC):
     @property
     def capabilities(self) -> frozenset[str]:
         """Which of features, frequencies, pullback, pullback_inputs this kernel offers."""
-        return frozenset(name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
+        found = (name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
+        return frozenset(found) | ({"pullback"} if not free_names(self) else frozenset())
 
     # data -------------------------------------------------------------------------------------------
 
@@ -210,6 +211,8 @@ class Kernel(Spec, ABC):
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameters theta, shape (p,)."""
+        if not free_names(self):
+            return np.zeros(0)
         raise self._lacks("a derivative in its parameters")
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:

@@ -18,7 +18,7 @@ from mercer.numerics.tiling import run_tasks, serial_blas, spans
 
 __all__ = ["balanced_cholesky", "balanced_inverse", "sandwich", "solved", "threads_for", "times_inverse", "weigh"]
 
-_SMALL = 600  # order below which threads cost more than they give
+_SMALL = 1200  # order below which threads cost more than they give
 _ROWS = 64  # of a block that is written together with its mirror image
 
 

@@ -232,12 +232,22 @@ class _Layout:
                 )
             self.moves[:] = False
             return
+        if not isinstance(fixed, (tuple, list, set, frozenset)):
+            raise ParameterError(
+                f"fixed={fixed!r} was given; it must be a tuple of names or 'all'. Write for example fixed=('noise',)."
+            )
         for name in fixed:
             self.moves[self._places(name, "fixed")] = False
 
     def _bound(self, bounds: Mapping[str, Any]) -> None:
-        for name, (low, high) in bounds.items():
+        for name, ends in bounds.items():
             places = self._places(name, "bounds")
+            try:
+                low, high = (float(end) for end in ends)
+            except (TypeError, ValueError):
+                raise ParameterError(
+                    f"bounds of {name!r} are {ends!r}; they must be two numbers. Write for example (1e-3, 1e3)."
+                ) from None
             if not low < high:
                 raise ParameterError(
                     f"bounds of {name!r} are ({low}, {high}); the first must be smaller. Use `fixed` to hold a value."
@@ -334,7 +344,8 @@ class _Search:
         if not run.rows:
             raise ParameterError(
                 f"The criterion has no finite value at the start, {layout.at(start)[0]!r} with "
-                f"{ {name: value.tolist() for name, value in layout.at(start)[1].items()} }. Start elsewhere."
+                f"{ {name: value.tolist() for name, value in layout.at(start)[1].items()} }. Use other parameters to "
+                "start from, scale the data, or use a positive definite kernel."
             )
         value, theta, slope = run.best
         self.ends.append(value)

@@ -19,7 +19,7 @@ from mercer.selection.balanced import balanced_cholesky, balanced_inverse, solve
 
 __all__ = ["LINKS", "Laplace", "excess", "hazard", "is_fast", "laplace", "laplace_weights"]
 
-_CLOSE = 1e-9  # Newton decrement at which the mode is found: the distance to it in posterior standard deviations
+_CLOSE = 1e-8  # Newton decrement at which the mode is found: the distance to it in posterior standard deviations
 _NEAR = 1e-4  # from here on Newton steps need no search, and rounding may hide progress
 _WORTH = 80  # a factor costs as much as n / 80 steps: as many as that may still follow without a new one
 _LIMIT = 200
@@ -132,7 +132,8 @@ def laplace(
         if factor is None:
             root, factor = _balanced(K, weight * curvature, out)
             fresh, factors, out = True, factors + 1, factor.array
-        r = weight * slope - a
+        with np.errstate(over="ignore", invalid="ignore"):
+            r = weight * slope - a
         with serial_blas():  # short calls, which threads that wait for each other only delay
             delta = r - root * solved(factor, root * (K @ r))
             move = K @ delta

@@ -35,7 +35,7 @@ def noise_variance(
     is the mean of D over nearest pairs, a U-statistic that forgets the slope: simple, and too large by the mean of
     a d^2.
 
-    Seed: [SS] reference [92], the differogram. Ledger: V-NOISEVAR.
+    Seed: [SS] Section 5 (its reference [92], the differogram). Ledger: V-NOISEVAR.
 
     Parameters
     ----------

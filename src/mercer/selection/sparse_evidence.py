@@ -8,6 +8,7 @@ B = I + A^T Lambda^-1 A, beta = B^-1 A^T Lambda^-1 y the whitened coefficients, 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
 from mercer.constraints import free_names
 from mercer.domains import Samples, Vectors
+from mercer.errors import JitterWarning
 from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
@@ -191,7 +193,9 @@ def whiten(data: SparseData, kernel: Kernel, points: Samples) -> Whitened:
     n_threads = data.resources.n_threads
     K_uu = np.empty((len(Z), len(Z)))
     fill(kernel, Comparison(kernel, Z, Z, np.float64), K_uu, n_threads=n_threads)
-    L = safe_cholesky(K_uu)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JitterWarning)  # of inducing points, told in the result
+        L = safe_cholesky(K_uu)
     A = np.empty((len(S), len(Z)))
     fill(kernel, Comparison(kernel, S, Z, np.float64), A, n_threads=n_threads)
 

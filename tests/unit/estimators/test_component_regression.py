@@ -5,7 +5,6 @@ import pytest
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError
 from mercer.estimators.component_regression import KernelPCR
@@ -15,11 +14,6 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 4)) * [3.0, 2.0, 1.0, 0.5] + 5.0
 Y = np.stack([X @ [1.0, -1.0, 2.0, 0.0], np.sin(X[:, 0])], axis=1) + 0.1 * rng.normal(size=(50, 2))
 T = rng.normal(size=(9, 4)) + 5.0
-
-
-@parametrize_with_checks([KernelPCR()])
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("r", [0, 1, 3, 4])

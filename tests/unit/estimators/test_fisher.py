@@ -25,7 +25,6 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 
 @parametrize_with_checks(
     [
-        KernelFisherDiscriminant(),
         KernelFisherDiscriminant(form="rayleigh"),
         KernelFisherDiscriminant(regulariser="coefficients"),
     ]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError
 from mercer.estimators.group_lasso import GroupLasso
@@ -14,11 +13,6 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 9)) + 0.5 * rng.normal(size=(80, 1))
 Y = X[:, :3] @ [1.0, -1.0, 2.0] + 0.5 * X[:, 3] + rng.normal(size=80) + 2.0
 LABELS = np.repeat([0, 1, 2], 3)
-
-
-@parametrize_with_checks([GroupLasso()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def objective(b, b0, alpha, penalty):

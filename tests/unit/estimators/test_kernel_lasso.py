@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso as Reference
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError
 from mercer.estimators.kernel_lasso import KernelLasso, kernel_path
@@ -16,11 +15,6 @@ rng = np.random.default_rng(0)
 X = np.sort(rng.uniform(0, 6, size=(60, 1)), axis=0)
 Y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=60)
 T = rng.uniform(0, 6, size=(10, 1))
-
-
-@parametrize_with_checks([KernelLasso()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Sigmoid(scale=0.1), NegativeDistance()], ids=repr)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import load, save
 from mercer.errors import ParameterError, TargetError
@@ -19,11 +18,6 @@ LABELS = np.array(["one", "two"])[(np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=4
 SIGN = np.where(LABELS == "two", 1.0, -1.0)
 THREE = np.digitize(X[:, 0] + 0.2 * rng.normal(size=45), [-0.6, 0.6])
 T = rng.normal(size=(9, 2))
-
-
-@parametrize_with_checks([LSSVC()])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), NegativeDistance()], ids=repr)

@@ -5,7 +5,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge, load, save
 from mercer.errors import DomainError, ParameterError, TimeBudgetError
@@ -18,11 +17,6 @@ X = rng.normal(size=(50, 2))
 Y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=50) + 2.0
 BOTH = np.stack([Y, X[:, 1] ** 2], axis=1)
 T = rng.normal(size=(9, 2))
-
-
-@parametrize_with_checks([LSSVR()])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), NegativeDistance()], ids=repr)

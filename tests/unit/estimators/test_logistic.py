@@ -1,7 +1,6 @@
 """Kernel logistic regression."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer.errors import CapabilityError, ParameterError, TargetError
@@ -25,13 +23,6 @@ T = rng.normal(size=(40, 4))
 THREE = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.7 * rng.normal(size=120), [-0.6, 0.5])]
 TWO = THREE == "b"
 COUNTS = rng.integers(0, 4, 120)
-
-
-@parametrize_with_checks([KernelLogisticRegression()])
-def test_scikit_learn_contract(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 @pytest.mark.parametrize("gram", [None, Dense(), Tiles()], ids=repr)

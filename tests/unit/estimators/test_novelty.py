@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, DomainError, ParameterError
@@ -222,8 +221,3 @@ def test_limits_are_told(machine):
     with pytest.warns(ConvergenceWarning, match="iterations"):
         model = machine(max_iter=2).fit(table(n=200))
     assert model.fit_status_ == 1 and model.n_iter_ == 2
-
-
-@parametrize_with_checks([OneClassSVM(), SVDD()])
-def test_scikit_learn(estimator, check):
-    check(estimator)

@@ -5,7 +5,6 @@ import pytest
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.pls import KernelPLS
@@ -16,11 +15,6 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)) @ rng.normal(size=(4, 4))
 Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=70), X[:, 2] ** 2])
 T = rng.normal(size=(9, 4))
-
-
-@parametrize_with_checks([KernelPLS()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

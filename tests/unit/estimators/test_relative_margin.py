@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError
 from mercer.estimators.relative_margin import RelativeMarginMachine
@@ -123,8 +122,3 @@ def test_what_is_refused():
     assert not hasattr(RelativeMarginMachine().fit(X, y), "predict_proba")
     with pytest.warns(ConvergenceWarning, match="iterations"):
         RelativeMarginMachine(Gaussian(1.0), 100.0, bound=1.1, max_iter=2).fit(X, y)
-
-
-@parametrize_with_checks([RelativeMarginMachine()])
-def test_scikit_learn(estimator, check):
-    check(estimator)

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.relevance import RelevanceVectorClassifier, RelevanceVectorRegressor
@@ -20,11 +19,6 @@ POINTS = rng.normal(size=(90, 2))
 CLASSES = np.where(POINTS[:, 0] + 0.3 * rng.normal(size=90) > 0, "b", "a")
 THREE = np.array(["a", "b", "c"])[np.digitize(POINTS[:, 0] + 0.1 * rng.normal(size=90), [-0.5, 0.5])]
 TEXTS, VALUES = ["abab", "abba", "xyxy", "xxyy", "baba", "yxyx"] * 3, np.array([1.0, 1.1, -1.0, -1.2, 0.9, -0.9] * 3)
-
-
-@parametrize_with_checks([RelevanceVectorRegressor(), RelevanceVectorClassifier()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("algorithm", ["fast", "plain"])

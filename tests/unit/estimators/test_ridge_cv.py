@@ -1,7 +1,5 @@
 """Ridge regression that chooses its ridge and its kernel."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +7,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.constraints import Positive
@@ -23,13 +20,6 @@ X = rng.uniform(-2, 2, size=(60, 2))
 Y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=60)
 T = rng.uniform(-2, 2, size=(9, 2))
 ALPHAS = np.logspace(-5, 1, 13)
-
-
-@parametrize_with_checks([KernelRidgeCV()])
-def test_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 class Bell(Kernel):

@@ -1,12 +1,10 @@
 """Smoothing splines against SciPy's, and against kernels with polynomials that are not penalised."""
 
 import time
-import warnings
 
 import numpy as np
 import pytest
 from scipy.interpolate import RBFInterpolator, make_smoothing_spline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.estimators.smoothing_spline import Polynomials, SmoothingSpline
@@ -19,13 +17,6 @@ X = x[:, None]
 NEW = np.linspace(0.5, 9.5, 50)
 PLANE = rng.uniform(size=(60, 2))
 Z = np.sin(4 * PLANE[:, 0]) * PLANE[:, 1] + 0.05 * rng.normal(size=60)
-
-
-@parametrize_with_checks([SmoothingSpline()])
-def test_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateWarning)
-        check(estimator)
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.1, 10.0, 1e4])
@@ -182,7 +173,7 @@ def test_too_few_places_and_functions():
         {"basis": lambda A: A},
         {"kernel": Gaussian(), "basis": 3},
     ],
-    ids=str,
+    ids=lambda params: " ".join(params) + " " + type(next(iter(params.values()))).__name__,
 )
 def test_bad_parameters(params):
     with pytest.raises(ParameterError):

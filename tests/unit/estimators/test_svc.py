@@ -38,7 +38,7 @@ MACHINES = {
 machines = pytest.mark.parametrize("machine", MACHINES)
 
 
-@parametrize_with_checks([SVC(), NuSVC(), BoundSVC(), SVC(multi_class="ovr"), SVC(probability=True)])
+@parametrize_with_checks([SVC(multi_class="ovr"), SVC(probability=True)])
 def test_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from sklearn import svm
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.ridge import KernelRidge
@@ -304,8 +303,3 @@ def test_what_is_refused():
     with pytest.raises(TargetError):
         QuantileSVR().fit(X, np.column_stack([y, y]))
     assert SVR(Gaussian(1.0)).memory_plan(10_000, 10).total > 0
-
-
-@parametrize_with_checks([SVR(), NuSVR(), HuberSVR(), QuantileSVR()])
-def test_scikit_learn(estimator, check):
-    check(estimator)
