@@ -333,6 +333,8 @@ class InstanceOf(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
+        if value is None:
+            return f"Leave out {name} to have what is usual."
         return f"Give {name} such an object, not a {type(value).__name__}."
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 
 import mercer.estimators
 from mercer.domains import Similarities
@@ -64,7 +65,10 @@ def rows(name, part):
 
 
 def targets(model):
-    return np.array(["left", "middle", "right"])[np.arange(N) % 3] if is_classifier(model) else np.sin(ALL[:N, 0])
+    if is_classifier(model):
+        return np.array(["left", "middle", "right"])[np.arange(N) % 3]
+    y = np.sin(ALL[:N, 0])
+    return np.exp(y) if get_tags(model).target_tags.positive_only else y
 
 
 def estimators():

@@ -513,6 +513,6 @@ def _finite(m: Moments, kernel: Kernel) -> Moments:
     if not (np.isfinite(m.energy) and np.isfinite(m.moment).all()):
         raise TargetError(
             "y has values whose squares are too large for floating-point numbers; sums of squares must be finite. "
-            "Divide y by its largest absolute value."
+            "Scale y: divide it by its largest absolute value."
         )
     return m

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources, parse_bytes
-from mercer.constraints import Constraint, InstanceOf, Integer, Optional, Positive
+from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
@@ -68,6 +68,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         "solver": Optional(InstanceOf(Solver)),
         "max_time": Optional(Positive()),
         "n_threads": Optional(Integer(1)),
+        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
+        "fixed": InstanceOf(tuple, list, str),
+        "bounds": Optional(InstanceOf(Mapping)),
     }
 
     def __init__(

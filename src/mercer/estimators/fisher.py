@@ -23,6 +23,7 @@ from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import LinearSystem, Solution, Status
@@ -330,7 +331,11 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _scores(self, X: Any) -> Floats:
         """Return the logarithm of prior times density of each class, up to a constant, (m, c)."""
         Z = self.transform(X)
-        return Z @ self.means_.T - 0.5 * np.einsum("cj,cj->c", self.means_, self.means_) + np.log(self.priors_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = Z @ self.means_.T
+        if not np.isfinite(scores).all():
+            raise overflow_error(self.kernel_)
+        return scores - 0.5 * np.einsum("cj,cj->c", self.means_, self.means_) + np.log(self.priors_)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the linear score of each class, shape (m, c); for two classes their difference, (m,)."""

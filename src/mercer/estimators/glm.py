@@ -19,13 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, TargetError
+from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
 from mercer.estimators.logistic import require_no_twice
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.kernels import Kernel, Sum
-from mercer.kernels.kernel import narrowed
+from mercer.kernels.kernel import narrowed, overflow_error
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver
@@ -216,6 +216,11 @@ class KernelGLM(RegressorMixin, KernelEstimator):
                 self.classes_ = self.target_.classes
             values = self.target_.encode(y)
             return values, np.ones(len(values))
+        if self.order is not None:
+            raise ParameterError(
+                f"order={self.order!r} was given with family={self.family!r}; only ordinal responses have an order. "
+                "Leave out order, or use family='ordinal'."
+            )
         loss = _FAMILIES[self.family] if isinstance(self.family, str) else self.family
         if reset:
             self.loss_ = loss
@@ -305,7 +310,11 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         values = self.linear_predictor(X)
         if self._grades:
             return self.target_.decode(self.loss_.probabilities(values))
-        return self.loss_.mean(values) if isinstance(self.loss_, HasMean) else values
+        with np.errstate(over="ignore"):
+            mean = self.loss_.mean(values) if isinstance(self.loss_, HasMean) else values
+        if not np.isfinite(mean).all():
+            raise overflow_error(self.kernel_)
+        return mean
 
     @available_if(_is_ordinal)
     def predict_proba(self, X: Any) -> Floats:

@@ -231,6 +231,11 @@ class KernelPLS(
 
     def _check_combination(self, targets: int) -> None:
         """Raise for options that do not go together."""
+        if self.n_components != "cv" and not isinstance(self.cv, (int, np.integer)):
+            raise ParameterError(
+                f"cv={self.cv!r} was given with n_components={self.n_components!r}; folds choose their number. Use "
+                "n_components='cv', or leave out cv."
+            )
         if self.algorithm == "krylov" and targets > 1:
             raise CapabilityError(
                 f"algorithm='krylov' was given with {targets} targets; the Krylov form is of one target. "

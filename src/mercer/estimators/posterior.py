@@ -269,7 +269,13 @@ class MeanFunctions:
             values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
             values = values.toarray() if hasattr(values, "toarray") else values
         else:
-            values = self.mean(X)
+            try:
+                values = self.mean(X)
+            except TypeError as error:
+                raise ParameterError(
+                    f"mean={self.mean!r} was given and could not be called with X: {error}. Give a function of X that "
+                    "returns columns."
+                ) from error
         values = np.asarray(values, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
@@ -213,7 +213,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     (True, True)
     """
 
-    own_constraints = {"noise": Optional(Positive())}
+    own_constraints = {"noise": Optional(Interval(1e-150, 1e150))}
 
     def __init__(
         self,

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from mercer.budget import Clock, Resources
 from mercer.errors import TimeBudgetError
 from mercer.numerics.tiling import Stopped
@@ -134,10 +136,14 @@ def _share(first: float, now: float, tol: float) -> float:
 
 @contextmanager
 def whole(estimator: Any) -> Iterator[None]:
-    """Leave an estimator exactly as it was if the fit inside does not come to its end."""
+    """Leave an estimator exactly as it was if the fit inside does not come to its end.
+
+    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way.
+    """
     before = dict(vars(estimator))
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
     except BaseException:
         state = vars(estimator)
         kept = {name: state[name] for name in _CALLBACK_STATE if name in state}

@@ -86,8 +86,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         Whether inducing points move with the hyper-parameters. It concerns dense vectors and kernels with derivatives
         in their inputs; others (strings, sparse rows) stay where they are, as do those among which is every sample.
     blocks : int or (n,) array of labels, optional
-        Of "pitc": how many blocks, made of the samples nearest to as many chosen ones, or which block each sample is
-        in. None makes about as many as give blocks of the size of the inducing points.
+        Of "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
+        None makes blocks of about the size of the inducing points.
     fixed : tuple of str or "all", default ()
         Names of kernel parameters, or "noise", that are held; "all" searches nothing.
     bounds : mapping of name to (low, high), optional
@@ -100,8 +100,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         The search ends when the largest derivative is below tol times 1 + abs(objective).
     random_state : int, RandomState or None
         Of the restarts.
-    gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+    gamma, degree, coef0 : of scikit-learn's words
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -113,10 +112,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         The inducing points; ``inducing_.X`` for vectors.
     posterior_ : InducingPosterior
         All that predictions need.
-    bound_ : float
-        "variational" only: a lower bound of the log evidence of the exact process.
-    log_marginal_likelihood_ : float
-        Other methods: the log evidence of the approximate process.
+    bound_, log_marginal_likelihood_ : float
+        "variational": a lower bound of the log evidence of the exact process; others: that of the approximate one.
     left_share_ : float
         Share of the prior variance at the samples that inducing points do not explain, tr(K - Q) / tr(K).
     jitter_ : float
@@ -201,6 +198,10 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         """
         with whole(self):
             self._check_parameters()
+            if self.blocks is not None and self.method != "pitc":
+                raise ParameterError(
+                    f"blocks={self.blocks!r} was given with {self.method!r}; use them with 'pitc' only."
+                )
             run = Run(self)
             packed, kernel = self._pack(X)
             self.target_ = Real().learn(y)

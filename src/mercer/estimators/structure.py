@@ -172,7 +172,13 @@ class GraphicalStructure(KernelEstimator):
         """Return the logarithm of the density of each sample, shape (m,)."""
         D = self._deviations(X)
         _, logdet = np.linalg.slogdet(self.precision_)
-        distance = np.einsum("ij,ij->i", D @ self.precision_, D)
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = np.einsum("ij,ij->i", D @ self.precision_, D)
+        if not np.isfinite(distance).all():
+            raise DomainError(
+                "Input X is so far from the training samples that the logarithm of its density is too large for "
+                "floating-point numbers; distances must have finite squares. Scale the data, or leave such samples out."
+            )
         return 0.5 * (logdet - D.shape[1] * np.log(2.0 * np.pi) - distance)
 
     def score(self, X: Any, y: Any = None) -> float:

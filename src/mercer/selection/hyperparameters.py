@@ -219,8 +219,8 @@ class _Layout:
         places = np.array([known == name or known.startswith(f"{name}[") for known in self.names], dtype=bool)
         if not places.any():
             raise ParameterError(
-                f"{argument} names {name!r}; the hyper-parameters are {', '.join(self.names) or 'none'}. "
-                "Use these names."
+                f"{argument}=({name!r}, ...) was given; the hyper-parameters are "
+                f"{', '.join(self.names) or 'none'}. Use these names."
             )
         return places
 

@@ -22,7 +22,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import JitterWarning
 from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill
+from mercer.kernels.kernel import fill, overflow_error
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.tiling import run_tasks, spans
 
@@ -513,6 +513,8 @@ def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:
     chosen: list[int] = []
     for step in range(count):
         largest = float(rest.max())
+        if not math.isfinite(largest):
+            raise overflow_error(kernel)
         if largest <= _TIE * float(first.max()):
             break
         ties = np.flatnonzero(rest >= largest * (1.0 - _TIE))

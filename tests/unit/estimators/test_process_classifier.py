@@ -104,7 +104,7 @@ def test_one_class_against_the_rest_adds_the_evidences():
     assert np.allclose(together.predict_proba(T), P / P.sum(axis=1, keepdims=True))
     tuned = GaussianProcessClassifier(START, multi_class="ovr").fit(X, C)
     assert tuned.log_marginal_likelihood_ > together.log_marginal_likelihood_
-    assert tuned.tuned_.slope < 1e-5 * (1 + abs(tuned.log_marginal_likelihood_))
+    assert tuned.tuned_.slope <= 1e-4 * (1 + abs(tuned.log_marginal_likelihood_))
 
 
 @pytest.mark.parametrize("way", [{}, {"method": "ep"}], ids=str)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import budget
+from mercer.constraints import Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
@@ -35,7 +36,7 @@ def test_a_kernel_needs_a_block_only():
     np.testing.assert_allclose(k(X), expected)
     np.testing.assert_allclose(k.diag(k.pack(X)), np.diagonal(expected))
     np.testing.assert_allclose((2.0 * k + Gaussian(1.0))(X), 2.0 * expected + Gaussian(1.0)(X))
-    assert k.capabilities == frozenset() and k.order == 0
+    assert k.capabilities == {"pullback"} and k.order == 0  # it has no parameters to be derived in
     assert k.learn(k.pack(X)) is k
 
 
@@ -44,11 +45,21 @@ def test_a_block_of_the_wrong_shape_is_told():
         Wrong()(X)
 
 
+class Widened(Shared):
+    """Shared, times a free parameter of which nobody wrote the derivative."""
+
+    constraints = {"width": Positive()}
+
+    def __init__(self, width=1.0):
+        self.width = width
+
+
 @pytest.mark.parametrize("method", ["features", "pullback", "pullback_inputs"])
 def test_what_a_kernel_lacks_it_says(method):
     S = Vectors.pack(X)
-    with pytest.raises(CapabilityError, match="Shared"):
-        getattr(Shared(), method)(*((S,) if method == "features" else (S, S, np.ones((11, 11)))))
+    k = Widened() if method == "pullback" else Shared()
+    with pytest.raises(CapabilityError, match=type(k).__name__):
+        getattr(k, method)(*((S,) if method == "features" else (S, S, np.ones((11, 11)))))
     with pytest.raises(CapabilityError, match="spectral"):
         Shared().frequencies(np.random.default_rng(0), 1, 1)
     assert Shared().feature_count(S) is None
