@@ -14,7 +14,7 @@ its diagonal are the entries of G, and the other half, row by row, holds the tri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,17 +93,20 @@ class MixedFactor:
 
     def refined(self, rhs: Floats) -> Refined:
         """Solutions of G X = rhs, (n, k), by conjugate gradients with the factor as preconditioner."""
-        X, R = np.zeros_like(rhs), rhs.copy()
-        P, rho, steps, fresh = np.zeros_like(rhs), np.ones(rhs.shape[1]), 0, True
+        X: Any = np.zeros_like(rhs)  # types are not followed through the loop: that takes the checker long
+        R: Any = rhs.copy()
+        P: Any = np.zeros_like(rhs)
+        rho: Any = np.ones(rhs.shape[1])
+        steps, fresh = 0, True
         given = _lengths(rhs)
         size = _largest(_lengths(self.product(np.ones((len(rhs), 1)))) / max(len(rhs), 1) ** 0.5)  # of G, from below
         limit = min(max(len(rhs) // 500, _EARLY), 12)  # so many steps cost about what the factor has saved
         while steps < limit:
-            Z = self.solve(R)
-            now = np.einsum("ij,ij->j", R, Z)
+            Z: Any = self.solve(R)
+            now: Any = np.einsum("ij,ij->j", R, Z)
             P = Z if fresh else Z + now / rho * P
-            Q = self.product(P)
-            bend = np.einsum("ij,ij->j", P, Q)
+            Q: Any = self.product(P)
+            bend: Any = np.einsum("ij,ij->j", P, Q)
             moves = _lengths(R) > 0.0
             if not np.all((bend > 0.0) & (now > 0.0) & np.isfinite(bend) | ~moves):
                 break

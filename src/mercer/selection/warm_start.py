@@ -142,13 +142,13 @@ def descend(
     Descent
     """
     began = time.perf_counter()
-    theta = coordinates.theta[coordinates.moves]
+    theta: Any = coordinates.theta[coordinates.moves]  # types are not followed through the loop: that takes long
     value, g = coordinates.evaluate(evidence, theta)
     rows, evaluations, failures = [(value, 0.0, coordinates.raw(theta))], 1, 0
     while len(rows) <= _STEPS and failures < 3 and np.max(np.abs(g), initial=0.0) > tol * (1.0 + abs(value)):
         if not np.isfinite(value) or (monitor is not None and monitor(len(rows), float(np.abs(g).max()))):
             break
-        step = -np.linalg.solve(H, g)
+        step: Any = -np.linalg.solve(H, g)
         step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300)) * 0.25**failures
         there, slope = coordinates.evaluate(evidence, theta + step)
         evaluations += 1

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer import SemiparametricLatentFactor
@@ -24,11 +23,6 @@ KERNELS = (Gaussian(0.7), Matern(2.5, length_scale=1.5))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([SemiparametricLatentFactor(n_factors=1, max_iter=8)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def naive(kernels, mixing, noise, y):
     """Means and variances by the sum of Kronecker products."""
     outputs = len(mixing)

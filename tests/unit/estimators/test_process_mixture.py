@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer import GaussianProcessMixture
@@ -22,11 +21,6 @@ T = np.linspace(0, 6, 9)[:, None]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([GaussianProcessMixture(n_components=2, max_iter=4)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def test_one_component_is_gaussian_process_regression():
     kernel = 2.0 * Matern(1.5, length_scale=1.0)
     model = GaussianProcessMixture(kernel, 0.2, n_components=1, fixed="all").fit(X, Y)
