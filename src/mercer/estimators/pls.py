@@ -231,10 +231,11 @@ class KernelPLS(
 
     def _check_combination(self, targets: int) -> None:
         """Raise for options that do not go together."""
-        if self.n_components != "cv" and not isinstance(self.cv, (int, np.integer)):
+        pairs = isinstance(self.cv, (list, tuple))
+        if pairs and not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in self.cv):
             raise ParameterError(
-                f"cv={self.cv!r} was given with n_components={self.n_components!r}; folds choose their number. Use "
-                "n_components='cv', or leave out cv."
+                f"cv={self.cv!r} was given; a number of folds, a cross-validator, or a list of pairs (train, test) is "
+                "accepted. Write for example cv=5."
             )
         if self.algorithm == "krylov" and targets > 1:
             raise CapabilityError(

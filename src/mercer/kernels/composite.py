@@ -13,7 +13,7 @@ from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Base, Path
-from mercer.kernels.kernel import Kernel, Tiled, narrowed, overflow_error
+from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
 from mercer.numerics.algebraic import all_finite
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
@@ -102,7 +102,7 @@ class Composite(Tiled):
     def capabilities(self) -> frozenset[str]:
         """What this node offers, given that all its terms offer it."""
         own = super().capabilities
-        return own.intersection(*(kernel.capabilities for kernel in self.kernels))
+        return own.intersection(*(offered(kernel) for kernel in self.kernels))
 
     def guarded(self, tile: Floats) -> Floats:
         """Return a tile whose numbers are finite; bounded terms may leave the range of floats together.

@@ -78,8 +78,7 @@ class Kernel(Spec, ABC):
     @property
     def capabilities(self) -> frozenset[str]:
         """Which of features, frequencies, pullback, pullback_inputs this kernel offers."""
-        found = (name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
-        return frozenset(found) | ({"pullback"} if not free_names(self) else frozenset())
+        return frozenset(name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
 
     # data -------------------------------------------------------------------------------------------
 
@@ -421,6 +420,11 @@ def _finite_diagonal(diag: Callable[[Any, Samples], Floats]) -> Callable[[Any, S
         return values
 
     return finite
+
+
+def offered(kernel: Kernel) -> frozenset[str]:
+    """Return what a term offers to a composite: without free parameters there is nothing to derive it in."""
+    return kernel.capabilities | (frozenset() if free_names(kernel) else {"pullback"})
 
 
 def mirror(tile: Floats) -> Floats:

@@ -17,7 +17,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels.calls import called, real_values, sample_count
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
 
 __all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
 
@@ -108,7 +108,7 @@ class _Part(Tiled):
     @property
     def capabilities(self) -> frozenset[str]:
         """Those of the kernel inside that do not concern the inputs themselves."""
-        return self.kernel.capabilities & {"features", "pullback"}
+        return offered(self.kernel) & {"features", "pullback"}
 
     def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features of the kernel inside."""
@@ -416,7 +416,7 @@ class _OnPairs(Kernel):
     @property
     def capabilities(self) -> frozenset[str]:
         """Derivatives in the parameters if both kernels have them."""
-        return self.left.capabilities & self.right.capabilities & {"pullback"}
+        return offered(self.left) & offered(self.right) & {"pullback"}
 
 
 class Tensor(_OnPairs):

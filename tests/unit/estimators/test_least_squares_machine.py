@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.constraints import Positive
+from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
 from mercer.estimators.least_squares_classifier import LSSVC
 from mercer.estimators.least_squares_machine import groups_of
 from mercer.estimators.least_squares_svm import LSSVR
 from mercer.gram import Dense, Nystrom, Tiles
-from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
+from mercer.kernels import Gaussian, Kernel, Linear, NegativeDistance, Spectrum
 from mercer.selection import lssvm_path
 
 rng = np.random.default_rng(0)
@@ -124,11 +126,26 @@ def test_what_is_refused(options, error, text):
         LSSVR(Gaussian(1.0), **options).fit(X, Y)
 
 
+class Bump(Kernel):
+    """A kernel with a free parameter of which nobody wrote the derivative."""
+
+    domain = Vectors
+    constraints = {"width": Positive()}
+
+    def __init__(self, width=1.0):
+        self.width = width
+
+    def block(self, A, B):
+        return np.exp(-((A.X[:, :1] - B.X[:, 0]) ** 2) / self.width)
+
+
 def test_a_kernel_without_derivatives():
     texts = ["abab", "ab", "bab", "bbb", "abba", "baba"]
     y = np.arange(6.0)
     with pytest.raises(CapabilityError, match="fixed='kernel'"):
-        LSSVR(Spectrum(2).normalized() * 2.0 + Spectrum(1), selection="loo").fit(texts, y)
+        LSSVR(Bump(), selection="loo").fit(np.arange(6.0)[:, None], y)
+    weighted = LSSVR(Spectrum(2).normalized() * 2.0 + Spectrum(1), selection="loo").fit(texts, y)
+    assert np.isfinite(weighted.predict(["aabb"])).all()  # the weight of a term is free, and has a derivative
     model = LSSVR(Spectrum(2), selection="loo").fit(texts, y)  # it has no free parameter: C alone is chosen
     assert model.C_ != 1.0 and np.isfinite(model.predict(["aabb"])).all()
 
