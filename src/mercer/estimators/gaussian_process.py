@@ -97,7 +97,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         The search ends when the largest derivative of the evidence in the logarithm of a parameter is below tol times
         1 + abs(log evidence).
     random_state : int, RandomState or None, default 0
-        Of restarts and probes.
+        Of restarts and probes, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. When the time is over the best hyper-parameters so far are used.
 

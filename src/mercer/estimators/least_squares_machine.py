@@ -24,10 +24,11 @@ from mercer.gram import Dense, Features, Gram, HasFactor, Nystrom
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Kernel
 from mercer.numerics.background import in_background
+from mercer.numerics.tiling import blas_for
 from mercer.problems import LinearSystem, Solution, Status
 from mercer.selection.hyperparameters import Search, tune
 from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_evidence_of, posterior_of
-from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, quiet_blas, spectrum
+from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.pruning import prune
 from mercer.solvers.cholesky import Factored
@@ -139,7 +140,7 @@ class LeastSquaresMachine(KernelEstimator):
         with run.stage("search of hyper-parameters", 0.4):
             if start is None:
                 grams = [(Dense().build(kernel, S.take(rows), run.resources()), Y, w[rows]) for rows, Y in parts]
-                with quiet_blas(n):
+                with blas_for(n):
                     start = best_cost([spectrum(*each) for each in grams], self._criterion)[0]
             criterion = LeastSquaresCriterion(
                 str(self.selection), S, parts, w, start=kernel if self.selection == "loo" and self.guard else None,
@@ -196,7 +197,7 @@ class LeastSquaresMachine(KernelEstimator):
                 parts.append(spectrum(part, Y[np.ix_(rows, columns)], w[rows]))
             return best_cost(parts, self._criterion)
 
-        with run.stage("path of C", 0.6), quiet_blas(n):
+        with run.stage("path of C", 0.6), blas_for(n):
             found, grid, values = in_background(search, work=9.0 * n**3, deadline=run.deadline)
         self.path_costs_, self.path_values_ = grid, values
         return found

@@ -153,7 +153,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     tol : float, default 1e-4
         A search ends when the largest derivative in coordinates is below tol times 1 + abs(evidence).
     random_state : int, RandomState or None, default 0
-        Of the restarts.
+        Of the restarts, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. The time is looked at between evaluations of the evidence.
 

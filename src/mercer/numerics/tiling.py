@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import numpy as np
@@ -36,6 +36,9 @@ def thread_count(n_threads: int | None) -> int:
         return max(1, int(n_threads))
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+_SMALL = 1200  # order of matrices whose factorisations are short calls
 
 
 class _SerialBlas:
@@ -75,6 +78,14 @@ def serial_blas() -> Iterator[None]:
         yield
     finally:
         _blas.leave()
+
+
+def blas_for(order: int) -> AbstractContextManager[None]:
+    """Return a region in which BLAS has threads of its own only if matrices of this order are large enough for them.
+
+    Between short calls its threads wait for each other, and take the cores from ours.
+    """
+    return serial_blas() if order < _SMALL else nullcontext()
 
 
 class _Workers:

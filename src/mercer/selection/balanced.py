@@ -6,19 +6,16 @@ form, whose eigenvalues are at least one. The posterior covariance is (K^-1 + S^
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.numerics.background import in_background, lapack
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.compiled import compiled
-from mercer.numerics.tiling import run_tasks, serial_blas, spans
+from mercer.numerics.tiling import blas_for, run_tasks, spans
 
-__all__ = ["balanced_cholesky", "balanced_inverse", "sandwich", "solved", "threads_for", "times_inverse", "weigh"]
+__all__ = ["balanced_cholesky", "balanced_inverse", "sandwich", "solved", "times_inverse", "weigh"]
 
-_SMALL = 1200  # order below which threads cost more than they give
 _ROWS = 64  # of a block that is written together with its mirror image
 
 
@@ -45,7 +42,7 @@ def balanced_cholesky(K: Floats, root: Floats, out: Floats | None = None) -> Cho
     """
     B = np.empty(K.shape) if out is None else out
     run_tasks(spans(len(K), 4 * _ROWS), lambda rows: _balance(K, root, B, rows.start, rows.stop))
-    with threads_for(len(K)):
+    with blas_for(len(K)):
         return safe_cholesky(B, 1.0)
 
 
@@ -59,14 +56,9 @@ def balanced_inverse(factor: CholeskyFactor) -> Floats:
            [ 0.   ,  0.667]])
     """
     A, n = factor.array, len(factor.array)
-    with threads_for(n):
+    with blas_for(n):
         in_background(lapack("dpotri"), "L", n, A, n, np.zeros(1, np.intc), work=2 * n**3 / 3)
     return A
-
-
-def threads_for(n: int) -> AbstractContextManager[None]:
-    """Return a region in which BLAS has threads of its own only if a matrix of order n is large enough for them."""
-    return serial_blas() if n < _SMALL else nullcontext()
 
 
 def solved(factor: CholeskyFactor, v: Floats) -> Floats:
@@ -80,7 +72,7 @@ def solved(factor: CholeskyFactor, v: Floats) -> Floats:
 def times_inverse(A: Floats, v: Floats) -> Floats:
     """Return A v for a symmetric matrix of which the upper triangle is given, v of shape (n,)."""
     n, out = len(A), np.zeros(len(A))
-    with threads_for(n):
+    with blas_for(n):
         lapack("dsymv")("L", n, 1.0, A, n, np.ascontiguousarray(v), 1, 0.0, out, 1)
     return out
 

@@ -22,9 +22,9 @@ from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.gram.nystrom import NystromGram
 from mercer.kernels import Kernel
 from mercer.numerics.background import in_background, lapack
-from mercer.numerics.tiling import spans
+from mercer.numerics.tiling import blas_for, spans
 from mercer.problems import Solution, Status
-from mercer.selection.least_squares_path import least_squares_log_evidence, quiet_blas
+from mercer.selection.least_squares_path import least_squares_log_evidence
 from mercer.solvers.cholesky import Factored
 from mercer.solvers.woodbury import NormalFactored
 
@@ -85,7 +85,7 @@ class LeastSquaresCriterion:
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
         """Return the value and its derivatives in the kernel's free parameters and in C."""
-        with quiet_blas(len(self.samples)):
+        with blas_for(len(self.samples)):
             return self._value(kernel, beside)
 
     def _value(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:

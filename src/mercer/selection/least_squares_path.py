@@ -8,7 +8,6 @@ D K D, a shift that is the same for all samples; in coordinates Q2 orthogonal to
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +17,14 @@ from mercer.arrays import Floats
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasFactor
 from mercer.numerics.background import in_background
-from mercer.numerics.tiling import serial_blas, spans
+from mercer.numerics.tiling import blas_for, spans
 from mercer.solvers.border import Border
 
-__all__ = ["LeastSquaresPath", "best_cost", "least_squares_log_evidence", "lssvm_path", "quiet_blas", "spectrum"]
+__all__ = ["LeastSquaresPath", "best_cost", "least_squares_log_evidence", "lssvm_path", "spectrum"]
 
 COSTS = np.logspace(-4.0, 8.0, 49)  # in units of one over the mean squared distance from the mean, in feature space
 _FINER = 17  # further costs about the best of these
 _ROWS = 4096
-_SMALL = 1000  # order of a matrix up to which a second thread of BLAS gains little, and costs much if cores are busy
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -95,7 +93,7 @@ def lssvm_path(K: Floats, y: Floats, C: Any, weight: Floats | None = None) -> Le
     """
     y = np.asarray(y, dtype=float)
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
-    with quiet_blas(len(y)):
+    with blas_for(len(y)):
         return _DenseSpectrum.of(np.array(K, dtype=float), y.reshape(len(y), -1), w).at(C)
 
 
@@ -160,11 +158,6 @@ def least_squares_log_evidence(quadratic: Floats, logdet: float, cost: float, n:
         return np.full(np.shape(quadratic), np.nan)
     scale = np.maximum(np.asarray(quadratic, dtype=float) / free, _TINY)
     return -0.5 * (free * (np.log(2.0 * np.pi * scale) + 1.0) + logdet - (total - n) * np.log(cost))
-
-
-def quiet_blas(n: int) -> AbstractContextManager[None]:
-    """Return a context in which BLAS has one thread where matrices of order n are small."""
-    return serial_blas() if n < _SMALL else nullcontext()
 
 
 def _costs(C: Any) -> Floats:

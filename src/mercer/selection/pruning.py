@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.errors import ParameterError
-from mercer.selection.least_squares_path import quiet_blas
+from mercer.numerics.tiling import blas_for
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.solvers.cholesky import Factored
 
@@ -108,7 +108,7 @@ def prune(
     kept, found = np.arange(n, dtype=np.intp), None
     sizes, errors, slack = [], [], 0.0
     while True:
-        with quiet_blas(len(kept)):
+        with blas_for(len(kept)):
             trial = _fitted(K, Y, w, C, kept)
         wrong = np.any(trial[2] * Y <= 0.0, axis=1) if loss == "zero-one" else np.sum((Y - trial[2]) ** 2, axis=1)
         wrong = np.where(np.isnan(trial[2]).any(axis=1), 0.0 if n == 1 else np.inf, wrong)

@@ -206,3 +206,15 @@ def test_a_forked_process_has_workers_of_its_own():
         run_tasks(range(10), done.append, n_threads=2)
         os._exit(0 if len(done) == 10 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_blas_has_one_thread_for_small_matrices_only():
+    def threads():
+        return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+
+    usual = threads()
+    with tiling.blas_for(10):
+        assert threads() == 1
+    with tiling.blas_for(10**6):
+        assert threads() == usual
+    assert threads() == usual
