@@ -48,7 +48,8 @@ __all__ = ["GaussianProcessClassifier", "LatentPosterior", "SoftmaxPosterior"]
 _PIECE = 256  # new samples at a time
 _MANY = 500  # samples from which on a search begins with a quarter of them
 _FEW = 10  # samples of a class that the quarter must have
-_ROUGH = 3e-4  # tolerance of the search on the quarter
+_ROUGH = 1e-3  # tolerance of the search on the quarter
+_BETWEEN = 1e-5  # tolerance of modes during the search, whose error in the evidence is its square
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +346,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
 
     def _tune(self, evidence: Any, kernel: Kernel, run: Run, restarts: int, tol: float) -> Tuned:
         def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-            found = evidence(kernel, np.zeros(1))
+            found = evidence(kernel, np.ones(1))  # as `Coordinates` have it, so that what is known is recognised
             return -found.value, -found.kernel, {}
 
         return tune(
@@ -503,13 +504,13 @@ class _Separate(_Way):
         self.buffer = np.empty(self.K.shape)
         self.enough = 1e-4
 
-    def _found(self, k: int, out: Floats) -> Any:
+    def _found(self, k: int, out: Floats, **options: float) -> Any:
         y, start = self.signs[k], self.starts[k]
         if self.link is None:
             found = expectation_propagation(self.K, y, self.weight, start=start, out=out)
             self.starts[k] = found.precision, found.shift
         else:
-            found = laplace(self.K, y, self.weight, self.link, start=start, out=out)
+            found = laplace(self.K, y, self.weight, self.link, start=start, out=out, **options)
             self.starts[k] = found.latent
         return found
 
@@ -526,8 +527,9 @@ class _Separate(_Way):
     def evidence(self, kernel: Kernel) -> tuple[float, Floats]:
         """Return the log evidence and its derivatives."""
         S, value, G = self.fill(kernel), 0.0, None
+        between = {} if self.link is None else {"tol": _BETWEEN}
         for k in range(len(self.signs)):
-            found = self._found(k, self.buffer)
+            found = self._found(k, self.buffer, **between)
             value += found.evidence
             part = propagation_weights(found) if self.link is None else laplace_weights(self.K, found)
             if len(self.signs) == 1:

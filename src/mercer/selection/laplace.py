@@ -19,7 +19,7 @@ from mercer.selection.balanced import balanced_cholesky, balanced_inverse, solve
 
 __all__ = ["LINKS", "Laplace", "excess", "hazard", "is_fast", "laplace", "laplace_weights"]
 
-_CLOSE = 1e-8  # Newton decrement at which the mode is found: the distance to it in posterior standard deviations
+_CLOSE = 1e-8  # Newton decrement at which the mode is found
 _NEAR = 1e-4  # from here on Newton steps need no search, and rounding may hide progress
 _WORTH = 80  # a factor costs as much as n / 80 steps: as many as that may still follow without a new one
 _LIMIT = 200
@@ -75,6 +75,7 @@ def laplace(
     *,
     start: Floats | None = None,
     out: Floats | None = None,
+    tol: float = _CLOSE,
 ) -> Laplace:
     r"""Find the mode of the latent function and the approximate evidence.
 
@@ -98,6 +99,9 @@ def laplace(
         Where the mode is expected: f of a similar problem. The first Newton step starts there.
     out : (n, n) array, optional
         Memory for the factor of B.
+    tol : float, default 1e-8
+        The Newton decrement, that is the distance to the mode in posterior standard deviations, at which it counts as
+        found. The error of the evidence is its square, that of the derivatives of the evidence of its size.
 
     Returns
     -------
@@ -139,9 +143,9 @@ def laplace(
             move = K @ delta
         decrement = float(np.sqrt(max(r @ move, 0.0)))
         stuck = decrement < _NEAR and decrement > 0.5 * before
-        if decrement <= _CLOSE or steps >= _LIMIT or (fresh and stuck):
+        if decrement <= tol or steps >= _LIMIT or (fresh and stuck):
             break
-        if not fresh and not is_fast(before, decrement, len(y)):
+        if not fresh and not is_fast(before, decrement, len(y), tol):
             factor = None
             continue
         t, value = _search(likelihood, (y, weight), (a, f), (delta, move), value, decrement)
@@ -194,11 +198,11 @@ def laplace_weights(K: Floats, found: Laplace) -> Floats:
     return weigh(A, root, found.coef + u, u)
 
 
-def is_fast(before: float, now: float, n: int) -> bool:
+def is_fast(before: float, now: float, n: int, tol: float = _CLOSE) -> bool:
     """Tell whether steps that shrink as the last one did reach the mode sooner than a new factor would."""
     if now >= before:
         return False
-    return np.log(now / _CLOSE) <= max(5, n / _WORTH) * np.log(before / now)
+    return np.log(now / tol) <= max(5, n / _WORTH) * np.log(before / now)
 
 
 def hazard(z: Floats) -> Floats:
