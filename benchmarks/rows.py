@@ -9,7 +9,7 @@ from sklearn import gaussian_process, kernel_ridge
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
-from benchmarks import squares, support
+from benchmarks import squares, strings, support
 from benchmarks.row import Memory, Peer, Points, Row, Table, Timing, Words, times_faster, times_the_cost
 from mercer import KernelRidge
 from mercer.domains import Vectors
@@ -207,4 +207,5 @@ ROWS: tuple[Row, ...] = (
     ),
     *support.ROWS,
     *squares.ROWS,
+    *strings.ROWS,
 )

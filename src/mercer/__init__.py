@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         KernelGLM,
         KernelLasso,
         KernelLogisticRegression,
+        KernelMachine,
+        KernelMachineClassifier,
         KernelMeanClassifier,
         KernelPCR,
         KernelPerceptron,
@@ -73,6 +75,8 @@ __all__ = [
     "KernelRidgeCV",
     "KernelPLS",
     "KernelPCR",
+    "KernelMachine",
+    "KernelMachineClassifier",
     "KernelLogisticRegression",
     "KernelLasso",
     "KernelGLM",
@@ -127,6 +131,8 @@ _HOMES = {
     "KernelGLM": "mercer.estimators",
     "KernelLasso": "mercer.estimators",
     "KernelLogisticRegression": "mercer.estimators",
+    "KernelMachine": "mercer.estimators",
+    "KernelMachineClassifier": "mercer.estimators",
     "KernelMeanClassifier": "mercer.estimators",
     "KernelPCR": "mercer.estimators",
     "KernelPLS": "mercer.estimators",
@@ -164,7 +170,7 @@ _HOMES = {
     "report": "mercer.reports",
     "save": "mercer.io.model",
 }
-_PACKAGES = ("domains", "gram", "io", "kernels", "losses", "plots", "selection", "solvers", "testing")
+_PACKAGES = ("domains", "gram", "hilbert", "io", "kernels", "losses", "plots", "selection", "solvers", "testing")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,17 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 
-__all__ = ["BoxQP", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "Solution", "Status", "Trace"]
+__all__ = [
+    "BoxQP",
+    "ConvexRisk",
+    "LinearRisk",
+    "LinearSystem",
+    "MulticlassQP",
+    "SmoothRisk",
+    "Solution",
+    "Status",
+    "Trace",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,23 +189,27 @@ class MulticlassQP:
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothRisk:
-    r"""Regularised risk of a smooth loss, as penalised likelihood: no longer quadratic, but convex.
+class ConvexRisk:
+    r"""Regularised risk of any convex loss: what the representer theorem makes of a problem in a function space.
 
     .. math:: \min_{a, m} \; \sum_i w_i \, \psi(y_i, f_i) + \tfrac{\lambda}{2} \, a^\top K a,
               \qquad f = K a + B m
 
-    At the minimum :math:`\lambda a_i = -w_i \, \partial \psi(y_i, f_i)` and :math:`B^\top a = 0`. A loss that has
-    parameters of its own, as the thresholds of an ordinal model, is minimised over them too.
+    At the minimum :math:`-\lambda a_i / w_i` is a slope of the loss at :math:`f_i`, and :math:`B^\top a = 0`. The dual
+    is
 
-    Seed: [HSS] Eq. (104), Section 3.2.3. Ledger: C-KLR, C-KGLM.
+    .. math:: \max_a \; -\sum_i w_i \, \psi^*(y_i, -\lambda a_i / w_i) - \tfrac{\lambda}{2} \, a^\top K a
+              \quad \text{s.t.} \quad B^\top a = 0
+
+    Seed: [HSS] Theorem 11, Eqs. (49)-(53), with Omega(s) = lambda s / 2; Sections 2.3.3 and 4.1.3 for the functions
+    that are not penalised, [SS] Eq. (48). Ledger: F-REPR, F-SEMIPAR.
 
     Parameters
     ----------
     gram : Gram
         Operator K, (n, n).
     loss : Loss
-        psi, with a second derivative; minus the logarithm of a likelihood as a rule.
+        psi, convex; it may have kinks.
     y : (n,) or (n, k) array
         What was observed, as the loss wants it; the function has as many outputs as y has columns.
     weight : (n,) array
@@ -207,8 +221,8 @@ class SmoothRisk:
 
     Examples
     --------
-    >>> from mercer.losses import Logistic
-    >>> SmoothRisk(np.eye(2), Logistic(), np.array([1.0, -1.0]), weight=np.ones(2), penalty=0.5).penalty
+    >>> from mercer.losses import Absolute
+    >>> ConvexRisk(np.eye(2), Absolute(), np.array([1.0, -1.0]), weight=np.ones(2), penalty=0.5).penalty
     0.5
     """
 
@@ -218,6 +232,30 @@ class SmoothRisk:
     weight: Floats
     penalty: float
     border: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothRisk(ConvexRisk):
+    r"""Regularised risk of a smooth loss, as penalised likelihood: no longer quadratic, but convex.
+
+    At the minimum :math:`\lambda a_i = -w_i \, \partial \psi(y_i, f_i)` and :math:`B^\top a = 0`. A loss that has
+    parameters of its own, as the thresholds of an ordinal model, is minimised over them too.
+
+    Seed: [HSS] Eq. (104), Section 3.2.3. Ledger: C-KLR, C-KGLM.
+
+    Parameters
+    ----------
+    gram, y, weight, penalty, border
+        As in `ConvexRisk`.
+    loss : Loss
+        psi, with a second derivative; minus the logarithm of a likelihood as a rule.
+
+    Examples
+    --------
+    >>> from mercer.losses import Logistic
+    >>> SmoothRisk(np.eye(2), Logistic(), np.array([1.0, -1.0]), weight=np.ones(2), penalty=0.5).penalty
+    0.5
+    """
 
 
 class Status(Enum):

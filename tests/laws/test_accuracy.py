@@ -195,6 +195,27 @@ ROWS = {
         scaled=lambda s: K.Periodic(8.0 * s, length_scale=P),
         reach=100.0,
     ),
+    "SpectralMixture": Row(
+        K.SpectralMixture((1.0, 0.5), (0.75, 2.0), (L, 0.5)),
+        lambda x, z: mpmath.fsum(
+            w * mpmath.exp(-((mpf(s) * (x[0] - z[0])) ** 2) / 2) * mpmath.cos(mpf(m) * (x[0] - z[0]))
+            for w, m, s in ((1, 0.75, L), (mpf(0.5), 2.0, 0.5))
+        ),
+        size=one,
+        scaled=lambda s: K.SpectralMixture((1.0, 0.5), (0.75 / s, 2.0 / s), (L / s, 0.5 / s)),
+        width=1,
+        reach=100.0,
+    ),
+    "SpectralSamples": Row(
+        K.SpectralSamples(((0.75, 0.5), (0.25, 1.0)), (0.5, 0.5)),
+        lambda x, z: mpmath.fsum(
+            mpmath.cos(mpf(a) * (x[0] - z[0]) + mpf(b) * (x[1] - z[1])) / 2 for a, b in ((0.75, 0.5), (0.25, 1.0))
+        ),
+        size=one,
+        scaled=lambda s: K.SpectralSamples(((0.75 / s, 0.5 / s), (0.25 / s, 1.0 / s)), (0.5, 0.5)),
+        width=2,
+        reach=100.0,
+    ),
     "BSpline": Row(
         K.BSpline(3, length_scale=L), spline(3, L), size=one, scaled=lambda s: K.BSpline(3, length_scale=L * s)
     ),
@@ -269,7 +290,8 @@ ROWS |= {f"ArcCosine {n}": Row(K.ArcCosine(n), arc_cosine(n), signed=False) for 
 ROWS["Gaussian per column"] = Row(
     K.Gaussian((0.5, 1.25, 3.0)), lambda x, z: mpmath.exp(-norm2(x, z, (0.5, 1.25, 3.0)) / 2)
 )
-NO_FORMULA_OF_THEIR_OWN = {"Basis", "Constant"}  # functions that a user gives, and no arithmetic at all
+NO_FORMULA_OF_THEIR_OWN = {"Basis", "Constant", "SpectralDensity"}  # functions of a user's, and no arithmetic at all
+OF_COMPLEX_NUMBERS = {"Hermitian"}  # their unit tests compare them with complex arithmetic
 
 
 def _vector_kernels() -> set[str]:
@@ -278,7 +300,7 @@ def _vector_kernels() -> set[str]:
         cls = getattr(K, name)
         if not inspect.isabstract(cls) and inspect.getattr_static(cls, "domain", None) is Vectors:
             found.add(name)
-    return found - NO_FORMULA_OF_THEIR_OWN
+    return found - NO_FORMULA_OF_THEIR_OWN - OF_COMPLEX_NUMBERS
 
 
 def _benign(row: Row, rng) -> list[tuple[Any, np.ndarray, np.ndarray]]:
@@ -328,6 +350,10 @@ def _worst(row: Row, cases, allowed: Callable) -> list[str]:
 
 def _ratio(kernel: Any, usual: Any) -> float:
     """How much longer the lengths of one kernel are than those of another, as the floats they are."""
+    if isinstance(kernel, K.SpectralMixture):
+        return mpf(usual.means[0]) / mpf(kernel.means[0])
+    if isinstance(kernel, K.SpectralSamples):
+        return mpf(usual.omega[0][0]) / mpf(kernel.omega[0][0])
     name = "period" if isinstance(kernel, K.Periodic) else "length_scale"
     return mpf(getattr(kernel, name)) / mpf(getattr(usual, name))
 

@@ -50,11 +50,17 @@ def points(draw, width=None, least=-4, most=4, digits=(2, 10, 20)):
     return draw(arrays(np.int64, (n, d), elements=st.integers(least * unit, most * unit))) / unit
 
 
+def _halved(X):
+    """Real part, imaginary part, and 0 or 1 for the half."""
+    return np.column_stack([X[:, :2], X[:, 2] > 0])
+
+
 def _grid(n, d, low=-1.75, high=2.0):
     return np.round(np.random.default_rng(3).uniform(low, high, size=(n, d)) * 8) / 8
 
 
 VECTORS = Data(points(), _grid(5, 2))
+LINE = Data(points(1), _grid(5, 1))
 PAIRS_OF_NUMBERS = Data(points(2), _grid(5, 2))
 TRIPLES = Data(points(3), _grid(5, 3))
 SMALL = Data(points(3, -1, 1), _grid(5, 3, -1, 1))
@@ -75,6 +81,7 @@ TABLES = Data(
     ),
     {"size": [0.5, 1.5, 1.5], "gene": ["a", "ab", "b"]},
 )
+HALVES = Data(points(3, -2, 2).map(lambda X: _halved(X)), np.column_stack([_grid(5, 2), [0, 1, 0, 1, 1]]))
 OF_DOMAIN = {Vectors: VECTORS, Strings: WORDS}
 
 
@@ -92,6 +99,10 @@ def bell(r):
 
 def bell_slope(r):
     return -r * np.exp(-0.5 * r * r)
+
+
+def bell_of_frequencies(w):
+    return np.exp(-0.5 * w * w) / np.sqrt(2.0 * np.pi)
 
 
 # kernels ------------------------------------------------------------------------------------------------
@@ -148,11 +159,18 @@ def _entries() -> dict[str, Entry]:
     }
     others = {
         "Mahalanobis": ([K.Mahalanobis(((2.0, 0.5), (0.5, 1.0)))], PAIRS_OF_NUMBERS),
+        "Anchored": ([K.Anchored(K.NegativeDistance(), [[0.5, 0.25]])], PAIRS_OF_NUMBERS),
         "LocalityImproved": (
             [K.LocalityImproved(1, length_scale=0.8, degree=2, offset=0.5), K.LocalityImproved(0)],
             TRIPLES,
         ),
         "Pyramidal": ([K.Pyramidal((2, 3), patch=2), K.Pyramidal((2, 3), patch=2, p1=1, p2=2)], IMAGES),
+        "SpectralMixture": ([K.SpectralMixture((1.0, 0.5), (0.7, 2.0), (1.0, 0.3))], LINE),
+        "SpectralSamples": (
+            [K.SpectralSamples(((0.5, 1.0), (2.0, -1.0))), K.SpectralSamples(((0.5, 1.0), (0.0, 0.7)), (2.0, 0.5))],
+            PAIRS_OF_NUMBERS,
+        ),
+        "SpectralDensity": ([K.SpectralDensity(bell_of_frequencies)], LINE),
         "ChiSquared": ([K.ChiSquared(0.8)], HISTOGRAMS),
         "AdditiveChiSquared": ([K.AdditiveChiSquared()], HISTOGRAMS),
         "Intersection": ([K.Intersection()], HISTOGRAMS),
@@ -163,13 +181,47 @@ def _entries() -> dict[str, Entry]:
         "Precomputed": ([K.Precomputed()], MATRICES),
         "Tensor": ([G.tensor(K.Spectrum(1)), L.tensor(K.Spectrum(2) + 1.0)], COUPLES),
         "DirectSum": ([G.direct_sum(K.Spectrum(1)), (L + G).direct_sum(K.Spectrum(2))], COUPLES),
-        "Spectrum": ([K.Spectrum(1), K.Spectrum(2)], WORDS),
+        "Spectrum": ([K.Spectrum(1), K.Spectrum(2), K.Spectrum(2, method="trie")], WORDS),
+        "BlendedSpectrum": ([K.BlendedSpectrum(2), K.BlendedSpectrum(3, decay=0.5)], WORDS),
+        "Substrings": (
+            [
+                K.Substrings(),
+                K.Substrings(decay=0.5),
+                K.Substrings((1.0, 0.0, 2.0)),
+                K.Substrings(shortest=2, longest=3),
+            ],
+            WORDS,
+        ),
+        "FeatureDistance": ([K.FeatureDistance(K.Spectrum(2)), K.FeatureDistance(K.Spectrum(1), 1.4)], WORDS),
         "Match": ([K.Match(), K.Match() + 0.5 * K.Match()], WORDS),
+        "Subspace": (
+            [
+                K.Subspace(G, ((0.5, 1.0), (-1.5, 0.25), (3.0, -2.0))),
+                K.Subspace(K.Polynomial(2), ((0.5, 1.0), (-1.5, 0.25), (0.5, 1.0))),
+                0.5 * K.Subspace(G.on([0]) + L.on([1]), ((0.5, 1.0), (2.0, -1.0))) + L,
+            ],
+            PAIRS_OF_NUMBERS,
+        ),
+        # the points lie outside of the data: a difference keeps the precision of what it is a difference of
+        "Complement": (
+            [
+                K.Complement(G, ((7.0, 1.0), (-7.0, 0.25))),
+                K.Complement(K.Exponential(1.3), ((7.0, 1.0), (0.0, 6.0))),
+                K.Complement(G, ((7.0, 1.0),)) + G.on([1]),
+            ],
+            PAIRS_OF_NUMBERS,
+        ),
+        "Subspace of strings": ([K.Subspace(K.Spectrum(1), ["ab", "b"]), K.Subspace(K.Spectrum(2), ["ab"])], WORDS),
+        "Complement of strings": ([K.Complement(K.Spectrum(1), ["b"]), K.Complement(K.Match(), ["", "ab"])], WORDS),
+        "Hermitian": ([K.Hermitian(K.ExponentialDot(2.0)), K.Hermitian((L + 0.5) ** 2)], HALVES),
         "Hyperkernel": ([K.Hyperkernel(G), K.Hyperkernel(L.normalized(), decay=0.3)], TWINS),
     }
     extra = {
         "Gaussian per column": Entry([K.Gaussian((0.7, 1.9))], PAIRS_OF_NUMBERS),
         "Matern per column": Entry([K.Matern(2.5, length_scale=(0.7, 1.9))], PAIRS_OF_NUMBERS),
+        "SpectralMixture of two columns": Entry(
+            [K.SpectralMixture((1.0, 0.5), (0.7, 0.2, 1.0, -1.0), (1.0, 0.3, 0.5, 0.8))], PAIRS_OF_NUMBERS
+        ),
         "Laplacian per column": Entry([K.Laplacian((0.7, 1.9))], PAIRS_OF_NUMBERS),
         "table": Entry([K.Spectrum(1).on("gene") * G.on("size") + L.on(["size"])], TABLES),
     }

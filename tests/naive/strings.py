@@ -14,3 +14,8 @@ def spectrum(s, t, length):
 
 def match(x, z):
     return 1.0 if x == z else 0.0
+
+
+def substrings(s, t, weight):
+    """All common substrings, with a weight for each length."""
+    return sum(weight(p) * spectrum(s, t, p) for p in range(1, min(len(s), len(t)) + 1))

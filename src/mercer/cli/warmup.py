@@ -19,7 +19,7 @@ from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
 from mercer.errors import ParameterError
 from mercer.estimators import SVC, KernelRidge, LinearSVC
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum
+from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum, Substrings
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
 from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
@@ -145,6 +145,9 @@ def _kernel_jobs() -> Iterator[tuple[str, Any]]:
     for X in (many, many.astype(np.float32), sp.csr_array(np.where(many > 1.0, many, 0.0))):
         yield "several tiles", lambda X=X: (Gaussian(1.0)(X), Gaussian((1.0, 2.0, 1.0, 1.0))(X))
     yield "several tiles of strings", lambda: Spectrum(6)(["".join(map(str, row)) for row in many])
+    words = ["ab", "bab", "aabb"]
+    yield "Spectrum by a trie", lambda: Spectrum(2, method="trie")(words)
+    yield "a function of strings", lambda: KernelRidge(Substrings()).fit(words, [0.0, 1.0, 2.0]).predict(["abba"])
     yield "Spectrum of long substrings", lambda: Spectrum(70)(["ab" * 60, "ba" * 60])
 
 

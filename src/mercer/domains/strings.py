@@ -209,6 +209,14 @@ def _is_real(value: Any) -> bool:
 
 def _coded_text(text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Codes of the characters of a text and the characters in the order first seen, without a Python loop."""
+    if text.isascii():  # a byte a character: all distinct ones are looked for
+        seen = sorted((place, chr(point)) for point in range(128) if (place := text.find(chr(point))) >= 0)
+        vocabulary = tuple(character for _, character in seen)
+        table = bytearray(128)
+        for code, character in enumerate(vocabulary):
+            table[ord(character)] = code
+        codes = text.encode("ascii").translate(bytes(table) + bytes(128))
+        return np.frombuffer(codes, dtype=np.uint8).astype(np.int32), vocabulary
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.intp)
     if not len(points):
         return np.empty(0, dtype=np.int32), ()

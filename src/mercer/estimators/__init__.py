@@ -9,6 +9,7 @@ from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.glm import KernelGLM
 from mercer.estimators.group_lasso import GroupLasso
 from mercer.estimators.kernel_lasso import KernelLasso, KernelPath, kernel_path
+from mercer.estimators.kernel_machine import KernelMachine, KernelMachineClassifier
 from mercer.estimators.lasso import Lasso, LassoPath, lasso_path
 from mercer.estimators.latent_factor import SemiparametricLatentFactor
 from mercer.estimators.least_squares_classifier import LSSVC
@@ -45,6 +46,8 @@ __all__ = [
     "KernelRidgeCV",
     "KernelPLS",
     "KernelPCR",
+    "KernelMachine",
+    "KernelMachineClassifier",
     "KernelLogisticRegression",
     "KernelLasso",
     "KernelGLM",

@@ -24,7 +24,8 @@ from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, Param
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Expansion, FeatureExpansion, Features, Gram, GramSpec, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.gram.dense import Dense, DenseGram
+from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
@@ -60,7 +61,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     kernel_: Kernel
     expansion_: Expansion | FeatureExpansion
+    repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
+    policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     own_constraints: ClassVar[Mapping[str, Constraint]] = {}
     _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
         "kernel": Optional(InstanceOf(Kernel, str)),
@@ -130,6 +133,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             else:
                 kernel = self._kernel_of_word(kernel, S)
         self._check_order(kernel)
+        self._check_policy()
         if isinstance(S, Similarities) and S.shape[0] != S.shape[-1]:
             raise DomainError(
                 f"a matrix of shape {S.shape} was given as precomputed similarities of training samples; it must "
@@ -161,9 +165,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _check_order(self, kernel: Kernel) -> None:
         name = type(self).__name__
         if kernel.order is None:
+            if self._has_policy():
+                return
             warn_caller(
                 f"{kernel!r} is not positive definite, so the problem that {name} solves need not have a solution; "
-                "look at solution_.residual and solution_.jitter, or use a positive definite kernel.",
+                "look at solution_.residual and solution_.jitter, use a positive definite kernel, or say what is to be "
+                "done about negative eigenvalues, for example gram=Dense(indefinite='clip').",
                 IndefiniteWarning,
             )
         elif kernel.order > self.highest_order:
@@ -174,14 +181,34 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()."
             )
 
+    def _has_policy(self) -> bool:
+        """Tell whether the user has said what is done about negative eigenvalues."""
+        gram = getattr(self, "gram", None)
+        return isinstance(gram, Dense) and gram.indefinite is not None
+
+    def _check_policy(self) -> None:
+        """Raise unless what is to be done about negative eigenvalues can be done here; nothing has been done yet."""
+        self.repair_ = None
+        policy = getattr(getattr(self, "gram", None), "indefinite", None)
+        if policy is not None and policy not in self.policies:
+            raise CapabilityError(
+                f"{type(self).__name__} was given gram=Dense(indefinite={policy!r}); it needs K itself at new "
+                "samples as well (as variances, distances and derivatives do), which a repair of the training samples' "
+                f"matrix does not give. Use {' or '.join(map(repr, (None, *self.policies)))}, a positive definite "
+                "kernel, or an estimator that works by coefficients, as KernelRidge, SVC and SVR do."
+            )
+
     def _check_definite(self, S: Similarities) -> None:
         S.check_symmetric()
+        if self._has_policy():
+            return
         smallest, largest = S.extreme_eigenvalues(centred=self.highest_order > 0)
         if smallest < -1e-8 * abs(largest):
             warn_caller(
                 f"The matrix of similarities is not positive definite: of some of the samples its eigenvalues go from "
                 f"{smallest:.3g} to {largest:.3g}, so the problem that {type(self).__name__} solves need not have a "
-                "solution. Correct the matrix, for example by setting negative eigenvalues to zero.",
+                "solution. Correct the matrix, or say how: gram=Dense(indefinite='clip') sets negative eigenvalues to "
+                "zero, 'flip' turns their sign, 'shift' adds to all of them.",
                 IndefiniteWarning,
             )
 
@@ -207,7 +234,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         spec = self._gram_spec(kernel, S)
         with run.stage("Gram matrix", until):
             gram = spec.build(kernel, S, run.resources())
-        self.gram_ = spec
+        self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         return gram
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:

@@ -150,6 +150,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     (array([0.9, 0. ]), True)
     """
 
+    policies = ()
     own_constraints = {
         "noise": Positive(vector=True),
         "restarts": Integer(0),

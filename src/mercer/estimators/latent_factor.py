@@ -25,14 +25,14 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.running import Run, whole
-from mercer.estimators.sparse_process import require_derivative
+from mercer.gram import Expansion
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.numerics.tiling import serial_blas, spans
 from mercer.problems import Status
 from mercer.selection.factor_evidence import FactorData, OneFactor, factor_posterior
-from mercer.selection.hyperparameters import Search, tune
+from mercer.selection.hyperparameters import Search, require_derivative, tune
 from mercer.targets import Real
 
 __all__ = ["FactorPosterior", "SemiparametricLatentFactor"]
@@ -90,6 +90,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     noise_ : (J,) array
         Variances d.
     log_marginal_likelihood_ : float
+    expansions_ : tuple of Expansion
+        The means of the latent processes, each an element of the space of its own kernel.
     posterior_ : FactorPosterior
         All that predictions need.
     tuned_ : Tuned
@@ -272,6 +274,15 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         return np.hstack([mixing, 0.1 * (size[0] if values[-1] > 0 else 1.0) * more])
 
     # predictions --------------------------------------------------------------------------------------
+
+    @property
+    def expansions_(self) -> tuple[Expansion, ...]:
+        """The means of the latent processes as functions of their kernels; ``mixing_`` makes the outputs of them."""
+        own = self.posterior_
+        return tuple(
+            Expansion(kernel, kernel.prepare(own.samples), np.ascontiguousarray(own.coef[:, q]), np.asarray(0.0))
+            for q, kernel in enumerate(own.kernels)
+        )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the posterior means of the outputs at new data, and their spread if asked for.

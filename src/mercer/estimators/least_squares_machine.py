@@ -22,6 +22,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.running import Run
 from mercer.gram import Dense, Features, Gram, HasFactor, Nystrom
 from mercer.gram.dense import DenseGram
+from mercer.gram.repair import POLICIES
 from mercer.kernels import Kernel
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import blas_for
@@ -100,6 +101,11 @@ class LeastSquaresMachine(KernelEstimator):
                 + ", of which a pruned machine has none; it is fitted to some samples of a dense matrix. Leave one of "
                 "the two out."
             )
+
+    @property
+    def policies(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """All policies for indefinite kernels, unless variances or a choice of the kernel need K itself."""
+        return () if self._needs_posterior() or self.selection is not None else POLICIES
 
     def _needs_posterior(self) -> bool:
         """Tell whether variances are asked for."""

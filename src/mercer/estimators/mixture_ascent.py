@@ -18,13 +18,12 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import free_names
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
-from mercer.estimators.sparse_process import require_derivative
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.kernels.pointwise import dense
 from mercer.problems import Status
-from mercer.selection.hyperparameters import Search, tune
+from mercer.selection.hyperparameters import Search, require_derivative, tune
 from mercer.selection.mean_field import Expert, NormalWishart, entropy, expert, stick_bound, stick_logs
 from mercer.selection.sparse_evidence import choose_inducing
 

@@ -304,6 +304,7 @@ class SVDD(NoveltyDetector):
 
     C: float | None
     nu: float
+    policies = ("reject",)
     own_constraints = {
         "C": Optional(AnyOf(Positive(), OneOf(math.inf))),
         "nu": Interval(0.0, 1.0, closed="right"),

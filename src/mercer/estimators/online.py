@@ -134,6 +134,7 @@ class KernelPerceptron(Scoring):
     array(['even', 'odd', 'odd', 'even'], dtype='<U4')
     """
 
+    policies = ("reject",)
     own_constraints = {
         "averaged": Boolean(),
         "max_iter": Integer(1),

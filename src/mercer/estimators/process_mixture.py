@@ -27,6 +27,7 @@ from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.mixture_ascent import Ascent, Beliefs, block_of, padded
 from mercer.estimators.running import Run, whole
+from mercer.gram import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.pointwise import dense
 from mercer.numerics.tiling import serial_blas
@@ -73,6 +74,10 @@ class Component:
     count: float
     weight: float
     where: tuple[Floats, float, Floats, float] | None = None
+
+    def mean(self) -> Expansion:
+        """Return the mean as a function of the kernel, with J outputs."""
+        return Expansion(self.kernel, self.samples, self.alpha, np.zeros(self.alpha.shape[1]))
 
     def moments(self, T: Samples) -> tuple[Floats, Floats]:
         """Return means (m, J) and variances (m,) of the function at packed samples."""
@@ -153,6 +158,8 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
     ----------
     components_ : tuple of Component
         Those that are left, the largest first.
+    expansions_ : tuple of Expansion
+        Their means, each an element of the space of its own kernel.
     n_components_ : int
         Their number.
     responsibilities_ : (n, c) array
@@ -317,6 +324,11 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         mean = np.stack([m for m, _ in found], axis=1)
         variance = np.stack([s + c.noise for (_, s), c in zip(found, self.components_, strict=True)], axis=1)
         return log_weight, mean, variance
+
+    @property
+    def expansions_(self) -> tuple[Expansion, ...]:
+        """The means of the components, each an element of the space of its own kernel; who is asked depends on x."""
+        return tuple(component.mean() for component in self.components_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the mean of the mixture at new data, and the standard deviation of a new y if asked for.

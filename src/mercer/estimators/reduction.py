@@ -73,8 +73,7 @@ class Reduction:
     def decode(self, values: Floats) -> Indices:
         """Return the class numbers of decision values, (m, L); among equals the first class wins."""
         if self.kind == "ovo":
-            won = np.where(values > 0, 1.0, -1.0)
-            return np.argmax((won[:, None, :] == self.code[None]).sum(axis=2), axis=1)
+            return np.argmax(self._won(values), axis=1)
         return np.argmax(self.confidences(values), axis=1)
 
     def confidences(self, values: Floats) -> Floats:
@@ -85,11 +84,14 @@ class Reduction:
         if self.kind == "ovr":
             return values
         if self.kind == "ovo":
-            won = np.where(values > 0, 1.0, -1.0)
-            votes = (won[:, None, :] == self.code[None]).sum(axis=2)
             sums = values @ self.code.T
-            return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+            return self._won(values) + sums / (3.0 * (np.abs(sums) + 1.0))
         return -decoding_losses(self.code, values)
+
+    def _won(self, values: Floats) -> Floats:
+        """Return the number of pairs that each class wins, (m, c): those won less those lost, and all, halved."""
+        signs = np.where(values > 0, 1.0, -1.0)
+        return 0.5 * (signs @ self.code.T + np.count_nonzero(self.code, axis=1))
 
     def likelihoods(self, P: Floats) -> Floats:
         """Return how likely each class is, (m, c), from the probability of the side +1 of each problem, (m, L).

@@ -55,6 +55,7 @@ class RelevanceVectorMachine(KernelEstimator):
     fit_intercept: bool
     tol: float
     max_iter: int
+    policies = ("reject",)
     machine_constraints = {
         "algorithm": OneOf("fast", "plain"),
         "fit_intercept": Boolean(),

@@ -20,17 +20,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
+from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.running import Run, whole
+from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
 from mercer.numerics.tiling import serial_blas, spans
 from mercer.problems import Status
-from mercer.selection.hyperparameters import Search, Tuned, tune
+from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
 from mercer.selection.sparse_evidence import (
     METHODS,
     Inducing,
@@ -42,7 +43,7 @@ from mercer.selection.sparse_evidence import (
 )
 from mercer.targets import Real
 
-__all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart", "require_derivative"]
+__all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
 
 _ROWS = 2048  # new samples at a time
 _SERIAL = 1000  # samples up to which a second thread of LAPACK costs more than it saves
@@ -112,6 +113,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         The inducing points; ``inducing_.X`` for vectors.
     posterior_ : InducingPosterior
         All that predictions need.
+    expansion_ : Expansion
+        The mean as a function of the kernel at the inducing points ("nystrom": at the samples).
     bound_, log_marginal_likelihood_ : float
         "variational": a lower bound of the log evidence of the exact process; others: that of the approximate one.
     left_share_ : float
@@ -340,6 +343,14 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             )
 
     # predictions ------------------------------------------------------------------------------------
+
+    @property
+    def expansion_(self) -> Expansion:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The mean as an element of the kernel's space; `predict` goes by another way, safer near singular K_uu."""
+        own, single = self.posterior_, self.target_.columns is None
+        samples = own.samples if own.training is None else own.training.samples
+        coef = linalg.solve_triangular(own.root, own.beta) if own.training is None else own.training.alpha
+        return Expansion(own.kernel, samples, coef[:, 0] if single else coef, np.zeros(coef.shape[1:] * (not single)))
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, include_noise: bool = False) -> Any:
         """Return the posterior mean of f at new data, and its spread if asked for.
@@ -586,15 +597,3 @@ def _in_raw_units(tuned: Tuned, spread: Floats) -> Tuned:
     unit[places] = np.resize(spread, int(places.sum()))
     beside = {**tuned.beside, "inducing": tuned.beside["inducing"] * spread}
     return dataclasses.replace(tuned, beside=beside, path=tuned.path * unit)
-
-
-def require_derivative(kernel: Kernel, fixed: Any) -> None:
-    """Raise CapabilityError if a parameter is to be searched in which the kernel has no derivative."""
-    if fixed == "all" or "pullback" in kernel.capabilities:
-        return
-    names = [name for name in free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed]
-    if names:
-        raise CapabilityError(
-            f"{kernel!r} has no derivative in its parameters {', '.join(names)}, which the search needs. Hold them by "
-            f"fixed={tuple(names)!r}, or choose them by cross-validation."
-        )

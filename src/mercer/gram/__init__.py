@@ -3,10 +3,12 @@
 from mercer.gram.algebra import Centered, Repeated, Shifted, Weighted
 from mercer.gram.auto import Auto
 from mercer.gram.dense import Dense
+from mercer.gram.element import Element
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.features import Features
 from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
 from mercer.gram.nystrom import Nystrom
+from mercer.gram.repair import Repair
 from mercer.gram.tiles import Tiles
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Centered",
     "Cross",
     "Dense",
+    "Element",
     "Expansion",
     "FeatureExpansion",
     "Features",
@@ -23,6 +26,7 @@ __all__ = [
     "HasFactor",
     "HasRows",
     "Nystrom",
+    "Repair",
     "Repeated",
     "Shifted",
     "Tiles",

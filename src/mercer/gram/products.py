@@ -29,9 +29,10 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
     right = np.ascontiguousarray(columns, dtype=comparison.dtype)
     out = np.zeros((m, columns.shape[1]))
     # consumed at once, so fewer and larger tiles pay; the grid depends on the shape alone, as sums must
-    side = 3 * tile_side(comparison.dtype.itemsize) // 2
+    grain = kernel.grain(comparison) if m and n else None
+    side = 3 * tile_side(comparison.dtype.itemsize) // 2 if grain is None else grain
     pieces = spans(n, side)
-    height = side if n >= side else min(side * side // max(n, 1), 1024)
+    height = side if n >= side or grain is not None else min(side * side // max(n, 1), 1024)
     guard = not kernel.bounded
     low = None
     # a float32 copy of V loses digits that float64 coefficients have; split V in two to keep them
@@ -55,7 +56,7 @@ def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resour
                 total += tile @ low[piece]
         out[rows] = total
 
-    threads = 1 if m * n < SMALL else resources.n_threads
+    threads = 1 if m * n < SMALL and grain is None else resources.n_threads
     run_tasks(spans(m, height), work, n_threads=threads, monitor=resources.monitor)
     return out.reshape(m, *V.shape[1:])
 

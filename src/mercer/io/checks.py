@@ -18,6 +18,7 @@ from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.kernels.strings import Kmers
+from mercer.kernels.substrings import SuffixNodes
 from mercer.numerics.ragged import Ragged
 from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
@@ -102,6 +103,15 @@ def _kmers(keys: Kmers) -> None:
     _require(bool(inside), "substrings with codes beyond their vocabulary")
 
 
+def _suffix_nodes(keys: SuffixNodes) -> None:
+    _require(isinstance(keys.vocabulary, tuple), "a suffix tree without a vocabulary")
+    _require(keys.longest is None or (type(keys.longest) is int and keys.longest >= 1), "a suffix tree without depth")
+    _require(_is_array(keys.codes, 1, np.int32), "a suffix tree without a text")
+    _ragged(Ragged(keys.codes, keys.offsets))
+    inside = not len(keys.codes) or (keys.codes.min() >= 0 and int(keys.codes.max()) < len(keys.vocabulary))
+    _require(bool(inside), "a suffix tree with codes beyond its vocabulary")
+
+
 def _pairs(S: Pairs) -> None:
     _require(isinstance(S.left, Samples) and isinstance(S.right, Samples), "pairs without members")
     index = S.index
@@ -178,6 +188,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Ragged: _ragged,
     Strings: _strings,
     Kmers: _kmers,
+    SuffixNodes: _suffix_nodes,
     Pairs: _pairs,
     Similarities: _similarities,
     Frames: _frames,

@@ -33,7 +33,18 @@ __all__ = ["find_class", "id_of", "registry", "user_classes"]
 
 # Those that are not there yet are passed over.
 PACKAGES = (
-    *("domains", "kernels", "losses", "targets", "problems", "models", "gram", "solvers", "selection"),
+    *(
+        "domains",
+        "kernels",
+        "losses",
+        "targets",
+        "problems",
+        "models",
+        "gram",
+        "solvers",
+        "selection",
+        "hilbert.regularizers",
+    ),
     *(
         "inference",
         "estimators",

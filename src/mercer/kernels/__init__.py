@@ -4,7 +4,9 @@ from mercer.kernels import operators  # noqa: F401  (makes + * ** work on kernel
 from mercer.kernels.algebra import Constant, Product, Scaled, Sum
 from mercer.kernels.arccosine import ArcCosine
 from mercer.kernels.compact import Epanechnikov, RadialFunction, Wendland
+from mercer.kernels.complex import Hermitian
 from mercer.kernels.conditional import InverseMultiquadric, Logarithmic, Multiquadric, NegativeDistance, ThinPlate
+from mercer.kernels.distances import Anchored, FeatureDistance
 from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
@@ -15,21 +17,27 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
+from mercer.kernels.spectral import SpectralDensity, SpectralMixture, SpectralSamples
 from mercer.kernels.spline import Brownian, BSpline, LinearSpline
-from mercer.kernels.strings import Match, Spectrum
+from mercer.kernels.strings import BlendedSpectrum, Match, Spectrum
 from mercer.kernels.subsets import AllSubsets, Anova
+from mercer.kernels.subspace import Complement, Subspace
+from mercer.kernels.substrings import Substrings
 from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis
 
 __all__ = [
     "AdditiveChiSquared",
     "AllSubsets",
+    "Anchored",
     "Anova",
     "ArcCosine",
     "BSpline",
     "Basis",
+    "BlendedSpectrum",
     "Brownian",
     "Cauchy",
     "ChiSquared",
+    "Complement",
     "Composed",
     "Constant",
     "DirectSum",
@@ -37,7 +45,9 @@ __all__ = [
     "Exp",
     "Exponential",
     "ExponentialDot",
+    "FeatureDistance",
     "Gaussian",
+    "Hermitian",
     "Hyperkernel",
     "Intersection",
     "InverseMultiquadric",
@@ -67,7 +77,12 @@ __all__ = [
     "Scaled",
     "Selected",
     "Sigmoid",
+    "SpectralDensity",
+    "SpectralMixture",
+    "SpectralSamples",
     "Spectrum",
+    "Subspace",
+    "Substrings",
     "Sum",
     "Tanimoto",
     "Tensor",

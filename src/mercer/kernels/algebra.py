@@ -6,6 +6,8 @@ Every node asks its terms for the same tile, so that bases they share are comput
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
@@ -16,8 +18,9 @@ from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, enclosed, row_products
+from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, dense_series, enclosed, row_products
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, pull_block
+from mercer.kernels.series import Series
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
 
@@ -59,13 +62,23 @@ class Sum(Terms):
 
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """A strictly definite term makes the sum strict."""
-        return self.order is not None and any(kernel.strict for kernel in self.kernels)
+        """A strictly definite term makes the sum strict; so do power series that have enough degrees together."""
+        return self.order is not None and (any(kernel.strict for kernel in self.kernels) or dense_series(self))
 
     @property
     def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A universal term makes the sum universal, since its RKHS is contained in the sum's."""
-        return self.order == 0 and any(kernel.universal for kernel in self.kernels)
+        return self.order == 0 and (any(kernel.universal for kernel in self.kernels) or dense_series(self))
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether one term is, and none is negative."""
+        return self.order == 0 and any(kernel.nonzero for kernel in self.kernels)
+
+    @property
+    def injective(self) -> bool:
+        """Whether one term is: squared distances add up."""
+        return self.order in (0, 1) and any(kernel.injective for kernel in self.kernels)
 
     @property
     def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -118,6 +131,10 @@ class Sum(Terms):
         """Those of all terms; frequencies only if the spectral measures are known up to their mass."""
         found = super().capabilities
         return found if all(_variance(k) is not None for k in self.kernels) else found - {"frequencies"}
+
+    def series(self) -> Series:
+        """Add the series of the terms."""
+        return functools.reduce(operator.add, (kernel.series() for kernel in self.kernels))
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the terms one after another."""
@@ -177,16 +194,20 @@ class Product(Terms):
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """One strict term suffices if the others have a positive diagonal (Oppenheim's inequality)."""
-        return (
-            self.order == 0
-            and any(kernel.strict for kernel in self.kernels)
-            and all(kernel.strict or kernel.normalised for kernel in self.kernels)
+        return self.order == 0 and (
+            (any(kernel.strict for kernel in self.kernels) and self.nonzero) or dense_series(self)
         )
 
     @property
     def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Products of universal kernels on the same data are universal."""
-        return all(kernel.universal for kernel in self.kernels)
+        """One universal term suffices if the others are continuous with a positive diagonal."""
+        one = any(kernel.universal for kernel in self.kernels) and self.nonzero and self.continuous
+        return self.order == 0 and (one or dense_series(self))
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether all terms are."""
+        return self.order == 0 and all(kernel.nonzero for kernel in self.kernels)
 
     @property
     def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -233,6 +254,10 @@ class Product(Terms):
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Add independent draws: the measure of a product is the convolution of the measures."""
         return np.sum([kernel.frequencies(rng, count, width) for kernel in self.kernels], axis=0)
+
+    def series(self) -> Series:
+        """Multiply the series of the terms."""
+        return functools.reduce(operator.mul, (kernel.series() for kernel in self.kernels))
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
@@ -325,6 +350,20 @@ class Scaled(Wrapped):
         """That of the kernel, unless the scale is zero."""
         return self.scale > 0 and self.kernel.universal
 
+    @property
+    def nonzero(self) -> bool:
+        """That of the kernel, unless the scale is zero."""
+        return self.scale > 0 and self.kernel.nonzero
+
+    @property
+    def injective(self) -> bool:
+        """That of the kernel, unless the scale is zero."""
+        return self.scale > 0 and self.kernel.injective
+
+    def series(self) -> Series:
+        """Return a times the kernel's series."""
+        return Series.of([float(self.scale)]) * self.kernel.series()
+
     def tile(self, view: View) -> Floats:
         """Multiply the kernel's tile."""
         tile = view.value(self.kernel)
@@ -394,6 +433,8 @@ class Constant(Tiled):
     composite = True  # it reads no data, hence no part of a table
     stationary = True
     bounded = True
+    continuous = True
+    spectral_support = "atoms"
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
@@ -407,6 +448,15 @@ class Constant(Tiled):
     def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the constant is one."""
         return self.value == 1
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether the constant is positive."""
+        return self.value > 0
+
+    def series(self) -> Series:
+        """Return the constant, the coefficient of degree 0."""
+        return Series.of([float(self.value)])
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Nothing is read."""
@@ -431,6 +481,10 @@ class Constant(Tiled):
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Return zeros: all the mass is at the origin."""
         return np.zeros((count, width))
+
+    def spectral_atoms(self, width: int) -> tuple[Floats, Floats]:
+        """Return one point at the origin."""
+        return np.zeros((1, width)), np.array([float(self.value)])
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the sum of the weights."""

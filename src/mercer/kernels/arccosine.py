@@ -64,6 +64,21 @@ class ArcCosine(Tiled):
         """Whether the degree is 0."""
         return self.degree == 0
 
+    @property
+    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the degree is above 0; angles are not continuous at the zero vector."""
+        return self.degree > 0
+
+    @property
+    def injective(self) -> bool:
+        """Whether lengths count: the units of degree 0 see directions only."""
+        return self.degree > 0
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether the degree is 0; beyond, the zero vector has no length."""
+        return self.degree == 0
+
     def tile(self, view: View) -> Floats:
         """Compute the angles of the tile, then the formula."""
         A, B = view.collections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ class Composite(Tiled):
     """A kernel made of others; it hands data and questions on to its terms."""
 
     composite = True
+    anchored: ClassVar[bool] = False  # compares with objects of its own: it does not move when the data do
 
     @property
     @abstractmethod
@@ -97,6 +98,11 @@ class Composite(Tiled):
         """Yield the bases of all terms."""
         for kernel in self.kernels:
             yield from kernel.bases()
+
+    @property
+    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether all terms are."""
+        return all(kernel.continuous for kernel in self.kernels)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -177,6 +183,11 @@ class Wrapped(Composite):
     def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the kernel inside is."""
         return self.kernel.bounded
+
+
+def dense_series(kernel: Kernel) -> bool:
+    """Tell whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
+    return kernel.order == 0 and "series" in kernel.capabilities and kernel.series().dense
 
 
 def enclosed(kernel: Any, tightness: int) -> str:

@@ -17,6 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Samples
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial
+from mercer.kernels.radial import rational_quadratic_density
 from mercer.numerics.algebraic import scalar
 
 __all__ = ["InverseMultiquadric", "Logarithmic", "Multiquadric", "NegativeDistance", "ThinPlate"]
@@ -230,6 +231,7 @@ class InverseMultiquadric(Radial):
     cost = "O(mnd), one matrix product"
     strict = True
     universal = True
+    spectral_support = "everything"
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by 1 / sqrt(1 + r^2)."""
@@ -245,6 +247,10 @@ class InverseMultiquadric(Radial):
         """Draw normals whose variance is chi-squared with one degree of freedom."""
         mixing = np.abs(rng.normal(size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return that of the rational quadratic kernel with alpha = 1/2; infinite at 0."""
+        return rational_quadratic_density(omega, 0.5, self.length_scale)
 
 
 class ThinPlate(Radial):

@@ -17,6 +17,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.pointwise import DotProduct
+from mercer.kernels.series import Series
 from mercer.numerics import profiles
 from mercer.numerics.algebraic import scalar
 
@@ -65,6 +66,12 @@ class Linear(DotProduct):
         """Return d."""
         assert isinstance(A, Vectors)
         return A.width
+
+    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def series(self) -> Series:
+        """Return t."""
+        return Series.of((0.0, 1.0))
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
@@ -125,6 +132,20 @@ class Polynomial(DotProduct):
     def apply(self, tile: Floats) -> None:
         """Replace t by (s t + c)^p."""
         profiles.power(tile, int(self.degree), float(self.scale), float(self.offset))
+
+    @property
+    def injective(self) -> bool:
+        """Whether an odd degree occurs; even ones alone do not tell x from -x."""
+        return bool(self.degree % 2 or self.offset > 0)
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether there is an offset."""
+        return bool(self.offset > 0)
+
+    def series(self) -> Series:
+        """Return (s t + c)^p by the binomial theorem."""
+        return Series.of((float(self.offset), float(self.scale))) ** int(self.degree)
 
     def _lower(self, t: Floats) -> Floats:
         """Return p (s t + c)^(p - 1)."""
@@ -197,6 +218,10 @@ class ExponentialDot(DotProduct):
         """Replace t by exp(t / l^2)."""
         profiles.exp_scaled(tile, self._inverse * self._inverse)
 
+    def series(self) -> Series:
+        """Return exp(t / l^2): a_n = 1 / (n! l^(2 n))."""
+        return Series.of((0.0, self._inverse * self._inverse)).exp()
+
     @property
     def _inverse(self) -> float:
         return 1.0 / float(self.length_scale)
@@ -226,11 +251,11 @@ class PowerSeries(DotProduct):
     Notes
     -----
     Domain Vectors, dense or sparse. Positive definite if no coefficient is negative. A negative a_0 leaves it
-    conditionally positive definite of order 1 (``order`` is 1), since a constant vanishes on coefficients
-    that sum to zero. Features: the monomials of every degree that occurs (if a_0 >= 0). Differentiable in
-    coefficients and inputs. Strictly positive definite kernels need infinitely many positive coefficients, of
-    even and of odd degrees (Pinkus), and universal ones all of them (Steinwart): a finite series is neither;
-    `ExponentialDot` is both. Unbounded. Cost O(mnd) by one matrix product.
+    conditionally positive definite of order 1 (``order`` is 1), since a constant vanishes on coefficients that sum
+    to zero. Features: the monomials of every degree that occurs (if a_0 >= 0). Differentiable in coefficients and
+    inputs. Strictly positive definite kernels need a_0 > 0 and infinitely many positive coefficients of even and of
+    odd degrees, universal ones so many that the sums of 1 / n over both diverge (Pinkus); all of them suffice
+    (Steinwart). A finite series is neither; `ExponentialDot` is both. Unbounded. Cost O(mnd) by one matrix product.
 
     Examples
     --------
@@ -271,6 +296,20 @@ class PowerSeries(DotProduct):
     def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """1 if a_0 is negative, else 0."""
         return 1 if self._a[0] < 0 else 0
+
+    @property
+    def injective(self) -> bool:
+        """Whether an odd degree occurs; even ones alone do not tell x from -x."""
+        return bool(np.any(self._a[1::2] > 0))
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether a_0 is positive."""
+        return bool(self._a[0] > 0)
+
+    def series(self) -> Series:
+        """Return the coefficients."""
+        return Series.of(self._a)
 
     @property
     def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

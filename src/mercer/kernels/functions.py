@@ -16,8 +16,9 @@ from mercer.constraints import Integer, Interval
 from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import ATOM, POWER, Wrapped, enclosed, row_products
+from mercer.kernels.composite import ATOM, POWER, Wrapped, dense_series, enclosed, row_products
 from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, overflow_error, pull_block
+from mercer.kernels.series import Series
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
@@ -66,7 +67,26 @@ class Power(Wrapped):
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the kernel is (Oppenheim's inequality)."""
-        return self.kernel.strict
+        return self.order is not None and (self.kernel.strict or dense_series(self))
+
+    @property
+    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the kernel is: powers are products."""
+        return self.order == 0 and (self.kernel.universal or dense_series(self))
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether the kernel is."""
+        return self.order == 0 and self.kernel.nonzero
+
+    @property
+    def injective(self) -> bool:
+        """Whether the kernel is and the power is odd, so that opposite images stay apart."""
+        return self.strict or (self.order in (0, 1) and self.kernel.injective and self.exponent % 2 == 1)
+
+    def series(self) -> Series:
+        """Return the power of the kernel's series."""
+        return self.kernel.series() ** int(self.exponent)
 
     def tile(self, view: View) -> Floats:
         """Raise the kernel's tile to the power."""
@@ -151,13 +171,23 @@ class Exp(Wrapped):
 
     @property
     def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """All coefficients 1/n! are positive, so the exponential of a universal kernel is universal."""
-        return self.kernel.universal
+        """Whether the kernel is injective and continuous: its exponentials separate points (Stone, Weierstrass)."""
+        inside = self.kernel.universal or (self.kernel.injective and self.kernel.continuous)
+        return self.order == 0 and (inside or dense_series(self))
 
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is: its first power is one of the terms."""
-        return self.kernel.strict and self.kernel.order == 0
+        """Whether the kernel is injective: exp(<u, v>) is strict on any inner product space (Pinkus)."""
+        return self.order == 0 and (self.kernel.injective or dense_series(self))
+
+    @property
+    def nonzero(self) -> bool:
+        """Always, since exponentials are positive."""
+        return self.order == 0
+
+    def series(self) -> Series:
+        """Return the exponential of the kernel's series."""
+        return self.kernel.series().exp()
 
     def tile(self, view: View) -> Floats:
         """Take the exponential of the kernel's tile."""
@@ -241,7 +271,35 @@ class PolynomialOf(Wrapped):
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Strict if the kernel is and one of its powers is present."""
-        return self.kernel.strict and any(c > 0 for c in tuple(self.coefficients)[1:])
+        return self.order == 0 and ((self.kernel.strict and self._beyond) or dense_series(self))
+
+    @property
+    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Universal if the kernel is and one of its powers is present."""
+        return self.order == 0 and ((self.kernel.universal and self._beyond) or dense_series(self))
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether c_0 is positive or the kernel is nonzero."""
+        return self.order == 0 and (self.coefficients[0] > 0 or self.kernel.nonzero)
+
+    @property
+    def injective(self) -> bool:
+        """Whether the kernel is and one of its odd powers is present."""
+        odd = any(c > 0 for c in tuple(self.coefficients)[1::2])
+        return self.strict or (self.order == 0 and self.kernel.injective and odd)
+
+    @property
+    def _beyond(self) -> bool:
+        return any(c > 0 for c in tuple(self.coefficients)[1:])
+
+    def series(self) -> Series:
+        """Return the polynomial of the kernel's series, by Horner's rule."""
+        *lower, top = (Series.of([float(c)]) for c in self.coefficients)
+        total, inner = top, self.kernel.series()
+        for constant in reversed(lower):
+            total = total * inner + constant
+        return total
 
     def tile(self, view: View) -> Floats:
         """Evaluate the polynomial on the kernel's tile by Horner's rule."""
@@ -326,6 +384,11 @@ class Normalized(Wrapped):
     def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Normalisation preserves universality."""
         return self.kernel.universal
+
+    @property
+    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the kernel is and has no zero."""
+        return self.kernel.continuous and self.kernel.nonzero
 
     def tile(self, view: View) -> Floats:
         """Divide the kernel's tile by the lengths of both sides."""

@@ -32,6 +32,7 @@ class _Histogram(Kernel):
     """A kernel made of one sum over the coordinates of vectors that are not negative."""
 
     domain = Vectors
+    continuous = True
     sum = _MINIMUM
 
     def prepare(self, A: Samples) -> Samples:
@@ -165,6 +166,7 @@ class AdditiveChiSquared(_Histogram):
 
     formula = r"\sum_i 2 x_i x'_i / (x_i + x'_i)"
     cost = "O(mnd) divisions"
+    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     sum = _ADDITIVE
 
     def diag(self, A: Samples) -> Floats:
@@ -200,6 +202,7 @@ class Intersection(_Histogram):
 
     formula = r"\sum_i \min(x_i, x'_i)"
     cost = "O(mnd) comparisons"
+    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     sum = _MINIMUM
 
     def diag(self, A: Samples) -> Floats:

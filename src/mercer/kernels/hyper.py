@@ -38,7 +38,8 @@ class Hyperkernel(Kernel):
     -----
     Domain Pairs of two objects of the kernel's domain. Positive definite: a power series with positive
     coefficients in k(u, u') k(v, v'). A function sum_i c_i k((u_i, u_i'), .) with c_i >= 0 is itself a positive
-    definite kernel, since it is a power series of k with positive coefficients wherever k_1(u_i, u_i') >= 0.
+    definite kernel, since it is a power series of k with positive coefficients wherever k_1(u_i, u_i') >= 0;
+    `mercer.hilbert.learned_kernel` learns one from labels. Not strict: (u, u') and (u', u) have the same image.
     Cost O(m + n) evaluations of the kernel and O(1) per pair of pairs.
 
     Examples
@@ -76,9 +77,9 @@ class Hyperkernel(Kernel):
     def prepare(self, A: Samples) -> Samples:
         """Evaluate the kernel within every pair, once."""
         key = f"hyper:{self!r}"
-        return A if key in A.derived else A.with_derived(key, self._within(A))
+        return A if key in A.derived else A.with_derived(key, self.within(A))
 
-    def _within(self, A: Samples) -> Floats:
+    def within(self, A: Samples) -> Floats:
         """Return k(u, u') for each pair."""
         key = f"hyper:{self!r}"
         if key in A.derived:
@@ -93,8 +94,8 @@ class Hyperkernel(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Apply the series to products of values within pairs."""
-        return (1.0 - self.decay) / (1.0 - self.decay * np.outer(self._within(A), self._within(B)))
+        return (1.0 - self.decay) / (1.0 - self.decay * np.outer(self.within(A), self.within(B)))
 
     def diag(self, A: Samples) -> Floats:
         """Apply the series to squares of values within pairs."""
-        return (1.0 - self.decay) / (1.0 - self.decay * self._within(A) ** 2)
+        return (1.0 - self.decay) / (1.0 - self.decay * self.within(A) ** 2)

@@ -19,6 +19,7 @@ from mercer.constraints import free_names, free_values
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.series import Series
 from mercer.numerics.algebraic import all_finite, transpose_into
 from mercer.numerics.tiling import Monitor, run_tasks, tile_grid
 from mercer.spec import Spec
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
 
-CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
+CAPABILITIES = (
+    "features",
+    "frequencies",
+    "pullback",
+    "pullback_inputs",
+    "series",
+    "spectral_density",
+    "spectral_atoms",
+)
 
 
 class Kernel(Spec, ABC):
@@ -74,10 +83,22 @@ class Kernel(Spec, ABC):
     stationary: bool = False
     normalised: bool = False  # k(x, x) = 1
     bounded: bool = False
+    continuous: bool = False  # is known to be
+    spectral_support: str | None = None  # where the Fourier transform lives: "everything", "open", "lattice" or "atoms"
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether k(x, x) > 0 is known for every x: no object is the zero of the feature space."""
+        return self.normalised or (self.order == 0 and (self.strict or self.universal))
+
+    @property
+    def injective(self) -> bool:
+        """Whether different objects are known to have different images in the feature space."""
+        return self.strict and self.order in (0, 1)
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Which of features, frequencies, pullback, pullback_inputs this kernel offers."""
+        """Which of `CAPABILITIES` this kernel offers."""
         return frozenset(name for name in CAPABILITIES if getattr(type(self), name) is not getattr(Kernel, name))
 
     # data -------------------------------------------------------------------------------------------
@@ -135,6 +156,16 @@ class Kernel(Spec, ABC):
         """
         return None
 
+    def grain(self, comparison: Comparison) -> int | None:
+        """Return how many rows and columns a tile should have at most, or None for as many as stay in cache.
+
+        A kernel whose pairs take long asks for tiles of some 20 milliseconds, so that threads get equal shares and
+        Ctrl-C is answered. A term of a composite is asked with the whole comparison, whose samples need not be of the
+        term's domain.
+        """
+        terms = (child.grain(comparison) for _, child in self._children() if isinstance(child, Kernel))
+        return min((asked for asked in terms if asked is not None), default=None)
+
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
         return ()
@@ -173,7 +204,8 @@ class Kernel(Spec, ABC):
         .. math:: \|\Phi(x) - \Phi(x')\| = \sqrt{k(x, x) + k(x', x') - 2 k(x, x')}
 
         Seed: [ST] "Simple classification"; [HSS] Section 2.2.2 (it is defined for conditionally
-        positive definite kernels of order 1 as well). Rounding below zero gives 0.
+        positive definite kernels of order 1 as well). Ledger: K-ALG-DIST, F-CPD. Rounding below zero gives 0; more
+        below zero, as other functions may give, is refused.
 
         Examples
         --------
@@ -188,6 +220,12 @@ class Kernel(Spec, ABC):
         squared = self.diag(A)[:, None] + (self.diag(A) if Y is None else self.diag(B)) - 2.0 * K
         if Y is None:
             np.fill_diagonal(squared, 0.0)
+        least = float(squared.min(initial=0.0))
+        if least < -1e-5 * float(np.abs(K).max(initial=0.0)):
+            raise DomainError(
+                f"{self!r} gives {least:.3g} where the square of a distance should be; positive definite kernels and "
+                "those conditionally so of order 1 induce distances. Use such a kernel."
+            )
         return np.sqrt(np.maximum(squared, 0.0))
 
     # what only some kernels can do ------------------------------------------------------------------
@@ -203,6 +241,22 @@ class Kernel(Spec, ABC):
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw from the spectral measure, shape (count, width): k(x, z) = E cos(w . (x - z))."""
         raise self._lacks("a sampler of its spectral measure")
+
+    def series(self) -> Series:
+        """Return the kernel as a power series in the dot product, k(x, z) = sum_n a_n <x, z>^n."""
+        raise self._lacks("a power series in the dot product")
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return v at frequencies (m, d), shape (m,): k(x, z) = integral of v(w) cos(w . (x - z)) dw.
+
+        It integrates to k(0), over all frequencies of both signs. `mercer.hilbert.spectral_measure` finds it for sums
+        and products too.
+        """
+        raise self._lacks("a spectral density of its own")
+
+    def spectral_atoms(self, width: int) -> tuple[Floats, Floats]:
+        """Return (frequencies w (q, width), masses m (q,)): k(x, z) = sum_i m_i cos(w_i . (x - z)), up to rounding."""
+        raise self._lacks("a spectral measure of points")
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the integral of k(., z) over `width` dimensions, or None if it is not known."""
@@ -313,7 +367,8 @@ def fill(
         if symmetric and rows != columns:
             transpose_into(tile, out[columns, rows])
 
-    grid = tile_grid(out.shape[0], out.shape[1], comparison.dtype.itemsize, symmetric=symmetric)
+    side = kernel.grain(comparison)
+    grid = tile_grid(out.shape[0], out.shape[1], comparison.dtype.itemsize, symmetric=symmetric, side=side)
     run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
 
 
@@ -392,7 +447,7 @@ def _pull(
     if count == 0 or not len(A) or not len(B):
         return np.zeros(count)
     comparison = Comparison(kernel, A, B, np.float64)
-    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric)
+    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric, side=kernel.grain(comparison))
     parts: list[Any] = [None] * len(grid)
 
     def work(place: int) -> None:

@@ -158,6 +158,11 @@ class Selected(_Part):
     formula = r"k_1(x_S, x'_S)"
     cost = "that of the kernel"
 
+    @property
+    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.continuous
+
     def __init__(self, kernel: Kernel, columns: Any) -> None:
         self.kernel = kernel
         self.columns = columns
@@ -451,7 +456,17 @@ class Tensor(_OnPairs):
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether both kernels are: tensor products of strict kernels are strict on different pairs."""
-        return self.left.strict and self.right.strict
+        return self.order == 0 and self.left.strict and self.right.strict
+
+    @property
+    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether both kernels are: sums of products of functions of one member each are dense."""
+        return self.left.universal and self.right.universal
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether both kernels are."""
+        return self.order == 0 and self.left.nonzero and self.right.nonzero
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Multiply the blocks of both sides."""
@@ -495,6 +510,16 @@ class DirectSum(_OnPairs):
 
     formula = r"k_1(x_1, x'_1) + k_2(x_2, x'_2)"
     cost = "sum of both"
+
+    @property
+    def nonzero(self) -> bool:
+        """Whether one kernel is."""
+        return self.order == 0 and (self.left.nonzero or self.right.nonzero)
+
+    @property
+    def injective(self) -> bool:
+        """Whether both kernels are."""
+        return self.order == 0 and self.left.injective and self.right.injective
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Add the blocks of both sides."""

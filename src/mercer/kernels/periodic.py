@@ -5,11 +5,15 @@ Symbols: p the period, l the length scale, t = x - z the difference of one colum
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy import special
 
 from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples
+from mercer.errors import CapabilityError
 from mercer.kernels.comparison import Base, View
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pointwise import Radial, dense
@@ -18,6 +22,7 @@ from mercer.numerics import profiles
 
 __all__ = ["Periodic"]
 
+_ATOMS = 1e7
 _MANY = 1e15  # beyond so many expected counts a Poisson number is normal to all digits
 
 
@@ -54,6 +59,7 @@ class Periodic(Radial):
 
     formula = r"\exp(-2 \sum_j \sin^2(\pi (x_j - x'_j) / p) / l^2)"
     cost = "O(mnd), one matrix product"
+    spectral_support = "lattice"
     constraints = {"period": Positive(), "length_scale": Positive()}
 
     def __init__(self, period: float = 1.0, length_scale: float = 1.0) -> None:
@@ -118,3 +124,24 @@ class Periodic(Radial):
         else:
             waves = np.rint(rng.normal(size=(count, width)) / float(self.length_scale))
         return waves * (2.0 * np.pi / float(self.period))
+
+    def spectral_atoms(self, width: int) -> tuple[Floats, Floats]:
+        """Return the whole multiples of 2 pi / p in every column, with products of exp(-1/l^2) I_n(1/l^2).
+
+        As many as the probability of the others is below rounding.
+        """
+        argument = 1.0 / float(self.length_scale) ** 2
+        most = math.ceil(9.0 / float(self.length_scale) + 20.0)
+        if (2.0 * most + 1.0) ** width > _ATOMS:
+            raise CapabilityError(
+                f"{self!r} in {width} columns has some {(2.0 * most + 1.0) ** width:.0e} frequencies of positive mass; "
+                f"at most {_ATOMS:.0e} are written down. Use `frequencies`, which draws from them, or fewer columns."
+            )
+        waves = np.arange(-most, most + 1)
+        masses = special.ive(waves, argument)
+        kept = masses > np.finfo(float).eps * masses.max() / 16.0
+        waves, masses = waves[kept] * (2.0 * np.pi / float(self.period)), masses[kept]
+        grid = np.stack([m.ravel() for m in np.meshgrid(*[waves] * width, indexing="ij")], axis=1)
+        product = np.prod([m.ravel() for m in np.meshgrid(*[masses] * width, indexing="ij")], axis=0)
+        kept = product > np.finfo(float).eps * product.max() / 16.0
+        return grid[kept], product[kept]

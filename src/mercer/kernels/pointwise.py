@@ -93,6 +93,7 @@ class Radial(OneBase):
     stationary = True
     normalised = True
     bounded = True
+    continuous = True
     constraints = {"length_scale": LENGTH_SCALE}
 
     def __init__(self, length_scale: Any = 1.0) -> None:
@@ -156,6 +157,8 @@ class Radial(OneBase):
 
 class DotProduct(OneBase):
     """A kernel that depends on the dot product alone, k(x, z) = psi(<x, z>)."""
+
+    continuous = True
 
     def base(self) -> tuple[Base, float]:
         """Return the dot product."""

@@ -54,6 +54,7 @@ class Gaussian(Radial):
     cost = "O(mnd), one matrix product"
     strict = True
     universal = True
+    spectral_support = "everything"
 
     def __init__(self, length_scale: Any = 1.0) -> None:
         self.length_scale = length_scale
@@ -115,6 +116,11 @@ class Gaussian(Radial):
         """Draw normal frequencies with standard deviation 1 / l."""
         return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
 
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the normal density with standard deviation 1 / l."""
+        s2, logs = _in_lengths(omega, self.length_scale)
+        return np.exp(logs - 0.5 * omega.shape[1] * math.log(2.0 * math.pi) - 0.5 * s2)
+
     def log_integral(self, width: int) -> float | None:
         """Return log of (2 pi)^(d/2) times the product of the length scales."""
         return 0.5 * width * math.log(2.0 * math.pi) + _log_volume(self.length_scale, width)
@@ -150,6 +156,7 @@ class Matern(Radial):
     cost = "O(mnd), one matrix product; a Bessel function per pair unless nu + 1/2 is whole"
     strict = True
     universal = True
+    spectral_support = "everything"
     constraints = {"nu": Fixed(Positive()), "length_scale": LENGTH_SCALE}
 
     def __init__(self, nu: float, length_scale: Any = 1.0) -> None:
@@ -179,6 +186,12 @@ class Matern(Radial):
         """Draw from a multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
         mixing = np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the density of the multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
+        (s2, logs), nu, d = _in_lengths(omega, self.length_scale), float(self.nu), omega.shape[1]
+        logs += special.gammaln(nu + 0.5 * d) - special.gammaln(nu) - 0.5 * d * math.log(2.0 * math.pi * nu)
+        return np.exp(logs - (nu + 0.5 * d) * np.log1p(s2 / (2.0 * nu)))
 
     def log_integral(self, width: int) -> float | None:
         """Return the logarithm of the spectral density at zero, times (2 pi)^d."""
@@ -247,6 +260,7 @@ class RationalQuadratic(Radial):
     cost = "O(mnd), one matrix product"
     strict = True
     universal = True
+    spectral_support = "everything"
     constraints = {"alpha": Positive(), "length_scale": LENGTH_SCALE}
 
     def __init__(self, alpha: float = 1.0, length_scale: Any = 1.0) -> None:
@@ -270,6 +284,10 @@ class RationalQuadratic(Radial):
         """Draw normals whose precision is gamma distributed with shape alpha."""
         mixing = np.sqrt(rng.gamma(self.alpha, 1.0 / self.alpha, size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the gamma mixture of normal densities, a Bessel function; infinite at 0 if alpha <= d / 2."""
+        return rational_quadratic_density(omega, float(self.alpha), self.length_scale)
 
 
 class Cauchy(Radial):
@@ -300,6 +318,7 @@ class Cauchy(Radial):
     cost = "O(mnd), one matrix product"
     strict = True
     universal = True
+    spectral_support = "everything"
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by the kernel."""
@@ -313,6 +332,10 @@ class Cauchy(Radial):
         """Draw normals whose precision is exponentially distributed."""
         mixing = np.sqrt(2.0 * rng.exponential(size=(count, 1)))
         return rng.normal(size=(count, width)) * mixing / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return that of the rational quadratic kernel with alpha = 1; infinite at 0 from two columns on."""
+        return rational_quadratic_density(omega, 1.0, np.asarray(self.length_scale, dtype=float) * math.sqrt(0.5))
 
     def log_integral(self, width: int) -> float | None:
         """Return log of pi l in one dimension; in more the integral is infinite."""
@@ -347,6 +370,7 @@ class Laplacian(Radial):
     cost = "O(mnd), a compiled loop"
     strict = True
     universal = True
+    spectral_support = "everything"
 
     def base(self) -> tuple[Base, float]:
         """Return the 1-norm of the difference; length scales per column are part of it."""
@@ -381,6 +405,12 @@ class Laplacian(Radial):
         """Draw independent Cauchy frequencies of scale 1 / l."""
         return rng.standard_cauchy(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
 
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the product of Cauchy densities of scale 1 / l."""
+        u = omega * np.asarray(self.length_scale, dtype=float)
+        logs = _log_volume(self.length_scale, omega.shape[1]) - omega.shape[1] * math.log(math.pi)
+        return np.exp(logs - np.log1p(u * u).sum(axis=1))
+
     def log_integral(self, width: int) -> float | None:
         """Return log of 2^d times the product of the length scales."""
         return width * math.log(2.0) + _log_volume(self.length_scale, width)
@@ -390,6 +420,32 @@ def _log_volume(length_scale: Any, width: int) -> float:
     """Return log of the product of the length scales over all columns."""
     logs = np.log(np.asarray(length_scale, dtype=float))
     return float(logs.sum()) if logs.ndim else width * float(logs)
+
+
+def _in_lengths(omega: Floats, length_scale: Any) -> tuple[Floats, float]:
+    """Return |l w|^2 for each frequency, and the log of the product of the length scales."""
+    scaled = omega * np.asarray(length_scale, dtype=float)
+    return np.einsum("md,md->m", scaled, scaled), _log_volume(length_scale, omega.shape[1])
+
+
+def rational_quadratic_density(omega: Floats, alpha: float, length_scale: Any) -> Floats:
+    r"""Return the spectral density of (1 + |x - z|^2 / (2 alpha l^2))^-alpha at frequencies (m, d).
+
+    .. math:: v(\omega) = \Big(\frac{\alpha}{2 \pi}\Big)^{d/2} l^d \, \frac{2}{\Gamma(\alpha)}
+        \Big(\frac{s}{2}\Big)^{\alpha - d/2} K_{\alpha - d/2}(s), \qquad s = \sqrt{2 \alpha} \, l |\omega|
+
+    Where alpha > d / 2 it is a Matern profile of order alpha - d / 2. Otherwise it is infinite at zero, as the kernel
+    has no integral.
+    """
+    d = omega.shape[1]
+    s2, logs = _in_lengths(omega, length_scale)
+    s, order = np.sqrt(2.0 * alpha * s2), alpha - 0.5 * d
+    logs += 0.5 * d * math.log(alpha / (2.0 * math.pi)) - special.gammaln(alpha)
+    if order == 0.0:
+        return math.exp(logs) * 2.0 * special.k0(s)
+    logs += special.gammaln(abs(order))
+    with np.errstate(divide="ignore", over="ignore"):
+        return math.exp(logs) * _matern(abs(order), s) * (0.5 * s) ** min(0.0, 2.0 * order)
 
 
 _LARGE_NU = 80.0  # from here on Bessel functions overflow, and their expansion in 1 / nu has 12 digits

@@ -31,6 +31,7 @@ class _Columnwise(Kernel):
     """A product over the columns of one kernel on the line."""
 
     domain = Vectors
+    continuous = True
 
     @abstractmethod
     def _fill(self, X: Floats, Zt: Floats, out: Floats) -> None:
@@ -80,7 +81,7 @@ class BSpline(_Columnwise):
 
     Notes
     -----
-    Domain Vectors. Features no; frequencies no (the spectral measure has mass B(0)^d, not 1);
+    Domain Vectors. Features no; frequencies by rejection (of the spectral measure divided by its mass B(0)^d);
     differentiable in the length scale and in the inputs (degree 1: except at knots, where 0 or one-sided).
     Order 0 as an inner product of B_p with itself, shifted; strict and universal, because its spectral
     density vanishes only at isolated places. Stationary and bounded; as in the seed not normalised: k(x, x)
@@ -99,6 +100,7 @@ class BSpline(_Columnwise):
     cost = "O(mnd), a compiled loop"
     strict = True
     universal = True
+    spectral_support = "everything"  # beyond isolated zeros
     stationary = True
     bounded = True
     constraints = {"degree": Integer(1, 51), "length_scale": Positive(vector=True)}
@@ -152,6 +154,25 @@ class BSpline(_Columnwise):
         """Return B(0)^d."""
         assert isinstance(A, Vectors)
         return np.full(len(A), _pieces(int(self.degree))[0].sum() ** A.width)
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw every column from the density proportional to sinc^(degree + 1), which is below min(1, (2 / u)^2)."""
+        found, left = np.empty(count * width), count * width
+        while left:
+            # the bound min(1, 4 / u^2) is flat with mass 1/2 within 2, and beyond 2 the law of 2 / uniform
+            u = np.where(rng.random(2 * left) < 0.5, 2.0 * rng.random(2 * left), 2.0 / (1.0 - rng.random(2 * left)))
+            height = np.sinc(u / (2.0 * np.pi)) ** (int(self.degree) + 1) / np.minimum(1.0, 4.0 / u**2)
+            kept = u[rng.random(2 * left) < height][:left]
+            found[count * width - left : count * width - left + len(kept)] = kept
+            left -= len(kept)
+        signs = np.where(rng.random(count * width) < 0.5, -1.0, 1.0)
+        return (signs * found).reshape(count, width) / self._scales(width)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the product over the columns of (l / 2 pi) sinc(w l / 2)^(degree + 1)."""
+        scales = self._scales(omega.shape[1])
+        u = np.sinc(omega * scales / (2.0 * np.pi))
+        return np.prod(scales / (2.0 * np.pi) * u ** (int(self.degree) + 1), axis=1)
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the product of the length scales, since a B-spline has integral 1."""

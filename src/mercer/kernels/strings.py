@@ -1,4 +1,4 @@
-"""String kernels that compare contiguous substrings of one length, and categories.
+"""String kernels that compare contiguous substrings of one length, or of all lengths up to one, and categories.
 
 Symbols: p the length, a k-mer is a substring of p symbols, N the symbols of a collection, D its distinct
 k-mers.
@@ -20,22 +20,20 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Floats, Indices
-from mercer.constraints import Integer
+from mercer.constraints import Integer, OneOf, Positive, free_names
 from mercer.domains import Samples, Strings
 from mercer.domains.samples import is_hashable
 from mercer.domains.strings import is_missing, listed
 from mercer.errors import DomainError
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Tiled
+from mercer.kernels.kernel import Pullback, Tiled, pull_block
 from mercer.numerics.compiled import compiled
+from mercer.numerics.counts import Overlap, arrays_of, count, overlap, renumbered
+from mercer.numerics.tries import common_substrings
 
-__all__ = ["Match", "Spectrum"]
+__all__ = ["BlendedSpectrum", "Match", "Spectrum"]
 
 _LIMIT = 2**62
-_FEW, _FILLED = (
-    4096,
-    0.03,
-)  # up to so many k-mers, so many of which two strings share, a matrix product is quicker
 
 
 class Spectrum(Tiled):
@@ -45,12 +43,17 @@ class Spectrum(Tiled):
 
     where #(s, u) counts the places at which u stands in s, without gaps.
 
-    Seed: [ST] "String kernels", p-spectrum; [KIKS] Section 6.1.2. Ledger: K-STR-SPECTRUM.
+    Seed: [ST] "String kernels", p-spectrum, and "Trie based p-spectrum kernels"; [KIKS] Section 6.1.2.
+    Ledger: K-STR-SPECTRUM, K-STR-TRIE.
 
     Parameters
     ----------
     length : int
         The number p of symbols of the substrings. At least 1.
+    method : {"counts", "trie"}, default "counts"
+        How the same numbers are found. "counts" numbers the substrings of a collection and multiplies their counts.
+        "trie" splits the lists of the places of both sides symbol by symbol and leaves branches that are empty on one
+        side; it stores nothing between calls.
 
     Notes
     -----
@@ -60,7 +63,8 @@ class Spectrum(Tiled):
     strings may have the same counts, and hence not universal; not bounded, as it grows with the strings
     (``.normalized()`` removes that). Counts are added in float64: exact below 2^53. Substrings are compared
     exactly, whatever the alphabet. Cost: O(N) to count (with a sort where p is large), then one addition
-    for each pair of strings and each distinct substring that both have.
+    for each pair of strings and each distinct substring that both have; substrings that most strings have are
+    multiplied as a matrix. By a trie O(p (|s| + |t|)) for a pair, and O(p N) for the lists of a collection.
 
     Examples
     --------
@@ -69,22 +73,28 @@ class Spectrum(Tiled):
            [2., 9.]])
     >>> Spectrum(1)([["to", "be", "or", "not", "to", "be"]], [["to", "do"]])
     array([[2.]])
+    >>> Spectrum(3, method="trie")(["statistics"], ["computation"])
+    array([[2.]])
     """
 
     domain = Strings
     formula = r"\sum_{u \in \Sigma^p} \#(s, u) \#(t, u)"
     cost = "O(N) to count, then O(common substrings) a pair"
-    constraints = {"length": Integer(1)}
+    constraints = {"length": Integer(1), "method": OneOf("counts", "trie")}
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, method: str = "counts") -> None:
         self.length = length
+        self.method = method
 
     @property
     def _key(self) -> str:
         return f"spectrum:{self.length}"
 
     def prepare(self, A: Samples) -> Samples:
-        """Count the k-mers of every string, once per collection."""
+        """Count the k-mers of every string, once per collection; a trie needs nothing."""
+        return A if self.method == "trie" else self._prepared(A)
+
+    def _prepared(self, A: Samples) -> Samples:
         if self._key in A.derived:
             return A
         assert isinstance(A, Strings)
@@ -94,22 +104,20 @@ class Spectrum(Tiled):
         """Add the products of counts over common k-mers."""
         keep, path = view.comparison.keep, (view.path, self._key)
         A, B = view.collections
-        common = keep(path, lambda: _common(self._counts(A), None if B is A else self._counts(B)))
-        rows, columns = (s.indices(len(S)) for s, S in ((view.rows, A), (view.columns, B)))
         out = view.empty()
-        if common.dense is None:
-            _add_products(common.left, common.right, rows[:2], columns[:2], out)
+        if self.method == "trie":
+            left, right = keep(path, lambda: _aligned(A, B))
+            sides = (left[view.rows].arrays, right[view.columns].arrays)
+            np.copyto(out, common_substrings(*sides, int(self.length), len(left.vocabulary)))
         else:
-            left, right = (
-                matrix[s].toarray() for matrix, s in zip(common.dense, (view.rows, view.columns), strict=True)
-            )
-            np.copyto(out, left @ right.T)
-        if B is A:
-            _add_own(common.own, rows[:2], columns[:2], out)
+            common = keep(path, lambda: _compared(self._counts(A), None if B is A else self._counts(B)))
+            common.tile(view.rows, view.columns, out)
         return out
 
     def diag(self, A: Samples) -> Floats:
         """Return the sums of squared counts."""
+        if self.method == "trie":
+            return np.concatenate([self.block(one, one)[0] for one in A] or [np.empty(0)])
         matrix = self._counts(A).matrix
         return np.asarray((matrix * matrix).sum(axis=1), dtype=float)
 
@@ -118,14 +126,104 @@ class Spectrum(Tiled):
         counts = self._counts(A)
         if keys is None or keys is counts.kmers:
             return counts.matrix, counts.kmers
-        return _renumbered(counts.matrix, keys.find(counts.kmers), len(keys)), keys
+        return renumbered(counts.matrix, keys.find(counts.kmers), len(keys)), keys
 
     def feature_count(self, A: Samples) -> int:
         """Return the number of distinct k-mers of the collection."""
         return len(self._counts(A).kmers)
 
     def _counts(self, A: Samples) -> _Counts:
-        return self.prepare(A).derived[self._key]
+        return self._prepared(A).derived[self._key]
+
+
+class BlendedSpectrum(Tiled):
+    r"""Blended spectrum kernel: common substrings of all lengths up to one, weighted by length.
+
+    .. math:: k(s, t) = \sum_{l=1}^p \lambda^l \sum_{u \in \Sigma^l} \#(s, u)\, \#(t, u)
+
+    Seed: [ST] "String kernels", p-spectrum, summed over p; [HSS] "n-grams and Suffix Trees" with c_u = lambda^|u| for
+    |u| <= p. Ledger: K-STR-SPECTRUM.
+
+    Parameters
+    ----------
+    length : int
+        The number p of symbols of the longest substrings. At least 1.
+    decay : float, default 1.0
+        The factor lambda > 0 for each symbol of a common substring. Below one, short substrings count more.
+
+    Notes
+    -----
+    Domain Strings. Features the counts of the substrings that occur, times the root of their weight. Differentiable in
+    `decay`. Positive definite of order 0 as a sum of spectrum kernels; not strict, since different strings may have
+    the same short substrings, and hence not universal; not bounded. Only the empty string has k(s, s) = 0. Cost that
+    of p spectrum kernels. `Substrings` has no limit on the length and any weights.
+
+    Examples
+    --------
+    >>> BlendedSpectrum(2)(["ab", "abab"])
+    array([[ 3.,  6.],
+           [ 6., 13.]])
+    >>> BlendedSpectrum(2, decay=0.5)(["ab"], ["abab"])  # 4 common letters, 2 common pairs
+    array([[2.5]])
+    """
+
+    domain = Strings
+    formula = r"\sum_{l=1}^p \lambda^l \sum_{u \in \Sigma^l} \#(s, u) \#(t, u)"
+    cost = "that of p spectrum kernels"
+    constraints = {"length": Integer(1), "decay": Positive()}
+
+    def __init__(self, length: int, decay: float = 1.0) -> None:
+        self.length = length
+        self.decay = decay
+
+    @property
+    def _terms(self) -> list[tuple[int, float, Spectrum]]:
+        """Lengths, weights and kernels."""
+        lengths = range(1, int(self.length) + 1)
+        with np.errstate(over="ignore"):  # values that are not finite are refused with advice
+            return [(p, float(np.float64(self.decay) ** p), Spectrum(p)) for p in lengths]
+
+    def prepare(self, A: Samples) -> Samples:
+        """Count the substrings of every length, once per collection."""
+        for _, _, kernel in self._terms:
+            A = kernel.prepare(A)
+        return A
+
+    def tile(self, view: View) -> Floats:
+        """Add the spectrum kernels of all lengths."""
+        out = view.full(0.0)
+        for _, weight, kernel in self._terms:
+            out += weight * kernel.tile(view)
+        return out
+
+    def diag(self, A: Samples) -> Floats:
+        """Return the weighted sums of squared counts."""
+        A = self.prepare(A)
+        return np.sum([weight * kernel.diag(A) for _, weight, kernel in self._terms], axis=0)
+
+    def features(self, A: Samples, keys: tuple[Kmers, ...] | None = None) -> tuple[sp.csr_array, tuple[Kmers, ...]]:
+        """Return counts times roots of weights, (len A, D) CSR, and the k-mers of the columns, by length."""
+        A = self.prepare(A)
+        parts = [kernel.features(A, None if keys is None else keys[p - 1]) for p, _, kernel in self._terms]
+        weighted = [np.sqrt(weight) * matrix for (matrix, _), (_, weight, _) in zip(parts, self._terms, strict=True)]
+        return sp.csr_array(sp.hstack(weighted, format="csr")), tuple(found for _, found in parts)
+
+    def feature_count(self, A: Samples) -> int:
+        """Return the number of distinct substrings of the collection, up to the length."""
+        return sum(kernel.feature_count(A) for _, _, kernel in self._terms)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the numbers of a tile and the way back to the decay."""
+        value, slope = view.full(0.0), np.zeros(view.shape)
+        for p, weight, kernel in self._terms:
+            tile = kernel.tile(view)
+            value += weight * tile
+            slope += p * weight / self.decay * tile
+        return value, lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
+        return pull_block(self, A, B, W)
 
 
 class Match(Spectrum):
@@ -155,6 +253,8 @@ class Match(Spectrum):
     cost = "O(1) a pair"
     constraints = {}
     strict = True
+    universal = True  # compact sets of strings are finite
+    continuous = True
     normalised = True
     bounded = True
     reads = "Strings of one symbol"
@@ -166,6 +266,11 @@ class Match(Spectrum):
     def length(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """One symbol."""
         return 1
+
+    @property
+    def method(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """By counts."""
+        return "counts"
 
     def pack(self, X: Any) -> Samples:
         """Turn values into strings of one symbol each.
@@ -184,6 +289,11 @@ class Match(Spectrum):
                 "sample is accepted. Give the raw values, or use Spectrum(1) to compare strings symbol by symbol."
             )
         return S
+
+
+def _aligned(A: Samples, B: Samples) -> tuple[Strings, Strings]:
+    assert isinstance(A, Strings) and isinstance(B, Strings)
+    return A.align(B)
 
 
 def _as_symbol(value: Any, i: int) -> tuple[Hashable]:
@@ -279,7 +389,7 @@ class _Counts:
     @property
     def nbytes(self) -> int:
         """Bytes of the counts and of the k-mers' places."""
-        return sum(a.nbytes for a in _arrays(self.matrix)) + self.kmers.starts.nbytes
+        return sum(a.nbytes for a in arrays_of(self.matrix)) + self.kmers.starts.nbytes
 
     def take(self, index: slice | Indices) -> _Counts:
         """Counts of some of the strings."""
@@ -288,20 +398,26 @@ class _Counts:
 
 def _count(S: Strings, length: int) -> _Counts:
     """Return the k-mers of a collection and their counts."""
-    codes, offsets = S.codes, np.asarray(S.offsets, dtype=np.intp)
+    codes, offsets, base = S.codes, np.asarray(S.offsets, dtype=np.intp), max(len(S.vocabulary), 1)
     per_string = np.maximum(np.diff(offsets) - length + 1, 0)
     bounds = np.concatenate([[0], np.cumsum(per_string)]).astype(np.intp)
-    starts = np.arange(bounds[-1], dtype=np.intp) + np.repeat(offsets[:-1] - bounds[:-1], per_string)
     if _numerable(len(S.vocabulary), length):
-        values = _numbers(codes, starts, length, len(S.vocabulary))
-        span = max(len(S.vocabulary), 1) ** length
+        values, span = np.empty(bounds[-1], np.int64), base**length
+        _number_windows(codes, offsets, length, base, values)
     else:
+        starts = np.arange(bounds[-1], dtype=np.intp) + np.repeat(offsets[:-1] - bounds[:-1], per_string)
         values = _ranks(codes.astype(np.int64), length)[starts] if len(starts) else np.empty(0, np.int64)
-        span = _LIMIT
-    ids, first = _sorted_distinct(values, span)
-    matrix = sp.csr_array((np.ones(len(ids)), ids, bounds), shape=(len(S), len(first)))
-    matrix.sum_duplicates()
-    return _Counts(matrix, Kmers(S.vocabulary, length, codes, starts[first]))
+        span = int(values.max(initial=0)) + 1
+    matrix, first = count(values, bounds, span)
+    owners = np.searchsorted(bounds, first, side="right") - 1
+    return _Counts(matrix, Kmers(S.vocabulary, length, codes, first + (offsets - bounds)[owners]))
+
+
+def _compared(left: _Counts, right: _Counts | None) -> Overlap:
+    """Return what two collections have in common; None on the right means the left."""
+    if right is None or right.kmers is left.kmers:
+        return overlap(left.matrix, None if right is None else right.matrix)
+    return overlap(left.matrix, renumbered(right.matrix, left.kmers.find(right.kmers), len(left.kmers)))
 
 
 def _numerable(symbols: int, length: int) -> bool:
@@ -329,6 +445,24 @@ def _number_kmers(codes, starts, length, base, out):
         out[i] = number
 
 
+@compiled
+def _number_windows(codes, offsets, length, base, out):
+    """Number the k-mers of all strings, each from the one before it."""
+    highest = 1
+    for _ in range(length - 1):
+        highest *= base
+    place = 0
+    for i in range(offsets.size - 1):
+        number = 0
+        for t in range(offsets[i], offsets[i + 1]):
+            if t - offsets[i] >= length:
+                number -= codes[t - length] * highest
+            number = number * base + codes[t]
+            if t - offsets[i] >= length - 1:
+                out[place] = number
+                place += 1
+
+
 def _ranks(codes: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     """Return a number for the k-mer that begins at each place, the same for equal k-mers only.
 
@@ -348,28 +482,12 @@ def _ranks(codes: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     return ranks
 
 
-def _sorted_distinct(values: NDArray[np.int64], span: int) -> tuple[Indices, Indices]:
-    """Return the rank of each value among the distinct ones, and a place where each distinct one stands."""
-    if span > 8 * len(values) + 1024:
-        ids, first = _distinct(values)
-        order = np.argsort(values[first])
-        rank = np.empty(len(order), np.intp)
-        rank[order] = np.arange(len(order))
-        return rank[ids], first[order]
-    place = np.full(span, -1, dtype=np.intp)
-    place[values] = np.arange(len(values))
-    present = np.flatnonzero(place >= 0)
-    first = place[present]
-    place[present] = np.arange(len(present))
-    return place[values], first
-
-
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], Indices]:
     """Number the distinct values in the order in which they are first seen: numbers, and where they were."""
     ids, first = np.empty(len(values), np.int64), np.empty(len(values), np.intp)
     bits = max(int(2 * len(values)).bit_length(), 4)
-    count = _number_values(values, np.full(1 << bits, -1, np.int64), 64 - bits, ids, first)
-    return ids, first[:count].copy()
+    total = _number_values(values, np.full(1 << bits, -1, np.int64), 64 - bits, ids, first)
+    return ids, first[:total].copy()
 
 
 @compiled
@@ -389,81 +507,3 @@ def _number_values(values, slots, shift, ids, first):
             count += 1
         ids[i] = slots[slot]
     return count
-
-
-def _renumbered(matrix: sp.csr_array, places: Indices, width: int) -> sp.csr_array:
-    """Return the matrix with column j moved to places[j], or left out if that is -1."""
-    columns = places[matrix.indices]
-    known = columns >= 0
-    kept = np.concatenate([[0], np.cumsum(known)])[matrix.indptr]
-    moved = sp.csr_array((matrix.data[known], columns[known], kept), shape=(len(matrix.indptr) - 1, width))
-    moved.sort_indices()
-    return moved
-
-
-def _arrays(matrix: Any) -> tuple[Any, Any, Any]:
-    """Return ``(indices, data, indptr)`` of CSR or CSC as compiled code reads them."""
-    return matrix.indices.astype(np.int32, copy=False), matrix.data, matrix.indptr.astype(np.intp)
-
-
-@dataclass(frozen=True, eq=False)
-class _Common:
-    """What two collections have in common: k-mers that do not occur on both sides are left out."""
-
-    left: tuple[Any, Any, Any]  # of each string: k-mers, counts; where a string begins
-    right: tuple[Any, Any, Any]  # of each k-mer: strings, counts; where a k-mer begins
-    own: Floats  # what each string shares with itself alone, if the collections are one
-    dense: tuple[Any, Any] | None  # the counts of both sides, if a matrix product is quicker than the lists
-
-
-def _common(left: _Counts, right: _Counts | None) -> _Common:
-    """Return the counts of the left and, by k-mers, those of the right; None on the right means the left."""
-    own = np.zeros(len(left))
-    if right is None:
-        matrix, least = left.matrix, 2
-    else:
-        matrix, least = right.matrix, 1
-        if right.kmers is not left.kmers:
-            matrix = _renumbered(matrix, left.kmers.find(right.kmers), len(left.kmers))
-    owners = np.bincount(matrix.indices, minlength=len(left.kmers))
-    if right is None:  # most k-mers of long texts occur in one string only: they need no lists
-        squares = np.where(owners[matrix.indices] < least, matrix.data**2, 0.0)
-        own = np.add.reduceat(np.append(squares, 0.0), matrix.indptr[:-1]) * (np.diff(matrix.indptr) > 0)
-    kept = owners >= least
-    places = np.where(kept, np.cumsum(kept) - 1, -1)
-    width = int(kept.sum())
-    chosen = _renumbered(left.matrix, places, width)
-    other = chosen if right is None else _renumbered(matrix, places, width)
-    filled = [m.nnz / max((len(m.indptr) - 1) * width, 1) for m in (chosen, other)]
-    dense = (chosen, other) if width <= _FEW and filled[0] * filled[1] > _FILLED else None
-    return _Common(_arrays(chosen), _arrays(other.tocsc()), own, dense)
-
-
-@compiled
-def _add_products(left, right, rows, columns, out):
-    """Write sum_u #(s, u) #(t, u) for strings s of rows and t of columns, by the lists of who has u."""
-    kmers, counts, begins = left
-    strings, theirs, lists = right
-    low, high = columns
-    for i in range(rows[0], rows[1]):
-        row = out[i - rows[0]]
-        row[:] = 0.0
-        for place in range(begins[i], begins[i + 1]):
-            count = counts[place]
-            start, stop = lists[kmers[place]], lists[kmers[place] + 1]
-            end = stop
-            while start < end:  # the first string of the list that is not before the tile
-                middle = (start + end) // 2
-                if strings[middle] < low:
-                    start = middle + 1
-                else:
-                    end = middle
-            while start < stop and strings[start] < high:
-                row[strings[start] - low] += count * theirs[start]
-                start += 1
-
-
-@compiled
-def _add_own(own, rows, columns, out):
-    for i in range(max(rows[0], columns[0]), min(rows[1], columns[1])):
-        out[i - rows[0], i - columns[0]] += own[i]

@@ -243,6 +243,9 @@ class AllSubsets(Kernel):
     formula = r"\prod_i (1 + x_i x'_i)"
     cost = "O(mnd) multiplications"
     domain = Vectors
+    continuous = True
+    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    nonzero = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the products over coordinates."""

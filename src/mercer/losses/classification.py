@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.losses.loss import BoxDual, Loss
-from mercer.losses.regression import inverse_distance, ridge_of
+from mercer.losses.regression import inverse_distance, ridge_of, within
 
 __all__ = ["Hinge", "SquaredHinge"]
 
@@ -57,6 +57,11 @@ class Hinge(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return 0.5 * inverse_distance(_shortfall(y, f))
 
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`y u` for :math:`-1 \le y u \le 0`, infinite elsewhere."""
+        slope = np.asarray(y, dtype=np.float64) * np.asarray(u, dtype=np.float64)
+        return within(slope, -1.0, 0.0, slope)
+
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y and the box [0, c] y."""
         y = np.asarray(y, dtype=np.float64)
@@ -96,6 +101,11 @@ class SquaredHinge(Loss):
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return np.ones_like(_shortfall(y, f))
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`y u + u^2 / 2` for :math:`y u \le 0`, infinite elsewhere."""
+        slope = np.asarray(y, dtype=np.float64) * np.asarray(u, dtype=np.float64)
+        return within(slope, -np.inf, 0.0, slope + 0.5 * slope * slope)
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y, the box [0, inf) y and the ridge 1 / c."""

@@ -15,10 +15,13 @@ from scipy.special import expit, logit, xlogy
 from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.errors import ParameterError
+from mercer.losses.asymmetric import entropy
 from mercer.losses.loss import Loss
+from mercer.losses.regression import within
 
 __all__ = ["Logistic", "Multinomial", "Poisson", "Binomial", "Gamma", "Ordinal", "HasMean"]
 
+_ONE = 1e-9  # by which probabilities may miss their sum
 _HALF = 0.5  # of an observation: what is added so that a share of zero or one has a finite logit
 
 
@@ -48,6 +51,13 @@ def _softplus(f: Floats) -> Floats:
     return np.logaddexp(0.0, f)
 
 
+def _both_entropies(q: Floats, total: Floats | float = 1.0) -> Floats:
+    """Return q log(q / t) + (t - q) log(1 - q / t) for 0 <= q <= t, infinite elsewhere."""
+    inside = np.clip(q, 0.0, total)
+    value = xlogy(inside, inside / total) + xlogy(total - inside, 1.0 - inside / total)
+    return within(q, 0.0, total, value)
+
+
 def _bell(f: Floats) -> Floats:
     """Derivative of the logistic function; from minus its absolute value, so that it does not round to zero early."""
     tail = expit(-np.abs(f))
@@ -72,6 +82,8 @@ class Logistic(Loss):
     array([6.93e-01, 8.00e+02, 0.00e+00])
     """
 
+    smooth = True
+
     def value(self, y: Floats, f: Floats) -> Floats:
         y, f = _both(y, f)
         return _softplus(-y * f)
@@ -83,6 +95,11 @@ class Logistic(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         y, f = _both(y, f)
         return _bell(y * f)
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`t \log t + (1 - t) \log(1 - t)` with :math:`t = -y u` in [0, 1], infinite elsewhere."""
+        y, u = _both(y, u)
+        return _both_entropies(-y * u)
 
     def mean(self, f: Floats) -> Floats:
         """Probability of the class +1."""
@@ -117,6 +134,8 @@ class Multinomial(Loss):
     array([[0.   , 0.693]])
     """
 
+    smooth = True
+
     def mean(self, f: Floats) -> Floats:
         """Probabilities of the classes, rows that sum to one."""
         f = np.asarray(f, dtype=np.float64)
@@ -147,6 +166,19 @@ class Multinomial(Loss):
         p = self.mean(f)
         return p * (1.0 - p) * y.sum(axis=-1, keepdims=True)
 
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`q_c \log q_c` with q = y + u, whose rows must be probabilities, infinite elsewhere.
+
+        As of the value, that of a sample is the sum of its row. Rows of u sum to zero; to 1e-9, so that rounding
+        does not matter.
+        """
+        y, u = _both(y, u)
+        total, q = y.sum(axis=-1, keepdims=True), y + u
+        off = np.abs(q.sum(axis=-1, keepdims=True) - total)
+        inside = np.clip(q, 0.0, total)
+        good = (off <= _ONE * total) & (q >= -_ONE * total) & (total > 0.0)
+        return np.where(good, xlogy(inside, inside / np.where(total > 0.0, total, 1.0)), np.inf)
+
     def hessian_product(self, y: Floats, f: Floats, V: Floats) -> Floats:
         """Second derivative of each sample times its row of V, (n, c)."""
         y, f = _both(y, f)
@@ -175,6 +207,8 @@ class Poisson(Loss):
     array([0., 0.])
     """
 
+    smooth = True
+
     def value(self, y: Floats, f: Floats) -> Floats:
         y, f = _both(y, f)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -191,6 +225,14 @@ class Poisson(Loss):
         y, f = _both(y, f)
         with np.errstate(over="ignore"):
             return np.exp(f) * np.ones_like(y)
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`q \log q - q - y \log y + y` with :math:`q = y + u \ge 0`, infinite elsewhere."""
+        y, u = _both(y, u)
+        at_zero = xlogy(np.maximum(u, 0.0), np.maximum(u, 0.0)) - u
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            other = y * entropy(u / np.where(y > 0.0, y, 1.0)) + u * np.log(np.where(y > 0.0, y, 1.0))
+        return within(u, -y, np.inf, np.where(y > 0.0, other, at_zero))
 
     def mean(self, f: Floats) -> Floats:
         """Mean count."""
@@ -224,6 +266,8 @@ class Gamma(Loss):
     array([  0., 799.])
     """
 
+    smooth = True
+
     def value(self, y: Floats, f: Floats) -> Floats:
         y, f = _both(y, f)
         with np.errstate(over="ignore"):
@@ -238,6 +282,11 @@ class Gamma(Loss):
         y, f = _both(y, f)
         with np.errstate(over="ignore"):
             return np.exp(np.log(y) - f)
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`(1 - u) \log(1 - u) + u + u \log y` for :math:`u \le 1`, infinite elsewhere."""
+        y, u = _both(y, u)
+        return within(u, -np.inf, 1.0, entropy(-u) + u * np.log(y))
 
     def mean(self, f: Floats) -> Floats:
         """Mean response."""
@@ -279,6 +328,7 @@ class Binomial(Loss):
     array([0., 0.])
     """
 
+    smooth = True
     constraints = {"trials": Integer(1)}
 
     def __init__(self, trials: int = 1) -> None:
@@ -297,6 +347,11 @@ class Binomial(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         y, f = _both(y, f)
         return self.trials * _bell(f) * np.ones_like(y)
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return the entropies :math:`q \log \frac q t + (t - q) \log(1 - \frac q t)` of q = y + u less those of y."""
+        y, u = _both(y, u)
+        return _both_entropies(y + u, self.trials) - _both_entropies(y, self.trials)
 
     def mean(self, f: Floats) -> Floats:
         """Mean number of successes."""
@@ -337,6 +392,7 @@ class Ordinal(Loss):
     array([[0.269, 0.462, 0.269]])
     """
 
+    smooth = True
     constraints: Any = {}
 
     def __init__(self, thresholds: Any = (0.0,)) -> None:
@@ -383,6 +439,23 @@ class Ordinal(Loss):
         upper, lower, _ = self._ends(y, f)
         return _bell(upper) + _bell(lower)
 
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return u f - psi(y, f) at the f with slope u, which solves a quadratic equation in exp(f); |u| <= 1.
+
+        For the lowest class :math:`u \theta_1 + u \log u + (1 - u) \log(1 - u)` with u in [0, 1]; the highest is its
+        mirror image.
+        """
+        y, u = _both(y, u)
+        y, u = np.broadcast_arrays(y, u)
+        theta = np.concatenate([[-np.inf], self.parameters, [np.inf]])
+        code = y.astype(np.intp)
+        lower, upper = theta[code], theta[code + 1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            inner = _ordinal_conjugate(lower, upper, u)
+            lowest = u * upper + _both_entropies(u)
+            highest = u * lower + _both_entropies(-u)
+        return np.where(np.isinf(lower), lowest, np.where(np.isinf(upper), highest, inner))
+
     def parameter_terms(self, y: Floats, f: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
         """Derivatives in the thresholds of the weighted sum: first (q,), mixed with f (n, q), second (q, q)."""
         upper, lower, gap = self._ends(y, f)
@@ -405,6 +478,23 @@ class Ordinal(Loss):
         f = np.asarray(f, dtype=np.float64)
         every = np.broadcast_to(np.arange(len(self.parameters) + 1.0), (len(f), len(self.parameters) + 1))
         return np.exp(-self.value(every, f[:, None]))
+
+
+def _ordinal_conjugate(lower: Floats, upper: Floats, u: Floats) -> Floats:
+    """Conjugate of softplus(f - upper) + softplus(lower - f) - log(1 - exp(lower - upper)).
+
+    With f = middle + g and h half the distance, X = exp(g) solves (1 - u) X^2 - 2 u cosh(h) X - (1 + u) = 0.
+    """
+    h = 0.5 * (upper - lower)
+    size = np.minimum(np.abs(u), 1.0)
+    bend = 0.5 * size * (1.0 + np.exp(-2.0 * h))  # |u| cosh(h), times exp(-h) as all that follows
+    root = bend + np.sqrt(bend * bend + (1.0 - size) * (1.0 + size) * np.exp(-2.0 * h))
+    distance = h + np.log(root) - np.log1p(-size)  # of f from the middle; infinite at the ends of the domain
+    near = np.where(np.isfinite(distance), distance, 0.0)
+    softs = _softplus(near - h) + _softplus(-near - h)
+    width = -np.log(-np.expm1(-2.0 * h))
+    value = np.where(size < 1.0, size * near - softs, h)  # at the end s - softplus(s - h) goes to h
+    return within(u, -1.0, 1.0, 0.5 * u * (upper + lower) + value - width)
 
 
 def _excess(d: Floats) -> Floats:

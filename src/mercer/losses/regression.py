@@ -34,6 +34,15 @@ def ridge_of(weight: Floats, curve: float = 1.0) -> Floats:
         return np.minimum(curve / np.where(weight > 0.0, weight, np.inf), np.finfo(float).max)
 
 
+def within(u: Floats, lower: Floats | float, upper: Floats | float, value: Floats) -> Floats:
+    """Values where u is between the ends, infinite elsewhere: a conjugate on its domain."""
+    return np.where((u >= lower) & (u <= upper), value, np.inf)
+
+
+def _slopes(y: Floats, u: Floats) -> tuple[Floats, Floats]:
+    return np.asarray(y, dtype=np.float64), np.asarray(u, dtype=np.float64)
+
+
 def _one_per_sample(y: Floats, lower: Floats, upper: Floats, ridge: float | Floats = 0.0) -> BoxDual:
     """Dual of a loss whose conjugate is -y beta + ridge beta^2 / 2 on a segment."""
     return BoxDual(-np.asarray(y, dtype=np.float64), lower, upper, ridge=ridge)
@@ -59,6 +68,8 @@ class Squared(Loss):
     array([2.])
     """
 
+    smooth = True
+
     def value(self, y: Floats, f: Floats) -> Floats:
         return 0.5 * _residual(y, f) ** 2
 
@@ -67,6 +78,11 @@ class Squared(Loss):
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return np.ones_like(_residual(y, f))
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y + u^2 / 2`, for every u."""
+        y, u = _slopes(y, u)
+        return u * y + 0.5 * u * u
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y, no box but for weights of zero, and the ridge 1 / c."""
@@ -102,6 +118,11 @@ class Absolute(Loss):
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return inverse_distance(_residual(y, f))
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y` for :math:`|u| \le 1`, infinite elsewhere."""
+        y, u = _slopes(y, u)
+        return within(u, -1.0, 1.0, u * y)
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y and the box [-c, c]."""
@@ -152,6 +173,11 @@ class Huber(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return 1.0 / np.maximum(np.abs(_residual(y, f)), self.threshold)
 
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y + \sigma u^2 / 2` for :math:`|u| \le 1`, infinite elsewhere."""
+        y, u = _slopes(y, u)
+        return within(u, -1.0, 1.0, u * y + 0.5 * self.threshold * u * u)
+
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y, the box [-c, c] and the ridge sigma / c."""
         end = np.asarray(weight, dtype=np.float64)
@@ -201,6 +227,11 @@ class EpsilonInsensitive(Loss):
         size = np.abs(_residual(y, f))
         wall = 0.5 * inverse_distance(size - self.epsilon)
         return np.where(size > self.epsilon, np.maximum(wall, inverse_distance(size)), wall)
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y + \epsilon |u|` for :math:`|u| \le 1`, infinite elsewhere."""
+        y, u = _slopes(y, u)
+        return within(u, -1.0, 1.0, u * y + self.epsilon * np.abs(u))
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = (eps - y, -eps - y), the boxes [0, c] and [-c, 0], and the index of the samples twice."""
@@ -255,6 +286,11 @@ class Pinball(Loss):
 
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return 0.5 * inverse_distance(_residual(y, f))
+
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y` for :math:`-\tau \le u \le 1 - \tau`, infinite elsewhere."""
+        y, u = _slopes(y, u)
+        return within(u, -self.quantile, 1.0 - self.quantile, u * y)
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = -y and the box [c (tau - 1), c tau]."""

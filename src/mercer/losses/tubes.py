@@ -60,6 +60,11 @@ class SquaredEpsilonInsensitive(Loss):
     def curvature(self, y: Floats, f: Floats) -> Floats:
         return np.ones_like(self._outside(y, f))
 
+    def conjugate(self, y: Floats, u: Floats) -> Floats:
+        r"""Return :math:`u y + \epsilon |u| + u^2 / 2`, for every u."""
+        y, u = np.asarray(y, dtype=np.float64), np.asarray(u, dtype=np.float64)
+        return u * y + self.epsilon * np.abs(u) + 0.5 * u * u
+
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
         r"""Return p = (eps - y, -eps - y), the boxes [0, inf) and (-inf, 0], and the ridge 1 / c."""
         y, weight = np.asarray(y, dtype=np.float64), np.asarray(weight, dtype=np.float64)

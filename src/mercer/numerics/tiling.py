@@ -236,12 +236,15 @@ def tile_side(itemsize: int) -> int:
     return 512 if itemsize <= 4 else 384
 
 
-def tile_grid(rows: int, columns: int, itemsize: int, *, symmetric: bool = False) -> list[tuple[slice, slice]]:
+def tile_grid(
+    rows: int, columns: int, itemsize: int, *, symmetric: bool = False, side: int | None = None
+) -> list[tuple[slice, slice]]:
     """Return the tiles that cover a matrix, or its upper half if it is symmetric.
 
-    Tiles are square and the grid depends on the shape alone, never on the number of threads.
+    Tiles are square and the grid depends on the shape, and on the side that may be asked for, alone, never on the
+    number of threads.
     """
-    side = tile_side(itemsize)
+    side = tile_side(itemsize) if side is None else min(side, tile_side(itemsize))
     return [(r, c) for r in spans(rows, side) for c in spans(columns, side) if not symmetric or c.start >= r.start]
 
 

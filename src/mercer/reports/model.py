@@ -326,7 +326,10 @@ def _kernel_deeds(model: Any, kernel: Kernel) -> Iterator[str]:
         yield "The kernel was used as given; nothing in it was learned from data."
     if kernel.domain is Vectors:
         yield "Columns were neither centred nor scaled nor filled in: the kernel saw the numbers as they are."
-    if kernel.order is None:
+    repair = getattr(model, "repair_", None)
+    if repair is not None:
+        yield f"Negative eigenvalues of the Gram matrix were mended by a policy that was asked for, {repair}."
+    elif kernel.order is None:
         yield "The kernel is indefinite: the problem that was solved need not have a solution."
 
 

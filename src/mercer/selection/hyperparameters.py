@@ -17,11 +17,11 @@ from scipy import optimize
 
 from mercer import constraints
 from mercer.arrays import Array, Floats
-from mercer.errors import JitterWarning, ParameterError
+from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
 from mercer.problems import Status
 
-__all__ = ["Criterion", "Search", "Tuned", "tune"]
+__all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
 
 _FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
 _SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates
@@ -452,3 +452,17 @@ class _Run:
         value, _, slope = self.best
         if slope <= self.search.tol * (1.0 + abs(value)):
             raise _Done(Status.CONVERGED)
+
+
+def require_derivative(kernel: Kernel, fixed: Any) -> None:
+    """Raise CapabilityError if a parameter is to be searched in which the kernel has no derivative."""
+    if fixed == "all" or "pullback" in kernel.capabilities:
+        return
+    names = [
+        name for name in constraints.free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed
+    ]
+    if names:
+        raise CapabilityError(
+            f"{kernel!r} has no derivative in its parameters {', '.join(names)}, which the search needs. Hold them by "
+            f"fixed={tuple(names)!r}, or choose them by cross-validation."
+        )

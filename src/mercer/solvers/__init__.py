@@ -17,6 +17,7 @@ from mercer.solvers.lars import LeastAngle
 from mercer.solvers.multiclass_descent import SequentialDual
 from mercer.solvers.newton import Newton
 from mercer.solvers.proximal import ProximalGradient
+from mercer.solvers.proximal_point import ProximalPoint
 from mercer.solvers.smo import SMO
 from mercer.solvers.solver import Solver
 from mercer.solvers.woodbury import Woodbury
@@ -35,6 +36,7 @@ __all__ = [
     "BundleMethod",
     "CuttingPlane",
     "Newton",
+    "ProximalPoint",
     "CoordinateDescent",
     "LeastAngle",
     "ComplementaryPivoting",

@@ -27,7 +27,7 @@ from mercer.arrays import Floats
 from mercer.gram.gram import HasFactor
 from mercer.numerics.cholesky import CholeskyFactor, require_finite, safe_cholesky
 from mercer.numerics.tiling import spans
-from mercer.problems import LinearSystem, SmoothRisk
+from mercer.problems import ConvexRisk, LinearSystem
 from mercer.solvers.border import Border
 from mercer.solvers.woodbury import NormalFactored
 
@@ -122,13 +122,13 @@ class System(ABC):
 
     Parameters
     ----------
-    problem : SmoothRisk
+    problem : ConvexRisk
     """
 
     factorisations = 0  # made so far; none where there are products only
     slack: Floats  # diagonal of E, (n, 1)
 
-    def __init__(self, problem: SmoothRisk) -> None:
+    def __init__(self, problem: ConvexRisk) -> None:
         self.gram: Any = problem.gram
         self.penalty = float(problem.penalty)
         bordered = problem.border is not None and problem.border.shape[1] > 0
@@ -243,7 +243,7 @@ class DenseSystem(_Factored):
     wherever the kernel is so conditionally, and M differs from it in the diagonal alone.
     """
 
-    def __init__(self, problem: SmoothRisk) -> None:
+    def __init__(self, problem: ConvexRisk) -> None:
         super().__init__(problem)
         K = np.require(problem.gram.release(), dtype=np.float64, requirements=["C", "W"])
         require_finite(K)
@@ -300,7 +300,7 @@ class DenseSystem(_Factored):
 class PrimalSystem(_Factored):
     """K = F F^T: the normal equations in the coordinates of F take the place of M."""
 
-    def __init__(self, problem: SmoothRisk) -> None:
+    def __init__(self, problem: ConvexRisk) -> None:
         super().__init__(problem)
         self.problem = problem
 
@@ -390,7 +390,7 @@ class FreeSystem(System):
         return Move(d, v + self.basis @ mu, mu, tau)
 
 
-def system_of(problem: SmoothRisk) -> System:
+def system_of(problem: ConvexRisk) -> System:
     """The way that suits the Gram of a problem."""
     if isinstance(problem.gram, HasFactor):
         return PrimalSystem(problem)

@@ -16,11 +16,11 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.errors import NotPositiveDefinite, ParameterError
 from mercer.losses import HasMean, Loss
-from mercer.problems import SmoothRisk, Solution, Status, Trace
+from mercer.problems import ConvexRisk, SmoothRisk, Solution, Status, Trace
 from mercer.solvers.hessian import Curvature, Move, solve_small, system_of
 from mercer.solvers.solver import Monitor, Solver
 
-__all__ = ["Minimum", "Newton"]
+__all__ = ["Descent", "Minimum", "Newton"]
 
 _MOST_INNER = 500  # conjugate gradients of one step
 _HALVINGS = 60
@@ -107,38 +107,25 @@ class Newton(Solver):
 
     def solve(self, problem: SmoothRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
-        if not (np.isfinite(problem.penalty) and problem.penalty > 0.0):
-            raise ParameterError(
-                f"Newton was given a SmoothRisk with penalty={problem.penalty}; it must be positive and finite. Give a "
-                "positive alpha, or a finite C."
-            )
-        run = _Run(problem, monitor)
+        require_penalty(self, problem.penalty)
+        run = Descent(problem, monitor)
         run.begin(start)
-        status = run.iterate(self.tol, self.max_iter)
-        point, system = run.point, run.system
-        flat = np.ndim(problem.y) == 1
-        weights, multipliers = system.weights(point), system.multipliers(point)
+        return run.solution(run.iterate(self.tol, self.max_iter))
 
-        def shaped(table: Floats) -> Floats:
-            return table[:, 0] if flat else table
 
-        return Solution(
-            coef=shaped(point.coef),
-            weights=None if weights is None else shaped(weights),
-            multipliers=shaped(multipliers),
-            status=status,
-            residual=run.residual,
-            jitter=system.jitter,
-            trace=Trace.of(run.rows),
-            state=Minimum(run.risk.loss(point.theta), shaped(point.values)),
-            details={"inner iterations": run.inner, "factorisations": system.factorisations},
+def require_penalty(solver: Any, penalty: float) -> None:
+    """Raise ParameterError unless the penalty of a risk is positive and finite."""
+    if not (np.isfinite(penalty) and penalty > 0.0):
+        raise ParameterError(
+            f"{type(solver).__name__} was given a risk with penalty={penalty}; it must be positive and finite. "
+            "Give a positive alpha, or a finite C."
         )
 
 
 class _Risk:
     """The weighted loss as a function of f, (n, k), and theta."""
 
-    def __init__(self, problem: SmoothRisk) -> None:
+    def __init__(self, problem: ConvexRisk) -> None:
         self.given: Any = problem.loss
         self.y = np.asarray(problem.y, dtype=np.float64)
         self.n, self.k = len(self.y), 1 if self.y.ndim == 1 else self.y.shape[1]
@@ -183,12 +170,20 @@ class _Risk:
         return self.weighted(loss.hessian_product(self.y, f, V))
 
 
-class _Run:
-    """A point on its way to the minimum."""
+class Descent:
+    """A point on its way to the minimum, and on from there where the penalty or the loss changes a little.
+
+    Parameters
+    ----------
+    problem : ConvexRisk
+        Its loss has a second derivative, or a generalised one.
+    monitor : callable, optional
+        As of `Solver.solve`.
+    """
 
     point: Move
 
-    def __init__(self, problem: SmoothRisk, monitor: Monitor | None) -> None:
+    def __init__(self, problem: ConvexRisk, monitor: Monitor | None) -> None:
         self.began, self.monitor = time.perf_counter(), monitor
         self.risk, self.system = _Risk(problem), system_of(problem)
         self.penalty = self.system.penalty
@@ -196,6 +191,39 @@ class _Run:
         self.inner = 0
         self.residual = np.inf
         self.answer: bool | Status = False  # of the monitor
+
+    def solution(self, status: Status) -> Solution:
+        """The point as the answer of a solver."""
+        point, system = self.point, self.system
+        weights, multipliers = system.weights(point), system.multipliers(point)
+        return Solution(
+            coef=self.shaped(point.coef),
+            weights=None if weights is None else self.shaped(weights),
+            multipliers=self.shaped(multipliers),
+            status=status,
+            residual=self.residual,
+            jitter=system.jitter,
+            trace=Trace.of(self.rows),
+            state=Minimum(self.risk.loss(point.theta), self.shaped(point.values)),
+            details={"inner iterations": self.inner, "factorisations": system.factorisations},
+        )
+
+    def shaped(self, table: Floats) -> Floats:
+        """A table with a column for each output in the shape of y."""
+        return table[:, 0] if self.risk.y.ndim == 1 else table
+
+    def turn_to(self, penalty: float) -> None:
+        """Go on with another penalty; a factor that is far from the new system is made anew."""
+        ratio = penalty / self.penalty
+        self.penalty = self.system.penalty = penalty
+        self.rows = []
+        if not 0.5 <= ratio <= 2.0:
+            curvature = self.risk.curvature(self.point.values, self.point.theta)
+            self.system.adopt(curvature, _MOST_INNER * len(self.risk.y))
+
+    def energy(self, coef: Floats) -> float:
+        """Squared length of the function with coefficients (n, k), those of the border's functions aside."""
+        return max(self.system.energy(self.system.place(coef, self.point.theta)), 0.0)
 
     def objective(self, point: Move) -> float:
         return self.risk.total(point.values, point.theta) + 0.5 * self.penalty * self.system.energy(point)

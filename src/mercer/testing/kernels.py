@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,10 @@ from sklearn.base import clone
 
 from mercer.arrays import Floats
 from mercer.constraints import free_names, free_values, with_free
-from mercer.domains import Samples, Vectors
+from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError
+from mercer.hilbert.definiteness import Definiteness, definiteness, polynomials
+from mercer.hilbert.violation import find_violation
 from mercer.kernels.algebra import Constant
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.composite import Composite
@@ -31,6 +32,9 @@ from mercer.numerics.tiling import spans
 from mercer.spec import Spec
 
 __all__ = ["KERNEL_LAWS", "Law", "Trial", "check_kernel", "violating_vector"]
+
+_RESTARTS, _SECONDS = 2, 2.0  # of the search for points that violate definiteness; as a rule it takes a quarter
+_ADVICE = "declare order = None if k is indefinite, or refuse such samples in `pack`"
 
 
 class Trial:
@@ -147,7 +151,9 @@ def check_kernel(kernel: Kernel, X: Any, *, laws: Iterable[str] | None = None) -
     kernel : Kernel
         Of mercer or of your own; all it declares (order, normalised, stationary, capabilities) is tested.
     X : raw data
-        Some samples of the kernel's domain, as a user gives them; ten or twenty are enough.
+        Some samples of the kernel's domain, as a user gives them; ten or twenty are enough. Definiteness is looked at
+        beyond them: other points are made from them, for about half a second (see
+        `mercer.hilbert.find_violation`, which can be given more time).
     laws : iterable of str, optional
         Names out of `KERNEL_LAWS`; all by default.
 
@@ -162,8 +168,11 @@ def check_kernel(kernel: Kernel, X: Any, *, laws: Iterable[str] | None = None) -
     >>> check_kernel(Gaussian(1.0), [[0.0], [0.5], [2.0]])
     """
     trial = Trial(kernel, X)
-    for name in KERNEL_LAWS if laws is None else laws:
+    chosen = list(KERNEL_LAWS if laws is None else laws)
+    for name in chosen:
         KERNEL_LAWS[name].check(trial)
+    if "definiteness" in chosen:
+        SEARCH.check(trial)
 
 
 # ------------------------------------------------------------------------------- numbers
@@ -181,14 +190,24 @@ def _symmetry(trial: Trial) -> None:
 @_law("definiteness", "sum_ij c_i c_j k(x_i, x_j) >= 0 (for all c, or for c orthogonal to polynomials)")
 def _definiteness(trial: Trial) -> None:
     if trial.kernel.order is not None:
-        c = _violation(trial)
-        _require(c is None, f"c = {c!r} gives a negative number; declare order = None if k is indefinite")
+        found = _sign(trial)
+        _require(found.positive, f"c = {found.vector!r} gives {found.smallest:.3g}; {_ADVICE}")
+
+
+def _no_violation(trial: Trial) -> None:
+    if trial.kernel.order is not None:
+        found = find_violation(trial.given, trial.X, restarts=_RESTARTS, max_time=_SECONDS)
+        _require(not found, f"Searched for: {str(found)[:2000]}; {_ADVICE}")
+
+
+SEARCH = Law("definiteness", KERNEL_LAWS["definiteness"].statement, _no_violation, lambda trial: True)
 
 
 def violating_vector(kernel: Kernel, X: Any) -> Floats | None:
     """Return c with sum_ij c_i c_j k(x_i, x_j) < 0 beyond rounding, or None if there is none on these data.
 
     For a conditionally positive definite kernel c is orthogonal to polynomials; for others any c will do.
+    `mercer.hilbert.find_violation` also looks for the points.
 
     Examples
     --------
@@ -196,34 +215,13 @@ def violating_vector(kernel: Kernel, X: Any) -> Floats | None:
     >>> violating_vector(Gaussian(1.0), [[0.0], [1.0]]) is None
     True
     """
-    return _violation(Trial(kernel, X))
+    found = _sign(Trial(kernel, X))
+    return None if found.positive else found.vector
 
 
-def _violation(trial: Trial) -> Floats | None:
-    K, n = trial.K.astype(float), trial.n
-    floor = 64.0 * n * float(np.finfo(trial.K.dtype).eps)
-    basis = np.eye(n)
-    if trial.kernel.order:
-        powers = _polynomials(trial.S, trial.kernel.order)
-        U, singular, _ = np.linalg.svd(powers, full_matrices=True)
-        basis = U[:, int(np.sum(singular > 1e-12 * singular[0])) :]
-        floor *= n
-    if basis.shape[1] == 0:
-        return None
-    values, vectors = np.linalg.eigh(basis.T @ K @ basis)
-    top = float(values[-1]) if not trial.kernel.order else float(np.abs(K).max())
-    return basis @ vectors[:, 0] if values[0] < -floor * max(top, 0.0) else None
-
-
-def _polynomials(S: Samples, order: int) -> Floats:
-    """Return all monomials of total degree below the order at vectors; for other samples the constants."""
-    if not isinstance(S, Vectors):
-        return np.ones((len(S), 1))
-    X = S.X if isinstance(S.X, np.ndarray) else S.X.toarray()
-    X = np.asarray(X, dtype=float) / max(1.0, float(np.abs(X).max()))
-    columns = range(X.shape[1])
-    chosen = [c for degree in range(order) for c in combinations_with_replacement(columns, degree)]
-    return np.stack([np.prod(X[:, list(c)], axis=1) for c in chosen], axis=1)
+def _sign(trial: Trial) -> Definiteness:
+    order = trial.kernel.order or 0
+    return definiteness(trial.K, order, basis=polynomials(trial.S, order) if order else None)
 
 
 @_law("Cauchy-Schwarz", "k(x, z)^2 <= k(x, x) k(z, z)", _is_definite)
@@ -241,10 +239,11 @@ def _diagonal(trial: Trial) -> None:
 def _distances(trial: Trial) -> None:
     if trial.kernel.order not in (0, 1):
         return
-    D, d = trial.kernel.distance(trial.S), np.diagonal(trial.K).astype(float)
+    d = np.diagonal(trial.K).astype(float)
     size = float(np.abs(trial.K).max(initial=0.0))
     squares = np.add.outer(d, d) - 2.0 * trial.K
     _require(squares.min() >= -4.0 * trial.slack * size, f"a squared distance is {squares.min():.3g}")
+    D = trial.kernel.distance(trial.S)
     trial.same(D**2, np.maximum(squares, 0.0), 4.0 * size)
     detour = (D[:, :, None] + D[None]).min(axis=1)
     _require((detour - D >= -4.0 * np.sqrt(trial.slack * size)).all(), "a detour is shorter than the distance")
@@ -358,7 +357,7 @@ def _reflects(trial: Trial) -> bool:
 def _is_based(kernel: Kernel) -> bool:
     """Whether a kernel, with all its terms, is known to be a function of its bases."""
     if isinstance(kernel, Composite):
-        return all(map(_is_based, kernel.kernels))
+        return not kernel.anchored and all(map(_is_based, kernel.kernels))
     return isinstance(kernel, (OneBase, Constant))
 
 

@@ -15,7 +15,7 @@ __all__ = ["check_loss"]
 
 
 def check_loss(loss: Loss, y: Sequence[float] = (-1.0, 1.0), *, convex: bool = True) -> None:
-    """Check a loss: shapes, not negative, gradient = difference, convexity, curvature.
+    """Check a loss: shapes, not negative, gradient = difference, convexity, curvature, Fenchel conjugate.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def check_loss(loss: Loss, y: Sequence[float] = (-1.0, 1.0), *, convex: bool = T
         middle = loss.value(targets, 0.5 * (f + other))
         above = middle - 0.5 * (value + loss.value(targets, other))
         assert (above <= 1e-9 * (1.0 + np.abs(middle))).all(), f"{loss!r} is not convex"
+        _check_conjugate(loss, targets, f)
     _check_curvature(loss, targets, f, other)
     assert parse(repr(loss), names={type(loss).__name__: type(loss)}) == loss, f"{loss!r} is not its text"
     assert clone(loss) == loss, f"a clone of {loss!r} is another loss"
@@ -66,3 +67,22 @@ def _check_curvature(loss: Loss, y: Floats, f: Floats, other: Floats) -> None:
     second = (loss.value(y, f + h) - 2.0 * loss.value(y, f) + loss.value(y, f - h)) / h**2
     bends = np.abs(second - loss.curvature(y, f)) <= 1e-4 * (1.0 + np.abs(second))
     assert majorises or bends.all(), f"{loss!r}: the curvature neither majorises nor is the second derivative"
+
+
+def _check_conjugate(loss: Loss, y: Floats, f: Floats) -> None:
+    """Raise unless value and conjugate obey Fenchel and Young: u f at most, equal where u is the slope at f.
+
+    Equality for every f says that the loss is the conjugate of its conjugate too.
+    """
+    value, slope = loss.value(y, f), loss.gradient(y, f)
+    own = loss.conjugate(y, slope)
+    assert np.shape(own) == f.shape, f"{loss!r}: conjugate has shape {np.shape(own)}"
+    assert not np.isnan(own).any(), f"{loss!r}: a conjugate is not a number"
+    size = 1.0 + np.abs(value) + np.abs(slope * f)
+    off = np.abs(value + own - slope * f) > 1e-9 * size
+    assert not off.any(), f"{loss!r}: value and conjugate do not meet at f = {f[off][:1]}, slope {slope[off][:1]}"
+    rng = np.random.default_rng(1)
+    for u in (slope[::-1].copy(), rng.normal(size=len(f)) * 0.5, np.zeros(len(f))):
+        with np.errstate(over="ignore"):
+            below = value + loss.conjugate(y, u) - u * f < -1e-9 * (size + np.abs(u * f))
+        assert not below.any(), f"{loss!r}: the conjugate is too small at y = {y[below][:1]}, u = {u[below][:1]}"

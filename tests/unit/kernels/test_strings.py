@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from mercer.domains import Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import strings as module
-from mercer.kernels.strings import Match, Spectrum
+from mercer.kernels.strings import BlendedSpectrum, Match, Spectrum
 from mercer.language import parse
-from tests.naive.strings import kmers, match, spectrum
+from mercer.numerics import counts
+from mercer.testing import check_kernel
+from tests.naive.strings import kmers, match, spectrum, substrings
 from tests.strategies import strings
 
 
@@ -134,7 +136,7 @@ def test_many_tiles_by_lists_and_by_products(alphabet, length, monkeypatch):
     F, keys = kernel.features(kernel.pack(X))
     G = kernel.features(kernel.pack(X[:400]), keys)[0]
     for filled in (-1.0, np.inf):  # always a matrix product, never one
-        monkeypatch.setattr(module, "_FILLED", filled)
+        monkeypatch.setattr(counts, "_FILLED", filled)
         np.testing.assert_array_equal(kernel(X), (F @ F.T).toarray())
         np.testing.assert_array_equal(kernel(X, X[:400]), (F @ G.T).toarray())
 
@@ -182,14 +184,11 @@ def test_threads_do_not_change_a_bit():
 
 
 def test_compiled_loops_are_plain_python_too():
-    X = ["abracadabra", "cadabra", "", "abc"]
-    kernel = Spectrum(2)
-    counts = module._count(Strings.pack(X), 2)
-    common = module._common(counts, None)
-    out = np.empty((4, 4))
-    module._add_products.py_func(common.left, common.right, (0, 4), (0, 4), out)
-    module._add_own.py_func(common.own, (0, 4), (0, 4), out)
-    np.testing.assert_array_equal(out, kernel(X))
+    X = ["abracadabra"]
+    numbers = np.empty(len(list(kmers(X[0], 2).elements())), np.int64)
+    S = Strings.pack(X[:1])
+    module._number_windows.py_func(S.codes, S.offsets, 2, 5, numbers)
+    np.testing.assert_array_equal(numbers, 5 * S.codes[:-1] + S.codes[1:])
     values = np.array([5, 3, 5, 2**61, 3])
     ids, first = np.empty(5, np.int64), np.empty(5, np.intp)
     with np.errstate(over="ignore"):
@@ -198,6 +197,66 @@ def test_compiled_loops_are_plain_python_too():
     numbers = np.empty(2, np.int64)
     module._number_kmers.py_func(np.array([1, 0, -1]), np.array([0, 1]), 2, 3, numbers)
     np.testing.assert_array_equal(numbers, [3, -1])
+
+
+# by a trie ----------------------------------------------------------------------------------------------
+
+
+@given(X=strings(), Y=strings(), length=st.integers(1, 5))
+def test_a_trie_gives_the_same_numbers(X, Y, length):
+    kernel, trie = Spectrum(length), Spectrum(length, method="trie")
+    np.testing.assert_array_equal(trie(X), kernel(X))
+    np.testing.assert_array_equal(trie.diag(trie.pack(X)), kernel.diag(kernel.pack(X)))
+    if isinstance(X[0], str) == isinstance(Y[0], str):
+        np.testing.assert_array_equal(trie(X, Y), kernel(X, Y))
+
+
+def test_a_trie_in_tiles_and_laws():
+    rng = np.random.default_rng(6)
+    X = ["".join(rng.choice(list("abcd"), rng.integers(0, 40))) for _ in range(400)]
+    trie = Spectrum(3, method="trie")
+    np.testing.assert_array_equal(trie(X), Spectrum(3)(X))
+    S = trie.pack(X)
+    assert trie.prepare(S) is S
+    check_kernel(trie, ["abab", "", "ba", "bab", "ab"])
+    assert parse(repr(trie), names={"Spectrum": Spectrum}) == trie != Spectrum(3)
+    with pytest.raises(ParameterError, match="method"):
+        Spectrum(3, method="hash")(X)
+
+
+# all lengths up to one ----------------------------------------------------------------------------------
+
+
+@given(X=strings(), Y=strings(), length=st.integers(1, 4), decay=st.sampled_from([0.25, 1.0, 1.5]))
+def test_blended_by_definition(X, Y, length, decay):
+    kernel = BlendedSpectrum(length, decay=decay)
+    expected = [[substrings(s, t, lambda p: decay**p * (p <= length)) for t in X] for s in X]
+    np.testing.assert_allclose(kernel(X), expected, rtol=1e-13)
+    np.testing.assert_allclose(kernel.diag(kernel.pack(X)), np.diag(expected), rtol=1e-13)
+    F, keys = kernel.features(kernel.pack(X))
+    assert F.shape == (len(X), kernel.feature_count(kernel.pack(X)))
+    np.testing.assert_allclose((F @ F.T).toarray(), expected, rtol=1e-12)
+    if isinstance(X[0], str) == isinstance(Y[0], str):
+        G, _ = kernel.features(kernel.pack(Y), keys)
+        np.testing.assert_allclose((G @ F.T).toarray(), kernel(Y, X), rtol=1e-12)
+
+
+def test_blended_laws():
+    for kernel in (BlendedSpectrum(3), BlendedSpectrum(2, decay=0.5)):
+        check_kernel(kernel, ["abab", "", "ba", "bab", "ab"])
+        assert parse(repr(kernel), names={"BlendedSpectrum": BlendedSpectrum}) == kernel
+        assert kernel.capabilities >= {"features", "pullback"}
+
+
+@pytest.mark.parametrize("options", [{"length": 0}, {"length": 2, "decay": 0.0}, {"length": 2, "decay": "no"}])
+def test_bad_blends(options):
+    with pytest.raises(ParameterError, match=list(options)[-1]):
+        BlendedSpectrum(**options)(["abc"])
+
+
+def test_blends_beyond_the_range_of_numbers():
+    with pytest.raises(DomainError, match="too large"):
+        BlendedSpectrum(2, decay=1e200)(["abc"])
 
 
 # categories ---------------------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from mercer.constraints import free_values
-from mercer.errors import ParameterError
+from mercer.errors import CapabilityError, ParameterError
 from mercer.kernels import Gaussian, Kernel, Periodic
 from mercer.problems import Status
 from mercer.selection import Search, tune
+from mercer.selection.hyperparameters import require_derivative
 
 
 def bowl(centre: float = 0.0, noise: float = 1.0):
@@ -110,3 +111,16 @@ def test_names_that_do_not_exist_are_told(options, words):
 def test_no_finite_value_at_the_start():
     with pytest.raises(ParameterError, match="no finite value"):
         tune(lambda kernel, beside: (np.nan, np.zeros(1), {}), Gaussian(1.0), {"noise": 1.0})
+
+
+def test_a_search_without_derivatives_is_refused_unless_all_is_held():
+    class Blunt(Gaussian):
+        @property
+        def capabilities(self):
+            return frozenset()
+
+    require_derivative(Gaussian(1.0), ())
+    with pytest.raises(CapabilityError, match=r"fixed=\('length_scale',\)"):
+        require_derivative(Blunt(1.0), ())
+    for held in ("all", ("length_scale",)):
+        require_derivative(Blunt(1.0), held)

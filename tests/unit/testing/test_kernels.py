@@ -197,3 +197,21 @@ def test_laws_have_names_and_formulas():
 
 def test_one_sample_is_enough():
     check_kernel(Gaussian(1.0), [[1.0, 2.0]])
+
+
+class Tent(Kernel):
+    """max(0, 1 - |x - z|): a kernel on the line, none in the plane."""
+
+    domain = Vectors
+
+    def block(self, A, B):
+        return np.maximum(0.0, 1.0 - np.linalg.norm(A.X[:, None] - B.X[None], axis=-1))
+
+
+def test_points_that_violate_definiteness_are_searched_for():
+    few = np.array([[0.0, 0.0], [0.4, 0.1], [1.5, 0.5]])
+    assert violating_vector(Tent(), few) is None  # these points do not tell
+    with pytest.raises(AssertionError, match=r"definiteness.*the points .* give c\^T K c = -.*refuse such samples"):
+        check_kernel(Tent(), few, laws=["definiteness"])
+    check_kernel(Tent(), few[:, :1], laws=["definiteness"])
+    check_kernel(Tent(), few, laws=["symmetry"])  # nothing else was asked for

@@ -60,9 +60,21 @@ class Total(Squared):
         return super().gradient(y, f) * len(np.asarray(f))
 
 
+class WrongConjugate(Squared):
+    def conjugate(self, y, u):
+        return super().conjugate(y, u) + 0.1
+
+
+class SmallConjugate(Squared):
+    def conjugate(self, y, u):
+        return np.where(u == 0.0, -0.5, super().conjugate(y, u))
+
+
 @pytest.mark.parametrize(
     ("cls", "told"),
     [
+        (WrongConjugate, "do not meet"),
+        (SmallConjugate, "do not meet|too small"),
         (Negative, "negative"),
         (WrongSlope, "not the derivative"),
         (Dented, "not convex"),

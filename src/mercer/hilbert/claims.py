@@ -1,0 +1,566 @@
+"""How strictness and universality follow: from power series, spectra and features, and through the kernel algebra.
+
+Symbols: a_n coefficients of a power series, mu the spectral measure of a stationary kernel, c coefficients with
+c' K c = 0, Phi the feature map.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.domains import Samples, Strings, Vectors
+from mercer.errors import MercerError
+from mercer.kernels.algebra import Constant, Product, Scaled, Sum
+from mercer.kernels.arccosine import ArcCosine
+from mercer.kernels.composite import Composite, Wrapped
+from mercer.kernels.conditional import NegativeDistance
+from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
+from mercer.kernels.histogram import ChiSquared, Tanimoto
+from mercer.kernels.hyper import Hyperkernel
+from mercer.kernels.kernel import Kernel
+from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.monomials import monomial_count
+from mercer.kernels.periodic import Periodic
+from mercer.kernels.series import Series
+from mercer.kernels.spline import LinearSpline
+from mercer.kernels.strings import Match
+from mercer.kernels.subsets import Anova
+from mercer.kernels.weighted import Basis
+
+__all__ = ["Claim", "Facts", "facts", "too_wide"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement on a kernel: whether it holds, and why.
+
+    Attributes
+    ----------
+    holds : bool or None
+        None where nothing could be derived.
+    reason : str
+    seed : str
+        Where the theorem is found.
+    points : int, optional
+        If the kernel is not strict: so many objects, well chosen, have a singular Gram matrix.
+
+    Examples
+    --------
+    >>> print(Claim(False, "it has one feature", points=2))
+    no: it has one feature
+    """
+
+    holds: bool | None
+    reason: str
+    seed: str = ""
+    points: int | None = None
+
+    def __str__(self) -> str:
+        word = {True: "yes", False: "no", None: "not known"}[self.holds]
+        return f"{word}: {self.reason}" + (f" [{self.seed}]" if self.seed else "")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is derived of one kernel, terms of others included: claims, and why it is definite (reason, seed)."""
+
+    strict: Claim
+    universal: Claim
+    characteristic: Claim
+    definite: tuple[str, str] = ("its class vouches for it: see its documentation", "")
+
+
+PINKUS, BOCHNER, CLOSURE = "HSS Sec. 2.2.3, Pinkus", "HSS Prop. 9", "HSS Prop. 5"
+_UNKNOWN = Claim(None, "nothing is derived for this kernel")
+_NULL = {Vectors: lambda width: np.zeros((1, width or 1)), Strings: lambda width: [""]}
+
+
+def _same(claim: Claim) -> Facts:
+    """The same statement of all three properties."""
+    return Facts(claim, replace(claim, points=None), replace(claim, points=None))
+
+
+def facts(kernel: Kernel, width: int | None = None) -> Facts:
+    """Return what is derived of a kernel on data of so many columns: the first way that applies decides."""
+    if kernel.order is None:
+        if isinstance(kernel, Composite):
+            return _same(Claim(None, "it is not known to be positive definite"))
+        return _same(Claim(False, "it is not positive definite", "HSS Def. 3"))
+    if beyond := too_wide(kernel, width):
+        return _same(beyond)
+    if "series" in kernel.capabilities:
+        return _from_series(kernel.series(), kernel, width)
+    rank = _rank(kernel, width)
+    if rank is not None:
+        return _from_rank(rank, width)
+    ignored = _ignores(kernel, width)
+    if ignored:
+        return replace(_same(Claim(False, ignored, CLOSURE, 2)), definite=_rule(kernel, width).definite)
+    support = _support(kernel) if kernel.order == 0 and kernel.stationary else None
+    if support is not None:
+        return _from_support(kernel, support)
+    found = _rule(kernel, width)
+    return _at_zero(kernel, width, found) if found.strict.holds is None else found
+
+
+def too_wide(kernel: Kernel, width: int | None) -> Claim | None:
+    """Return the claim for more columns than a compactly supported function of the distance is a kernel of."""
+    limit = getattr(kernel, "dimension", None)
+    if width is None or limit is None or width <= limit:
+        return None
+    return Claim(None, f"it is made for at most {limit} columns", "HSS Prop. 10")
+
+
+# power series -------------------------------------------------------------------------------------------
+
+
+def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
+    """Pinkus' conditions; degrees are finitely many or progressions, so those of Muentz need no look of their own."""
+    degrees, start = series.degrees, float(series.coefficients(1)[0])
+    definite = ("no coefficient of its power series in the dot product is negative", "HSS Prop. 7")
+    if degrees.finite:
+        rank = None if width is None else sum(monomial_count(width, n) for n in degrees.single)
+        return replace(_from_rank(rank, width), definite=definite)
+    found = f"the power series has the degrees {degrees}"
+    for odd, name, image in ((True, "odd", "x and -x have the same image"), (False, "even", "x and -x are opposite")):
+        if degrees.endless(odd=odd):
+            continue
+        some = [n for n in degrees.single if n % 2 == odd]
+        why = f"{found}: " + (image if not some else f"only {len(some)} {name} ones")
+        claim = Claim(False, why, PINKUS, 2 * len(some) + 2)
+        return Facts(claim, replace(claim, points=None), replace(claim, points=None), definite)
+    mean = Claim(None, "it is unbounded: not every distribution has a mean; those on compact sets are told apart")
+    if start > 0 or kernel.order == 1:
+        why = f"{found}: infinitely many even and odd ones" + (", and a_0 > 0" if start > 0 else "")
+        strict = Claim(True, why, PINKUS)
+        if kernel.order == 1:
+            return Facts(strict, Claim(None, "it is conditionally positive definite only"), mean, definite)
+        diverges = why + "; the sums of 1 / n over both diverge"
+        return Facts(strict, Claim(True, diverges, "HSS Sec. 2.2.3, Steinwart, Pinkus"), mean, definite)
+    strict = Claim(False, "a_0 = 0: k(0, 0) = 0, the zero vector has no image", PINKUS, 1)
+    why = "a_0 = 0: every function of its RKHS is zero at the zero vector; with an intercept it would be"
+    universal = Claim(False, why, "HSS Sec. 2.2.3, Lemma 13")
+    return Facts(strict, universal, mean, definite)
+
+
+# finitely many features -----------------------------------------------------------------------------------
+
+
+def _rank(kernel: Kernel, width: int | None) -> int | None:
+    """Return a number of features that suffices, 0 for finitely many whose number is not known; None for no bound."""
+    if isinstance(kernel, (RankOne, Constant)):
+        return 1
+    if isinstance(kernel, Basis):
+        return 0
+    if isinstance(kernel, (Sum, Product)):
+        ranks = [_rank(term, width) for term in kernel.kernels]
+        known = [rank for rank in ranks if rank is not None]
+        if len(known) < len(ranks):
+            return None
+        return 0 if 0 in known else int(np.sum(known) if isinstance(kernel, Sum) else np.prod(known, dtype=float))
+    if isinstance(kernel, (Scaled, Power, Normalized, PolynomialOf)):
+        inner = _rank(kernel.kernel, width)
+        if isinstance(kernel, Power):
+            return None if inner is None else inner ** int(kernel.exponent)
+        extra = isinstance(kernel, Normalized)  # zero samples have a feature of their own
+        return inner if not inner else 0 if isinstance(kernel, PolynomialOf) else inner + extra
+    if isinstance(kernel, Selected):
+        return _rank(kernel.kernel, int(np.size(np.asarray(kernel.columns, dtype=object))))
+    if isinstance(kernel, Composed):
+        return None if _rank(kernel.kernel, None) is None else 0
+    if kernel.domain is Vectors and "features" in kernel.capabilities:
+        return _count(kernel, width)
+    return None
+
+
+def _count(kernel: Kernel, width: int | None) -> int:
+    try:
+        return 0 if width is None else kernel.feature_count(Vectors.pack(np.zeros((1, width)))) or 0
+    except MercerError:
+        return 0
+
+
+def _from_rank(rank: int | None, width: int | None) -> Facts:
+    columns = "" if width is None else f" in {width} column{'s' if width > 1 else ''}"
+    many = f"{rank} feature{'s' if rank != 1 else ''}{columns}" if rank else "finitely many features"
+    seed = "HSS Sec. 2.2.3"
+    strict = Claim(
+        False, f"it has {many}: the Gram matrix of more objects is singular", seed, rank + 1 if rank else None
+    )
+    universal = Claim(False, f"it has {many}: its functions are a space of finite dimension", seed)
+    means = Claim(False, f"it has {many}: distributions that agree in their means have the same image", seed)
+    return Facts(strict, universal, means, ("it is a dot product of features", "STS Theorem 3"))
+
+
+# columns ------------------------------------------------------------------------------------------------
+
+
+def _reads(kernel: Kernel) -> frozenset[Hashable] | None:
+    """Return the columns that a kernel reads, or None if it reads the objects as a whole."""
+    if isinstance(kernel, Selected):
+        key = kernel.columns
+        return frozenset(key) if isinstance(key, (list, tuple)) else frozenset([key])
+    if isinstance(kernel, Composite):
+        parts = [_reads(term) for term in kernel.kernels if not isinstance(term, Constant)]
+        known = [part for part in parts if part is not None]
+        return frozenset().union(*known) if parts and len(known) == len(parts) else None
+    return None
+
+
+def _covers(columns: frozenset[Hashable], width: int | None) -> bool:
+    return width is not None and columns >= set(range(width))
+
+
+def _ignores(kernel: Kernel, width: int | None) -> str:
+    columns = _reads(kernel)
+    if columns is None or _covers(columns, width):
+        return ""
+    return f"it reads the columns {sorted(map(str, columns))} only: objects that agree there have the same image"
+
+
+def _is_additive(kernel: Sum, width: int | None) -> int | None:
+    """Return the number of columns if every term leaves out one of them."""
+    parts = [_reads(term) or frozenset() for term in kernel.kernels if _reads(term) is not None]
+    if len(parts) < len([term for term in kernel.kernels if not isinstance(term, Constant)]):
+        return None
+    together = frozenset().union(*parts)
+    return len(together) if all(part < together for part in parts) else None
+
+
+# spectra ------------------------------------------------------------------------------------------------
+
+
+def _support(kernel: Kernel) -> str | None:
+    """Return where the spectral measure of a stationary kernel lives; measures of sums add, of products convolve."""
+    period = _period(kernel)
+    if isinstance(kernel, Scaled):
+        return _support(kernel.kernel) if kernel.scale > 0 else "atoms"
+    if isinstance(kernel, Normalized):
+        return _support(kernel.kernel)
+    if isinstance(kernel, (Exp, PolynomialOf, Power)):
+        inner = _support(kernel.kernel)
+        first = not isinstance(kernel, PolynomialOf) or any(c > 0 for c in tuple(kernel.coefficients)[1:])
+        wide = inner in ("everything", "open") and first
+        return inner if wide else "lattice" if period else None
+    if isinstance(kernel, (Sum, Product)):
+        found = [_support(term) for term in kernel.kernels]
+        wide = next((kind for kind in ("everything", "open") if kind in found), None)
+        if wide or None in found:
+            return wide
+        thin = isinstance(kernel, Sum) or period or found.count("lattice") < 2
+        return ("lattice" if "lattice" in found else "atoms") if thin else None
+    if kernel.spectral_support is None and "spectral_density" in kernel.capabilities:
+        return "open"
+    if kernel.spectral_support is None and "spectral_atoms" in kernel.capabilities:
+        return "atoms"
+    return kernel.spectral_support
+
+
+def _period(kernel: Kernel) -> float | None:
+    """Return the one period that all parts of a kernel have, or None."""
+    leaves = list(_leaves(kernel))
+    periods = {float(leaf.period) for leaf in leaves if isinstance(leaf, Periodic)}
+    plain = all(isinstance(leaf, (Periodic, Constant)) for leaf in leaves)
+    return periods.pop() if plain and len(periods) == 1 else None
+
+
+def _leaves(kernel: Kernel) -> Iterator[Kernel]:
+    if isinstance(kernel, Composite):
+        for term in kernel.kernels:
+            yield from _leaves(term)
+    else:
+        yield kernel
+
+
+def _from_support(kernel: Kernel, support: str) -> Facts:
+    definite = ("it is the Fourier transform of a measure that is nowhere negative", "HSS Theorem 8")
+    if support in ("everything", "open"):
+        where = (
+            "is positive almost everywhere" if support == "everything" else "has a support that contains an open set"
+        )
+        why = f"its spectral measure {where}"
+        strict = Claim(True, why, BOCHNER)
+        universal = Claim(True, f"{why}: a measure on a compact set, whose transform is analytic, cannot hide", BOCHNER)
+        if support == "everything":
+            means = Claim(True, f"{why}: no two distributions on R^d have the same mean", "HSS Theorem 8")
+        else:
+            means = Claim(None, "on R^d it is if the support is everything; on compact sets it is, being universal")
+        return Facts(strict, universal, means, definite)
+    period = _period(kernel)
+    points = 2 if period else None
+    what = f"points {period:g} apart have the same image" if period else "its functions are almost periodic"
+    kind = "sits on a lattice" if support == "lattice" else "is a sum of finitely many point masses"
+    return replace(_same(Claim(False, f"its spectral measure {kind}: {what}", BOCHNER, points)), definite=definite)
+
+
+# an object without an image -----------------------------------------------------------------------------
+
+
+def _at_zero(kernel: Kernel, width: int | None, found: Facts) -> Facts:
+    """Look whether k(0, 0) = 0, or k of the empty string: then there is no strictness, and there are no constants."""
+    null = _NULL.get(kernel.domain)
+    if kernel.order != 0 or kernel.nonzero or kernel.stationary or null is None:
+        return found
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            S: Samples = kernel.prepare(kernel.pack(null(width)))
+            if kernel.diag(S)[0] != 0:
+                return found
+    except MercerError:
+        return found
+    name = "the zero vector" if kernel.domain is Vectors else "the empty string"
+    strict = Claim(False, f"{name} has no image: k(x, x) = 0 there", "HSS Def. 3", 1)
+    return replace(found, strict=strict, universal=Claim(False, f"all its functions are zero at {name}"))
+
+
+# the algebra --------------------------------------------------------------------------------------------
+
+
+@functools.singledispatch
+def _rule(kernel: Kernel, width: int | None) -> Facts:
+    """Take a kernel that nothing is derived for at its class's word."""
+    word = Claim(True, "its class says so: see its documentation")
+    if kernel.order:
+        outside = Claim(None, "it is conditionally positive definite only: it has no RKHS of its own")
+        strict = replace(word, reason=f"on coefficients of order {kernel.order}, as its class says")
+        return Facts(strict if kernel.strict else _UNKNOWN, outside, outside)
+    return Facts(word if kernel.strict else _UNKNOWN, word if kernel.universal else _UNKNOWN, _UNKNOWN)
+
+
+def _through(kernel: Wrapped, width: int | None, why: str, seed: str = CLOSURE) -> Facts:
+    """Hand on what is known of the kernel inside."""
+    inner = facts(kernel.kernel, width)
+    return Facts(
+        *(replace(claim, reason=f"{why} {kernel.kernel!r}: {claim.reason}") for claim in _claims(inner)),
+        definite=(f"{why} a positive definite kernel", seed),
+    )
+
+
+def _claims(known: Facts) -> tuple[Claim, Claim, Claim]:
+    return known.strict, known.universal, known.characteristic
+
+
+@_rule.register
+def _(kernel: Scaled, width: int | None) -> Facts:
+    if kernel.scale == 0:
+        return _same(Claim(False, "it is zero", points=1))
+    return _through(kernel, width, "a positive multiple of")
+
+
+@_rule.register
+def _(kernel: Normalized, width: int | None) -> Facts:
+    if not kernel.kernel.nonzero:
+        return replace(_same(_UNKNOWN), definite=("the normalisation of a positive definite kernel", CLOSURE))
+    return _through(kernel, width, "the normalisation, by positive factors, of")
+
+
+@_rule.register
+def _(kernel: Sum, width: int | None) -> Facts:
+    terms = [facts(term, width) for term in kernel.kernels]
+    additive = _is_additive(kernel, width)
+    definite = ("a sum of positive definite kernels", CLOSURE)
+    if additive is not None:
+        why = "every term leaves out a column: sums of functions of fewer columns miss the corners of a cube"
+        return replace(_same(Claim(False, why, CLOSURE, 2**additive)), definite=definite)
+    found = []
+    for claims in zip(*map(_claims, terms), strict=True):
+        pairs = zip(kernel.kernels, claims, strict=True)
+        one = next(((term, claim) for term, claim in pairs if claim.holds), None)
+        why = "no term is; what they are together is not known"
+        found.append(replace(one[1], reason=f"its term {one[0]!r} is: {one[1].reason}") if one else Claim(None, why))
+    strict, universal, means = found
+    if kernel.order:
+        universal = Claim(None, "it is conditionally positive definite only")
+    if means.holds and not kernel.bounded:
+        means = Claim(None, "it is unbounded: not every distribution has a mean")
+    return Facts(strict, universal, means, definite)
+
+
+@_rule.register
+def _(kernel: Product, width: int | None) -> Facts:
+    definite = ("a product of positive definite kernels (Schur)", CLOSURE)
+    if _reads(kernel) is not None:  # it covers all columns, or would not be here
+        factors = [term for term in kernel.kernels if not isinstance(term, Constant)]
+        inner = [_selected(term) if isinstance(term, Selected) else _same(_UNKNOWN) for term in factors]
+        good = Claim(True, "a product over all columns, each factor on its own columns", CLOSURE)
+        strict, universal = (
+            good if kernel.nonzero and all(claim.holds for claim in claims) else _UNKNOWN
+            for claims in zip(*(_claims(known)[:2] for known in inner), strict=True)
+        )
+        return Facts(strict, universal, _UNKNOWN, definite)
+    found = []
+    for claims in zip(*(_claims(facts(term, width))[:2] for term in kernel.kernels), strict=True):
+        pairs = zip(kernel.kernels, claims, strict=True)
+        one = next(((term, claim) for term, claim in pairs if claim.holds), None)
+        if one and kernel.nonzero and (kernel.continuous or not found):  # universal functions are continuous
+            why = f"its factor {one[0]!r} is, and no factor vanishes (Oppenheim): {one[1].reason}"
+            found.append(replace(one[1], reason=why))
+        else:
+            why = "no factor is" if not one else "another factor may be zero or not continuous somewhere"
+            found.append(Claim(None, why))
+    return Facts(*found, characteristic=_UNKNOWN, definite=definite)
+
+
+def _selected(kernel: Selected) -> Facts:
+    return facts(kernel.kernel, int(np.size(np.asarray(kernel.columns, dtype=object))))
+
+
+@_rule.register
+def _(kernel: Selected, width: int | None) -> Facts:
+    return _selected(kernel)  # of all columns, or it would not be here
+
+
+@_rule.register
+def _(kernel: Power, width: int | None) -> Facts:
+    known = _through(kernel, width, "a product with itself of")
+    if kernel.exponent == 1:
+        return known
+    kept = (
+        claim if claim.holds else Claim(None, "powers of such a kernel may or may not be") for claim in _claims(known)
+    )
+    strict, universal, _ = kept
+    return Facts(strict, universal, _UNKNOWN, definite=("a power of a positive definite kernel (Schur)", CLOSURE))
+
+
+@_rule.register
+def _(kernel: PolynomialOf, width: int | None) -> Facts:
+    inner = facts(kernel.kernel, width)
+    beyond = any(c > 0 for c in tuple(kernel.coefficients)[1:])
+    strict, universal = (
+        replace(claim, reason=f"a power of {kernel.kernel!r} is one of its terms: {claim.reason}")
+        if claim.holds and beyond
+        else Claim(None, "no power of the kernel inside is known to be")
+        for claim in (inner.strict, inner.universal)
+    )
+    return Facts(strict, universal, _UNKNOWN, ("a polynomial of a kernel, no coefficient negative", CLOSURE))
+
+
+@_rule.register
+def _(kernel: Exp, width: int | None) -> Facts:
+    inner, k = facts(kernel.kernel, width), kernel.kernel
+    unknown = Claim(None, f"{k!r} is not known to give different objects different images")
+    strict, universal = unknown, unknown
+    if k.injective:
+        why = f"{k!r} gives different objects different images, and exp(<u, v>) is strict on any inner product space"
+        strict = Claim(True, why, PINKUS)
+        universal = Claim(None, f"it is if {k!r} is continuous: then {k!r} is injective and continuous")
+    if inner.universal.holds or (k.injective and k.continuous):
+        why = f"{k!r} is continuous and injective: products of functions exp(f) separate points (Stone, Weierstrass)"
+        universal = Claim(True, why, "HSS Sec. 2.2.3")
+    means = _UNKNOWN
+    if inner.characteristic.holds and k.bounded:
+        means = replace(
+            inner.characteristic, reason=f"{k!r} is a term of the exponential: {inner.characteristic.reason}"
+        )
+    power = ("a limit of polynomials of a positive definite kernel", CLOSURE)
+    schoenberg = ("the exponential of a conditionally positive definite kernel (Schoenberg)", "HSS Sec. 2.2.2")
+    return Facts(strict, universal, means, power if k.order == 0 else schoenberg)
+
+
+@_rule.register
+def _(kernel: Composed, width: int | None) -> Facts:
+    inner = facts(kernel.kernel)
+    why = f"{kernel.kernel!r} is on the images; the whole is where the map is one to one (and continuous)"
+    claims = (Claim(None, why if claim.holds else claim.reason) for claim in _claims(inner))
+    return Facts(*claims, definite=("a positive definite kernel of images", "STS Theorem 7"))
+
+
+@_rule.register
+def _(kernel: Tensor, width: int | None) -> Facts:
+    found = []
+    sides = facts(kernel.left), facts(kernel.right)
+    for claims in zip(*(_claims(side)[:2] for side in sides), strict=True):
+        wrong = next((claim for claim in claims if claim.holds is False), None)
+        both = all(claim.holds for claim in claims)
+        if wrong:
+            found.append(
+                replace(wrong, reason=f"one member of the pairs held fast, {wrong.reason}", points=wrong.points)
+            )
+        elif both:
+            found.append(Claim(True, "it is on both members: its Gram matrix is part of a Kronecker product", CLOSURE))
+        else:
+            found.append(Claim(None, "it is not known of both members"))
+    return Facts(*found, characteristic=_UNKNOWN, definite=("a tensor product of positive definite kernels", CLOSURE))
+
+
+@_rule.register
+def _(kernel: DirectSum, width: int | None) -> Facts:
+    why = "a sum of functions of one member each misses the corners of a rectangle: signs +, -, -, + give zero"
+    return replace(_same(Claim(False, why, CLOSURE, 4)), definite=("a direct sum of kernels", CLOSURE))
+
+
+@_rule.register
+def _(kernel: Anova, width: int | None) -> Facts:
+    definite = ("sums and products of a positive definite kernel", CLOSURE)
+    base = facts(kernel.base, 1) if kernel.base is not None else _same(_UNKNOWN)
+    if width is None or kernel.degree > width:
+        return replace(
+            _same(Claim(None, f"it depends on the columns: it is a product over {kernel.degree}")), definite=definite
+        )
+    if kernel.degree < width:
+        why = f"it adds functions of {kernel.degree} of {width} columns, which miss the corners of a cube"
+        return replace(_same(Claim(False, why, CLOSURE, 2 ** (kernel.degree + 1))), definite=definite)
+    why = "a product over all columns: "
+    claims = (replace(claim, reason=why + claim.reason) if claim.holds else _UNKNOWN for claim in _claims(base)[:2])
+    return Facts(*claims, characteristic=_UNKNOWN, definite=definite)
+
+
+# kernels with arguments of their own --------------------------------------------------------------------
+
+
+@_rule.register
+def _(kernel: ArcCosine, width: int | None) -> Facts:
+    if kernel.degree == 0:
+        return _same(Claim(False, "x and 2 x are at the same angle to everything", points=2))
+    return _same(Claim(False, "x and 2 x have proportional images, and the zero vector none", points=1))
+
+
+@_rule.register
+def _(kernel: ChiSquared, width: int | None) -> Facts:
+    why = "the exponential, by a continuous factor, of a continuous kernel that tells all points apart"
+    means = Claim(None, "on compact sets it is, since it is universal")
+    return Facts(Claim(True, why, PINKUS), Claim(True, why, "HSS Sec. 2.2.3"), means, (why, "HSS Sec. 2.2.2"))
+
+
+@_rule.register
+def _(kernel: Tanimoto, width: int | None) -> Facts:
+    strict = Claim(True, "a sum of all powers of <x, z> / (|x|^2 + |z|^2), with all monomials on every sphere", PINKUS)
+    return Facts(strict, Claim(False, "it is not continuous at the zero vector"), _UNKNOWN)
+
+
+@_rule.register
+def _(kernel: LinearSpline, width: int | None) -> Facts:
+    why = "its functions are all those with a square integrable second derivative, in one column; a product in more"
+    return Facts(Claim(True, why, "HSS Eq. (39)"), Claim(True, why, "HSS Eq. (39)"), _UNKNOWN)
+
+
+@_rule.register
+def _(kernel: Match, width: int | None) -> Facts:
+    same = "Gram matrices of different objects are the identity"
+    return Facts(
+        Claim(True, same, "HSS Def. 3"),
+        Claim(True, f"{same}, and compact sets of strings are finite"),
+        Claim(True, "the mean of a distribution is the distribution itself"),
+    )
+
+
+@_rule.register
+def _(kernel: NegativeDistance, width: int | None) -> Facts:
+    outside = Claim(None, "it is conditionally positive definite only: it has no RKHS of its own")
+    if kernel.exponent < 2:
+        strict = Claim(True, "on coefficients that sum to zero: powers below 2 of the distance", "HSS Eq. (20)")
+    else:
+        points = None if width is None else width + 2
+        strict = Claim(False, "on coefficients that sum to zero it is the linear kernel", "HSS Eq. (20)", points)
+    return Facts(strict, outside, outside)
+
+
+@_rule.register
+def _(kernel: Hyperkernel, width: int | None) -> Facts:
+    return _same(Claim(False, "the pairs (u, v) and (v, u) have the same image", points=2))

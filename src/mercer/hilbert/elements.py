@@ -1,0 +1,102 @@
+"""Elements of the space of a kernel, made of samples: the image of one, the mean of many.
+
+Symbols: k the kernel, x a sample, Phi(x) = k(x, .) its image, w_i weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.domains import Samples
+from mercer.errors import DomainError
+from mercer.gram import Expansion
+from mercer.kernels import Kernel
+
+__all__ = ["mean_element", "representer"]
+
+
+def representer(kernel: Kernel, x: Any) -> Expansion:
+    r"""Return the image of one sample: the element whose inner product with f is f(x).
+
+    .. math:: k(x, \cdot), \qquad \langle f, k(x, \cdot) \rangle = f(x)
+
+    Seed: [SS] Eqs. (93)-(98), the representer of evaluation at x; [HSS] Eqs. (13)-(17). Ledger: F-RKHS, F-FUNCTIONAL.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    x : raw data or Samples
+        A collection of one sample.
+
+    Returns
+    -------
+    Expansion
+
+    Examples
+    --------
+    >>> from mercer.hilbert.elements import representer
+    >>> from mercer.kernels import Polynomial
+    >>> f, g = representer(Polynomial(2), [[1.0]]), representer(Polynomial(2), [[3.0]])
+    >>> f.inner(g), f([[3.0]])
+    (16.0, array([16.]))
+    """
+    S = _prepared(kernel, x)
+    if len(S) != 1:
+        raise DomainError(
+            f"a collection of {len(S)} samples was given; the representer of one sample is made. Give a collection of "
+            "one, as X[:1], or use mean_element for the mean of several."
+        )
+    return Expansion(kernel, S, np.ones(1), np.asarray(0.0))
+
+
+def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion:
+    r"""Return the mean of the images of samples: the element whose inner product with f is the mean of f.
+
+    .. math:: \mu = \frac{\sum_i w_i \, k(x_i, \cdot)}{\sum_i w_i}, \qquad
+        \langle f, \mu \rangle = \frac{\sum_i w_i f(x_i)}{\sum_i w_i}
+
+    The distance of the means of two samples is the maximum mean discrepancy between them.
+
+    Seed: [HSS] Section 3.3 (means in feature space); [ST] "Simple classification". Ledger: F-RKHS.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : raw data or Samples
+    sample_weight : (n,) array-like, optional
+        Not negative, not all zero. Weight w counts as w copies.
+
+    Returns
+    -------
+    Expansion
+
+    Examples
+    --------
+    >>> from mercer.hilbert.elements import mean_element
+    >>> from mercer.kernels import Linear
+    >>> mean_element(Linear(), [[0.0], [2.0]]).distance(mean_element(Linear(), [[4.0], [6.0]]))
+    4.0
+    """
+    S = _prepared(kernel, X)
+    w = positive_weights(sample_weight, len(S))
+    used = np.flatnonzero(w)
+    return Expansion(kernel, S.take(used), w[used] / w.sum(), np.asarray(0.0))
+
+
+def positive_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return weights of n samples, finite, not negative and not all zero; None is ones."""
+    if sample_weight is None:
+        return np.ones(n)
+    w = np.asarray(sample_weight, dtype=float)
+    if w.shape != (n,) or not (np.isfinite(w) & (w >= 0.0)).all() or not w.any():
+        raise DomainError(
+            f"sample_weight of shape {w.shape} was given for {n} samples; one finite weight per sample, none negative "
+            "and not all zero, is accepted. Leave it out for equal weights."
+        )
+    return w
+
+
+def _prepared(kernel: Kernel, X: Any) -> Samples:
+    return kernel.check().prepare(kernel.pack(X))

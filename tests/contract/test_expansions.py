@@ -1,0 +1,155 @@
+"""Every fitted machine gives its function: ``expansion_``, an element of the kernel's space, predicts what it does.
+
+A machine enters by being exported. One whose decision values are not the function itself says what they are made of.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, is_classifier
+
+import mercer
+from mercer.gram.element import Element
+from mercer.kernels import Gaussian, Spectrum
+from mercer.testing.expansions import check_expansion
+
+rng = np.random.default_rng(0)
+X, T = rng.normal(size=(30, 2)), rng.normal(size=(7, 2))
+Y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1]
+TWO, THREE = (Y > 0).astype(int), np.digitize(Y, [-0.4, 0.4])
+COUNTS = np.round(np.exp(np.clip(Y, -1.0, 2.0)))
+
+NO_ELEMENT = {
+    "GaussianProcessMixture": "which component speaks depends on x: a function per component, `expansions_`",
+    "SemiparametricLatentFactor": "every latent process has a kernel of its own: a function each, `expansions_`",
+    "GraphicalStructure": "it learns which columns depend on each other, and predicts nothing",
+}
+OTHER_KIND = {"SmoothingSpline": "its polynomials are outside the space: an Expansion and a basis, or a natural spline"}
+
+
+def _by_pairs(machine, A):
+    """One-versus-one machines: the functions of the pairs are what votes are counted of."""
+    if len(machine.classes_) == 2:
+        return machine.decision_function(A)
+    machine.decision_function_shape = "ovo"
+    return machine.decision_function(A)
+
+
+def _by_odds(machine, A):
+    """The log odds are the function over a measure of its uncertainty, which is the same for both signs."""
+    spread = machine._spread(machine._pack_new(A), machine.roots_)
+    kappa = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * spread)
+    values = machine.decision_function(A)
+    return values / (kappa[:, 0] if values.ndim == 1 else kappa)
+
+
+def _of_process(machine, A):
+    """The latent means; of two classes their sign is the prediction, of several the largest."""
+    values = machine.expansion_(A)
+    likely = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+    assert np.array_equal(machine.classes_[likely], machine.predict(A))
+    return values
+
+
+RAW = {
+    "GaussianProcessClassifier": _of_process,
+    "RelevanceVectorClassifier": _by_odds,
+    "KernelFisherDiscriminant": lambda machine, A: machine.transform(A),
+    "KernelGLM": lambda machine, A: np.log(machine.predict(A)),
+    "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
+    **dict.fromkeys(("SVC", "NuSVC", "BoundSVC", "RelativeMarginMachine"), _by_pairs),
+}
+
+
+def _mass(machine):
+    """The integral of the kernel, by which a density is divided: of the Gaussian in the plane."""
+    return 2.0 * np.pi * float(machine.kernel_.length_scale) ** 2
+
+
+MACHINES = sorted(
+    name
+    for name in mercer.__all__
+    if isinstance(getattr(mercer, name), type) and issubclass(getattr(mercer, name), BaseEstimator)
+)
+
+
+def fitted(name, kind):
+    machine = getattr(mercer, name)()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if is_classifier(machine):
+            return machine.fit(X, TWO if kind == "one" else THREE)
+        if kind == "one":
+            return machine.fit(X, COUNTS if name == "KernelGLM" else Y)
+        try:
+            return machine.fit(X, np.column_stack([Y, -2.0 * Y + X[:, 1]]))
+        except ValueError as error:
+            assert "1d array" in str(error)
+            pytest.skip("one output alone")
+
+
+@pytest.mark.parametrize("kind", ["one", "several"])
+@pytest.mark.parametrize("name", [name for name in MACHINES if name not in NO_ELEMENT])
+def test_a_machine_predicts_by_its_expansion(name, kind):
+    machine = fitted(name, kind)
+    f = machine.expansion_
+    values = f(machine.kernel_.pack(T) if name == "SmoothingSpline" else T)
+    raw = RAW.get(name) or (lambda own, A: getattr(own, "decision_function", own.predict)(A))
+    expected = np.asarray(raw(machine, T))
+    assert np.allclose(values.reshape(expected.shape), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    if name in OTHER_KIND:
+        return
+    assert isinstance(f, Element)
+    if getattr(f, "diagonal", 0.0) == 0.0:
+        check_expansion(f, T)
+        assert np.any(np.asarray(f.norm()) > 0.0)
+
+
+@pytest.mark.parametrize("name", sorted(NO_ELEMENT))
+def test_machines_without_a_single_element(name):
+    machine = fitted(name, "several")
+    assert not hasattr(machine, "expansion_")
+    if name == "SemiparametricLatentFactor":
+        factors = np.column_stack([f(T) for f in machine.expansions_])
+        assert np.allclose(factors, machine.predict_factors(T), rtol=1e-9, atol=1e-12)
+        assert np.allclose(factors @ machine.mixing_.T, machine.predict(T))
+    if name == "GaussianProcessMixture":
+        means = np.stack([f(T) for f in machine.expansions_], axis=1)
+        assert np.allclose(means, machine.predict_components(T).mean)
+    for f in getattr(machine, "expansions_", ()):
+        check_expansion(f, T)
+
+
+@pytest.mark.parametrize("method", ["variational", "nystrom", "fitc", "sor"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_every_sparse_process_has_its_mean(method, outputs):
+    y = Y if outputs == 1 else np.column_stack([Y, X[:, 1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = mercer.SparseGaussianProcessRegressor(Gaussian(1.0), method=method, fixed="all").fit(X, y)
+    assert np.allclose(machine.expansion_(T), machine.predict(T), rtol=1e-6, atol=1e-7)
+    assert not hasattr(mercer.SparseGaussianProcessRegressor(), "expansion_")
+
+
+def test_functions_of_strings():
+    words = ["abab", "abba", "bab", "baab", "aa", "bb"]
+    machine = mercer.SVC(Spectrum(2), C=10.0).fit(words, [0, 0, 1, 1, 0, 1])
+    new = ["ab", "bab", "zz"]
+    assert np.allclose(machine.expansion_(new), machine.decision_function(new))
+    check_expansion(machine.expansion_, new)
+    # the margin of a support vector machine is 1 / |w|
+    alpha = np.abs(machine.dual_coef_).sum()
+    if np.all(np.abs(machine.dual_coef_) < 10.0 - 1e-9):
+        assert machine.expansion_.norm() ** 2 == pytest.approx(alpha, rel=1e-3)
+
+
+def test_machines_of_one_kernel_are_combined():
+    """The mean of machines fitted on parts of the data is a machine; differences tell how much they disagree."""
+    k = Gaussian(1.0)
+    parts = [mercer.KernelRidge(k, alpha=0.1).fit(X[i::3], Y[i::3]) for i in range(3)]
+    mean = sum(part.expansion_ for part in parts) / 3.0
+    assert np.allclose(mean(T), np.mean([part.predict(T) for part in parts], axis=0))
+    whole = mercer.KernelRidge(k, alpha=0.1).fit(X, Y).expansion_
+    gap = np.abs(whole(T) - mean(T))
+    assert np.all(gap <= whole.distance(mean) + 1e-12)  # k(x, x) = 1

@@ -1,0 +1,73 @@
+"""Leading eigenpairs by products against LAPACK."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Exponential, Gaussian
+from mercer.numerics.block_krylov import leading_eigenpairs
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 2))
+
+
+def check(G, rank, tol=1e-8, **options):
+    found = leading_eigenpairs(lambda V: G @ V, len(G), rank, **options)
+    values, vectors = np.linalg.eigh(G)
+    values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
+    assert found.converged
+    assert np.allclose(found.values, values, rtol=0, atol=tol * abs(values[0]))
+    assert np.allclose(found.vectors.T @ found.vectors, np.eye(rank), atol=1e-10)
+    real = np.linalg.norm(G @ found.vectors - found.vectors * found.values, axis=0)
+    assert np.allclose(real, found.residuals, rtol=0.1, atol=1e-12 * abs(values[0]))
+    return found, vectors
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.2), Exponential(1.0)])
+@pytest.mark.parametrize("rank", [1, 5, 40])
+def test_eigenpairs_of_kernels(kernel, rank):
+    found, vectors = check(kernel(X), rank)
+    assert np.allclose(np.abs(np.sum(found.vectors[:, :1] * vectors[:, :1], axis=0)), 1.0)
+
+
+def test_all_of_them():
+    check(Gaussian(0.5)(X[:30]), 30)
+
+
+def test_finite_rank_ends_early():
+    G = X @ X.T
+    found, _ = check(G, 5)
+    assert np.allclose(found.values[2:], 0.0, atol=1e-10)
+    assert found.iterations <= 3
+
+
+def test_zero_matrix_and_repeated_eigenvalues():
+    check(np.zeros((20, 20)), 3)
+    check(np.eye(50), 4)
+
+
+def test_largest_not_largest_in_size():
+    found, _ = check(np.diag(np.r_[-100.0, np.arange(60.0)]), 2)
+    assert found.values == pytest.approx([59.0, 58.0])
+
+
+def test_a_slow_decay_needs_restarts_and_the_end_is_told():
+    d = 1.0 / (1.0 + 0.1 * np.arange(1500.0))
+    seen = []
+    found = leading_eigenpairs(lambda V: d[:, None] * V, 1500, 3, monitor=lambda i, r: seen.append(r))
+    assert found.converged
+    assert found.iterations > 4
+    assert len(seen) == found.iterations
+    assert found.values == pytest.approx(d[:3], rel=1e-12)
+    short = leading_eigenpairs(lambda V: d[:, None] * V, 1500, 3, max_iter=3)
+    assert not short.converged
+    assert short.iterations == 3
+    assert short.residuals.max() > 1e-8
+    ended = leading_eigenpairs(lambda V: d[:, None] * V, 1500, 3, monitor=lambda i, r: i == 2)
+    assert ended.iterations == 2
+    assert not ended.converged
+
+
+def test_same_seed_same_bits():
+    G = Gaussian(0.3)(X)
+    one, two = (leading_eigenpairs(lambda V: G @ V, 300, 7, random_state=3) for _ in range(2))
+    assert np.array_equal(one.vectors, two.vectors)
