@@ -38,7 +38,7 @@ DEFINITE = [
     for name, entry in ENTRIES.items()
     if all(kernel.order == 0 and not isinstance(kernel, Precomputed) for kernel in entry.kernels)
 ]
-EXAMPLES = max(6, settings.default.max_examples // 4)
+EXAMPLES = max(3, settings.default.max_examples // 8)
 
 
 @pytest.fixture(autouse=True)

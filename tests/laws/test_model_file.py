@@ -20,7 +20,7 @@ from tests.laws.test_kernels import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FUNCTIONS = {"RadialFunction", "Basis", "RankOne", "Composed"}  # they hold code
+FUNCTIONS = {"RadialFunction", "Basis", "RankOne", "Composed", "SpectralDensity"}  # they hold code
 
 
 def machine(kernel, X):

@@ -1,5 +1,6 @@
 """Mercer's expansion against eigenfunctions that are known in closed form, and against the Gram matrix."""
 
+import importlib
 import warnings
 from itertools import pairwise
 from math import factorial
@@ -12,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError
 from mercer.gram import Expansion
-from mercer.hilbert import mercer_expansion as module
 from mercer.hilbert.measures import Circle, Normal, Sampled, Uniform
 from mercer.hilbert.mercer_expansion import MercerExpansion, mercer_expansion
 from mercer.kernels import (
@@ -29,6 +29,8 @@ from mercer.kernels import (
     Sigmoid,
     Spectrum,
 )
+
+module = importlib.import_module("mercer.hilbert.mercer_expansion")  # its function has the same name
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
