@@ -23,8 +23,8 @@ from mercer.estimators.running import Run
 from mercer.estimators.smoothing_spline import (
     Polynomials,
     SemiparametricExpansion,
-    _independent,
     evaluate_basis,
+    independent,
     numbers,
 )
 from mercer.gram import Auto, Dense, Gram, GramSpec, Tiles
@@ -145,7 +145,7 @@ class RepresenterMachine(KernelEstimator):
                 f"unpenalized={self.unpenalized!r} gave values of shape {border.shape} for {len(S)} samples, or some "
                 "that are not finite; one finite number per sample and function is accepted. Look at the functions."
             )
-        mix = _independent(border)
+        mix = independent(border)
         border = border @ mix
         if (kernel.order or 0) > 0:
             ones = np.ones((len(S), 1))

@@ -290,6 +290,11 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
             choice = _Choice(lambda alpha: line.value(self.criterion, alpha), run)
             self.alpha_ = float(self.alpha) if self.alpha is not None else choice.best(line.grid())
         states, leverage = line.states(self.alpha_)
+        if not np.isfinite(states).all():
+            raise DomainError(
+                f"X and y of {len(x)} samples have numbers so large or so small that the spline is not finite; numbers "
+                "of ordinary size are accepted. Scale the data (for example with StandardScaler)."
+            )
         self.kernel_ = None
         self.dof_ = float(np.sum(leverage))
         self.best_score_ = -line.value(self.criterion, self.alpha_)
@@ -300,7 +305,7 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         self.kernel_ = kernel
         basis = self.basis if self.basis is not None else self._polynomials(S)
         border = evaluate_basis(basis, S)
-        mix = _independent(border)
+        mix = independent(border)
         border = border @ mix
         if (kernel.order or 0) > 0:
             self._check_null_space(kernel, S, border)
@@ -325,7 +330,7 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
             a, left = spectrum.solve(y, np.array([alpha]))
             return _criterion(self.criterion, alpha * a[0] / np.sqrt(w)[:, None], left[0], w, w)
 
-        grid = np.logspace(-10.0, 6.0, 33) * (unit if unit > 0.0 else 1.0)
+        grid = np.logspace(-10.0, 6.0, 33) * (unit if unit > 1e-290 else 1.0)
         return _Choice(value, run).best(grid)
 
     def _polynomials(self, S: Samples) -> Polynomials:
@@ -363,7 +368,14 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         X : raw data or packed samples
         """
         T = self._pack_new(X)
-        return self.target_.decode(self.expansion_(T, self._resources()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.expansion_(T, self._resources())
+        if not np.isfinite(values).all():
+            raise DomainError(
+                "Input X gives values of the fitted spline that are too large for floating-point numbers; it grows as "
+                "a power beyond the training samples. Scale the data, or leave out samples that are far away."
+            )
+        return self.target_.decode(values)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
@@ -418,6 +430,11 @@ class _Choice:
         return found if np.isfinite(found) else np.inf
 
     def best(self, grid: Floats) -> float:
+        if not (np.isfinite(grid) & (grid > 0.0)).all():
+            raise DomainError(
+                f"X gives penalties from {grid.min():.3g} to {grid.max():.3g} to choose from; positive and finite ones "
+                "are accepted. Scale the data (for example with StandardScaler), or give alpha."
+            )
         self.budget = len(grid) + 25
         logs = np.log(grid)
         values = np.array([self.value(log) for log in logs])
@@ -451,11 +468,28 @@ def evaluate_basis(basis: Any, S: Samples) -> Floats:
     """Values (n, s) of the functions that are not penalised."""
     X = numbers(S) if isinstance(S, Vectors) else S
     functions = basis if isinstance(basis, (tuple, list)) else (basis,)
-    parts = [np.asarray(function(X), dtype=np.float64) for function in functions]
+    parts = [_values_of(function, X, len(S)) for function in functions]
     return np.hstack([part.reshape(len(S), -1) for part in parts])
 
 
-def _independent(border: Floats) -> Floats:
+def _values_of(function: Any, X: Any, n: int) -> Floats:
+    """Values of a function that is not penalised, or ParameterError if it is none on arrays of samples."""
+    try:
+        values = np.asarray(function(X), dtype=np.float64)
+    except Exception as error:
+        raise ParameterError(
+            f"a function that is not penalised was given {n} samples and raised {type(error).__name__}; one that takes "
+            "all samples as one array is accepted. Use for example lambda X: X[:, 0]."
+        ) from error
+    if values.ndim == 0 or len(values) != n:
+        raise ParameterError(
+            f"a function that is not penalised gave values of shape {values.shape} for {n} samples; one number, or one "
+            "row of numbers, per sample is accepted. Use for example lambda X: X[:, 0]."
+        )
+    return values
+
+
+def independent(border: Floats) -> Floats:
     """Mixtures (s, r) of s functions that are linearly independent at the samples; all of them as a rule."""
     s = border.shape[1]
     _, sizes, mixtures = np.linalg.svd(border, full_matrices=False)

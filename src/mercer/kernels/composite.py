@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors
+from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Base, Path
 from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
@@ -48,8 +48,8 @@ class Composite(Tiled):
         """Pack once for all terms; terms on different columns give `Frames`."""
         self._check_domains()
         parts = self.parts()
-        if list(parts) == [WHOLE]:
-            return parts[WHOLE](X)
+        if self._one_reading() is not None:
+            return next(iter(parts.values()))(X)
         if not parts:
             return Vectors.pack(X)
         return Frames.pack(X, parts)
@@ -71,10 +71,18 @@ class Composite(Tiled):
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The domain of all terms, or Frames if they read different columns."""
+        one = self._one_reading()
+        if one is not None:
+            return one.domain
+        return Frames if self.parts() else Vectors
+
+    def _one_reading(self) -> Kernel | None:
+        """Return a term, if all of them read all of the data in one way; then no table is made of it."""
         keys = list(self.parts())
-        if keys == [WHOLE]:
-            return next(term for term in _terms(self) if term.part == WHOLE).domain
-        return Frames if keys else Vectors
+        if len(keys) != 1 or not isinstance(keys[0], Whole):
+            return None
+        term = next(term for term in _terms(self) if term.part == keys[0])
+        return None if term.domain is Frames and keys[0] != WHOLE else term
 
     def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same kernel with learned terms."""

@@ -121,6 +121,7 @@ def test_spans_and_grids():
     half = tile_grid(n, n, 8, symmetric=True)
     assert len(half) == 6 and all(c.start >= r.start for r, c in half)
     assert tile_side(4) > tile_side(8)
+    assert len(tile_grid(7, 7, 8, side=4)) == 4 and len(tile_grid(n, n, 8, side=10 * n)) == 9
     covered = np.zeros((7, n), dtype=int)
     for rows, columns in tile_grid(7, n, 8):
         covered[rows, columns] += 1
