@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import SVC
-from mercer.hilbert.reduced_machine import reduced_machine
+from mercer.hilbert import reduced_machine
 from mercer.kernels import Gaussian
 
 MAX_TIME = 120.0  # seconds for one reduction

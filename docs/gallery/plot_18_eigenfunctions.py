@@ -19,8 +19,7 @@ import numpy as np
 from scipy.special import eval_hermite
 from sklearn.datasets import make_moons
 
-from mercer.hilbert.measures import Normal, Sampled, Uniform
-from mercer.hilbert.mercer_expansion import mercer_expansion
+from mercer.hilbert import Normal, Sampled, Uniform, mercer_expansion
 from mercer.kernels import Brownian, Gaussian, Matern
 from mercer.plots import EigenfunctionsDisplay
 

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import GaussianProcessRegressor
-from mercer.hilbert.bochner import bochner_test, spectral_measure
+from mercer.hilbert import bochner_test, spectral_measure
 from mercer.kernels import BSpline, Epanechnikov, Gaussian, Matern, Periodic, SpectralMixture
 from mercer.plots.spectral_density import SpectralDensityDisplay
 

@@ -14,8 +14,7 @@ from sklearn.datasets import make_moons
 
 from mercer import SVC
 from mercer.gram import Dense
-from mercer.hilbert.definiteness import definiteness
-from mercer.hilbert.violation import find_violation
+from mercer.hilbert import definiteness, find_violation
 from mercer.kernels import Gaussian, Sigmoid
 
 kernel = Sigmoid(1.0, offset=0.5)

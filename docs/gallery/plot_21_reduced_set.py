@@ -16,8 +16,7 @@ import numpy as np
 from sklearn.datasets import load_digits, make_moons
 
 from mercer import SVC
-from mercer.hilbert.reduced_machine import reduced_machine
-from mercer.hilbert.reduced_set import reduced_set
+from mercer.hilbert import reduced_machine, reduced_set
 from mercer.kernels import Gaussian
 
 # %%

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import SVC
-from mercer.hilbert.kernel_learning import learned_kernel
+from mercer.hilbert import learned_kernel
 from mercer.kernels import Gaussian, Hyperkernel
 
 

@@ -146,8 +146,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kernel_machine import KernelMachine
-    >>> from mercer.hilbert.regularizers import Radius
+    >>> from mercer import KernelMachine
+    >>> from mercer.hilbert import Radius
     >>> from mercer.kernels import Gaussian
     >>> from mercer.losses import Huber
     >>> X = np.linspace(0, 6, 40)[:, None]
@@ -313,7 +313,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kernel_machine import KernelMachineClassifier
+    >>> from mercer import KernelMachineClassifier
     >>> from mercer.kernels import Gaussian
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
     >>> model = KernelMachineClassifier(Gaussian(1.0), loss="hinge", alpha=0.1, unpenalized="constant")

@@ -53,7 +53,7 @@ class SpectralMeasure:
 
     Examples
     --------
-    >>> from mercer.hilbert.bochner import spectral_measure
+    >>> from mercer.hilbert import spectral_measure
     >>> from mercer.kernels import Gaussian
     >>> measure = spectral_measure(2.0 * Gaussian(1.0) + 0.5)
     >>> measure
@@ -193,7 +193,7 @@ def spectral_measure(kernel: Kernel, width: int = 1) -> SpectralMeasure:
 
     Examples
     --------
-    >>> from mercer.hilbert.bochner import spectral_measure
+    >>> from mercer.hilbert import spectral_measure
     >>> from mercer.kernels import Matern, Periodic
     >>> spectral_measure(Periodic(2.0)).support
     'lattice'
@@ -259,7 +259,7 @@ def bochner_test(kernel: Kernel, width: int = 1) -> BochnerTest:
 
     Examples
     --------
-    >>> from mercer.hilbert.bochner import bochner_test
+    >>> from mercer.hilbert import bochner_test
     >>> from mercer.kernels import Epanechnikov, RadialFunction
     >>> bochner_test(Epanechnikov(1.0)).positive
     False

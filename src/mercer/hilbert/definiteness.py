@@ -118,7 +118,7 @@ def definiteness(K: Any, order: int = 0, *, basis: Floats | None = None, random_
 
     Examples
     --------
-    >>> from mercer.hilbert.definiteness import definiteness
+    >>> from mercer.hilbert import definiteness
     >>> found = definiteness([[1.0, 2.0], [2.0, 1.0]])
     >>> found.positive, found.n_negative, round(found.smallest, 6)
     (False, 1, -1.0)

@@ -57,7 +57,7 @@ class DerivativeExpansion(Element):
 
     Examples
     --------
-    >>> from mercer.hilbert.derivatives import derivative_representer
+    >>> from mercer.hilbert import derivative_representer
     >>> from mercer.kernels import Gaussian
     >>> slope = derivative_representer(Gaussian(2.0), [[0.0]], 0)
     >>> slope.norm()  # the second mixed derivative at equal points is 1 / l^2
@@ -185,8 +185,8 @@ def derivative_representer(kernel: Kernel, x: Any, direction: Any) -> Derivative
 
     Examples
     --------
-    >>> from mercer.hilbert.derivatives import derivative_representer, gradient
-    >>> from mercer.hilbert.elements import representer
+    >>> from mercer.hilbert import derivative_representer, gradient
+    >>> from mercer.hilbert import representer
     >>> from mercer.kernels import Polynomial
     >>> f = representer(Polynomial(2), [[3.0]])  # (1 + 3 x)^2
     >>> f.inner(derivative_representer(Polynomial(2), [[1.0]], 0)), gradient(f, [[1.0]])
@@ -330,8 +330,8 @@ def sensitivity(f: Element, X: Any, sample_weight: Any = None) -> Floats:
 
     Examples
     --------
-    >>> from mercer.hilbert.derivatives import sensitivity
-    >>> from mercer.hilbert.elements import representer
+    >>> from mercer.hilbert import sensitivity
+    >>> from mercer.hilbert import representer
     >>> from mercer.kernels import Linear
     >>> sensitivity(representer(Linear(), [[3.0, 0.0]]), [[1.0, 2.0], [5.0, 1.0]])
     array([9., 0.])

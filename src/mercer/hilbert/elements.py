@@ -36,7 +36,7 @@ def representer(kernel: Kernel, x: Any) -> Expansion:
 
     Examples
     --------
-    >>> from mercer.hilbert.elements import representer
+    >>> from mercer.hilbert import representer
     >>> from mercer.kernels import Polynomial
     >>> f, g = representer(Polynomial(2), [[1.0]]), representer(Polynomial(2), [[3.0]])
     >>> f.inner(g), f([[3.0]])
@@ -74,7 +74,7 @@ def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion
 
     Examples
     --------
-    >>> from mercer.hilbert.elements import mean_element
+    >>> from mercer.hilbert import mean_element
     >>> from mercer.kernels import Linear
     >>> mean_element(Linear(), [[0.0], [2.0]]).distance(mean_element(Linear(), [[4.0], [6.0]]))
     4.0

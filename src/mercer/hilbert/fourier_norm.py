@@ -93,7 +93,7 @@ def fourier_norm(
     --------
     >>> from mercer.domains import Vectors
     >>> from mercer.gram import Expansion
-    >>> from mercer.hilbert.fourier_norm import fourier_norm
+    >>> from mercer.hilbert import fourier_norm
     >>> from mercer.kernels import Gaussian
     >>> f = Expansion(Gaussian(1.0), Vectors.pack([[0.0], [1.0]]), np.array([1.0, -1.0]), np.array(0.0))
     >>> bool(np.isclose(fourier_norm(f).squared, 2.0 - 2.0 * np.exp(-0.5), rtol=1e-12))
@@ -297,7 +297,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
 
     Examples
     --------
-    >>> from mercer.hilbert.fourier_norm import fourier_transform
+    >>> from mercer.hilbert import fourier_transform
     >>> x = np.linspace(-10, 10, 401)
     >>> bool(np.allclose(fourier_transform(x, np.exp(-0.5 * x**2))(np.array([1.0])), np.exp(-0.5)))
     True
@@ -348,7 +348,7 @@ def regularized(f: Expansion, omega: Any) -> Any:
     --------
     >>> from mercer.domains import Vectors
     >>> from mercer.gram import Expansion
-    >>> from mercer.hilbert.fourier_norm import regularized
+    >>> from mercer.hilbert import regularized
     >>> from mercer.kernels import Gaussian
     >>> at = [Expansion(Gaussian(1.0), Vectors.pack([[x]]), np.ones(1), np.array(0.0)) for x in (0.0, 1.0)]
     >>> w = np.linspace(-10, 10, 400)[:, None]
@@ -385,7 +385,7 @@ def derivative_penalties(kernel: Kernel, count: int = 10) -> Floats:
 
     Examples
     --------
-    >>> from mercer.hilbert.fourier_norm import derivative_penalties
+    >>> from mercer.hilbert import derivative_penalties
     >>> from mercer.kernels import Exponential
     >>> derivative_penalties(Exponential(1.0), 3)  # half of the integral of f^2 + f'^2
     array([0.5, 0.5, 0. ])

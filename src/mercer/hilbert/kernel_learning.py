@@ -95,7 +95,7 @@ def learned_kernel(
 
     Examples
     --------
-    >>> from mercer.hilbert.kernel_learning import learned_kernel
+    >>> from mercer.hilbert import learned_kernel
     >>> from mercer.kernels import Hyperkernel, Spectrum
     >>> words, classes = ["abab", "abba", "baaa", "abcc", "cabc", "ccca"], [0, 0, 0, 1, 1, 1]
     >>> base = Spectrum(1).normalized()

@@ -68,7 +68,7 @@ class MercerExpansion:
 
     Examples
     --------
-    >>> from mercer.hilbert.measures import Uniform
+    >>> from mercer.hilbert import Uniform
     >>> from mercer.kernels import Brownian
     >>> expansion = mercer_expansion(Brownian(), Uniform(0.0, 1.0, count=200), rank=3)
     >>> expansion
@@ -228,7 +228,7 @@ def mercer_expansion(
 
     Examples
     --------
-    >>> from mercer.hilbert.measures import Normal, Sampled
+    >>> from mercer.hilbert import Normal, Sampled
     >>> from mercer.kernels import Gaussian, Spectrum
     >>> expansion = mercer_expansion(Gaussian(1.0), Normal(0.0, 1.0), rank=4)
     >>> expansion.eigenvalues.round(4)  # each 0.382 of the one before

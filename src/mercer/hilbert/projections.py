@@ -84,7 +84,7 @@ def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Momen
 
     Examples
     --------
-    >>> from mercer.hilbert.projections import projection_moments
+    >>> from mercer.hilbert import projection_moments
     >>> K = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])  # numbers on a line
     >>> found = projection_moments(K, [1.0, 0.0, 0.0])  # the direction 1
     >>> found.mean, round(found.variance, 12)
@@ -123,8 +123,8 @@ def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
 
     Examples
     --------
-    >>> from mercer.hilbert.elements import representer
-    >>> from mercer.hilbert.projections import moments
+    >>> from mercer.hilbert import representer
+    >>> from mercer.hilbert import moments
     >>> from mercer.kernels import Linear
     >>> moments(representer(Linear(), [[2.0]]), [[1.0], [3.0]])
     Moments(mean=4.0, variance=4.0)
@@ -172,8 +172,8 @@ def project(f: Element, onto: Any, *, rank_tol: float = 1e-12, memory: int | str
 
     Examples
     --------
-    >>> from mercer.hilbert.elements import representer
-    >>> from mercer.hilbert.projections import project
+    >>> from mercer.hilbert import representer
+    >>> from mercer.hilbert import project
     >>> from mercer.kernels import Linear
     >>> found = project(representer(Linear(), [[3.0, 4.0]]), [[2.0, 0.0]])
     >>> found.element([[1.0, 1.0]]).round(6), round(found.residual, 6)

@@ -69,7 +69,7 @@ def reduced_machine(
     --------
     >>> from sklearn.datasets import make_moons
     >>> from mercer import SVC
-    >>> from mercer.hilbert.reduced_machine import reduced_machine
+    >>> from mercer.hilbert import reduced_machine
     >>> from mercer.kernels import Gaussian
     >>> X, y = make_moons(500, noise=0.2, random_state=0)
     >>> model = SVC(Gaussian(0.5)).fit(X, y)

@@ -151,7 +151,7 @@ def reduced_set(
     >>> import numpy as np
     >>> from mercer.domains import Vectors
     >>> from mercer.gram import Expansion
-    >>> from mercer.hilbert.reduced_set import reduced_set
+    >>> from mercer.hilbert import reduced_set
     >>> from mercer.kernels import Gaussian
     >>> X = np.linspace(0.0, 1.0, 100)[:, None]
     >>> f = Expansion(Gaussian(1.0), Vectors.pack(X), np.ones(100), np.array(0.0))

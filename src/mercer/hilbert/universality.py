@@ -96,7 +96,7 @@ def properties(kernel: Kernel, width: int | None = None) -> Properties:
 
     Examples
     --------
-    >>> from mercer.hilbert.universality import properties
+    >>> from mercer.hilbert import properties
     >>> from mercer.kernels import Gaussian, Linear
     >>> properties(Gaussian(1.0)).strict.holds
     True

@@ -195,7 +195,7 @@ def find_violation(
 
     Examples
     --------
-    >>> from mercer.hilbert.violation import find_violation
+    >>> from mercer.hilbert import find_violation
     >>> from mercer.kernels import Gaussian, NegativeDistance, Sigmoid
     >>> found = find_violation(Sigmoid(1.0, offset=0.1))
     >>> K = Sigmoid(1.0, offset=0.1)(found.points)

@@ -48,8 +48,8 @@ class EigenfunctionsDisplay:
 
     Examples
     --------
-    >>> from mercer.hilbert.measures import Uniform
-    >>> from mercer.hilbert.mercer_expansion import mercer_expansion
+    >>> from mercer.hilbert import Uniform
+    >>> from mercer.hilbert import mercer_expansion
     >>> from mercer.kernels import Brownian
     >>> expansion = mercer_expansion(Brownian(), Uniform(0.0, 1.0), rank=10)
     >>> display = EigenfunctionsDisplay.from_expansion(expansion, count=3, region=((0.0, 1.0),), resolution=101)
