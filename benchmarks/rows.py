@@ -9,7 +9,7 @@ from sklearn import gaussian_process, kernel_ridge
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
-from benchmarks import squares, strings, support
+from benchmarks import graphs, inexact_strings, squares, strings, support, texts, trees, walks
 from benchmarks.row import Memory, Peer, Points, Row, Table, Timing, Words, times_faster, times_the_cost
 from mercer import KernelRidge
 from mercer.domains import Vectors
@@ -208,4 +208,9 @@ ROWS: tuple[Row, ...] = (
     *support.ROWS,
     *squares.ROWS,
     *strings.ROWS,
+    *inexact_strings.ROWS,
+    *texts.ROWS,
+    *trees.ROWS,
+    *graphs.ROWS,
+    *walks.ROWS,
 )

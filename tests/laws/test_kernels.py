@@ -24,6 +24,7 @@ from mercer.domains import Strings, Vectors
 from mercer.kernels import Kernel
 from mercer.numerics import tiling
 from mercer.testing.kernels import KERNEL_LAWS, Law, Trial
+from tests.naive.graphs import random_graphs
 from tests.strategies import similarities, strings
 
 K = mercer.kernels
@@ -82,6 +83,25 @@ TABLES = Data(
     {"size": [0.5, 1.5, 1.5], "gene": ["a", "ab", "b"]},
 )
 HALVES = Data(points(3, -2, 2).map(lambda X: _halved(X)), np.column_stack([_grid(5, 2), [0, 1, 0, 1, 1]]))
+GENES = Data(strings(max_samples=5, alphabet="ACGT", max_length=6), ["ACG", "CA", "ACGT", "", "TTACG"])
+TEXTS = Data(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c.", "d"]), max_size=6).map(" ".join), min_size=1, max_size=5),
+    ["a b a", "b c.", "", "c a b", "a"],
+)
+TREE = st.recursive(
+    st.sampled_from("ab").map(lambda label: (label,)),
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda children: ("a", *children)),
+    max_leaves=6,
+)
+TREES = Data(
+    st.lists(TREE, min_size=1, max_size=5), [("a", "b"), ("a", ("b", "a"), "b"), ("b", ("a", "b", "b")), ("a",), ()]
+)
+GRAPHS = Data(
+    st.integers(0, 10**6).map(lambda seed: random_graphs(seed, count=1 + seed % 4, nodes=4, directed=seed % 2 == 0)),
+    random_graphs(4, count=5, directed=True),
+)
+PATH = [(0, 1), (1, 2), (2, 3), (1, 3)]
+NODES = Data(st.lists(st.integers(0, 3), min_size=1, max_size=5), [0, 1, 2, 3, 1])
 OF_DOMAIN = {Vectors: VECTORS, Strings: WORDS}
 
 
@@ -99,6 +119,14 @@ def bell(r):
 
 def bell_slope(r):
     return -r * np.exp(-0.5 * r * r)
+
+
+def halving(values):
+    return 0.5**values
+
+
+def cuts(word):
+    return [(word[:i], word[i:]) for i in range(1, len(word))]
 
 
 def bell_of_frequencies(w):
@@ -192,6 +220,50 @@ def _entries() -> dict[str, Entry]:
             ],
             WORDS,
         ),
+        "Subsequence": ([K.Subsequence(2, 0.6), K.Subsequence(3, 0.5)], WORDS),
+        "GappySpectrum": ([K.GappySpectrum(2, 1, 0.7)], WORDS),
+        "Wildcard": ([K.Wildcard(2, 1, 0.7)], WORDS),
+        "Mismatch": ([K.Mismatch(2, 1), K.Mismatch(3, 1, "ACGTUV")], GENES),
+        "LocalAlignment": ([K.LocalAlignment()], WORDS),
+        "GlobalAlignment": ([K.GlobalAlignment(), K.GlobalAlignment(form="log")], WORDS),
+        "BagOfWords": ([K.BagOfWords(), K.BagOfWords(frequency="log")], TEXTS),
+        "TfIdf": ([K.TfIdf(), K.TfIdf(smooth=True)], TEXTS),
+        "Semantic": ([K.Semantic((("a", "b", 0.5), ("c", "d", -1.0)))], TEXTS),
+        "Cooccurrence": ([K.Cooccurrence()], TEXTS),
+        "LatentSemantic": ([K.LatentSemantic(2)], TEXTS),
+        "WordPairs": ([K.WordPairs(), K.WordPairs(1, ordered=True)], TEXTS),
+        "PathSum": ([K.PathSum.as_polynomial((L, K.Constant(1.0)), 3)], VECTORS),
+        "Convolution": ([K.Convolution(cuts, (K.Spectrum(1), K.Match()))], WORDS),
+        "SubsetTree": ([K.SubsetTree(0.4), K.SubsetTree(1.0, "counted")], TREES),
+        "CorootedSubtree": ([K.CorootedSubtree()], TREES),
+        "PartialTree": ([K.PartialTree(), K.PartialTree(1.0, 1.0)], TREES),
+        "Subtree": ([K.Subtree(0.5)], TREES),
+        "TreeSpectrum": ([K.TreeSpectrum(2), K.TreeSpectrum(3)], TREES),
+        "VertexHistogram": ([K.VertexHistogram()], GRAPHS),
+        "EdgeHistogram": ([K.EdgeHistogram(), K.EdgeHistogram(False)], GRAPHS),
+        "ShortestPath": ([K.ShortestPath(), K.ShortestPath(weights=True)], GRAPHS),
+        "WeisfeilerLehman": (
+            [K.WeisfeilerLehman(2), K.WeisfeilerLehman(2, K.EdgeHistogram()), K.WeisfeilerLehman(1, K.ShortestPath())],
+            GRAPHS,
+        ),
+        "Graphlet": ([K.Graphlet(3), K.Graphlet(3, samples=4)], GRAPHS),
+        "Propagation": ([K.Propagation(2)], GRAPHS),
+        "RandomWalk": (
+            [K.RandomWalk(0.003), K.RandomWalk(0.01, "exponential"), K.RandomWalk(0.5, adjacency="normalized")],
+            GRAPHS,
+        ),
+        "Marginalized": ([K.Marginalized(0.2)], GRAPHS),
+        "LaplacianFunction": ([K.LaplacianFunction(PATH, halving)], NODES),
+        "Diffusion": (
+            [K.Diffusion(PATH, 0.4), K.Diffusion(PATH, 0.4, laplacian="normalized", method="columns")],
+            NODES,
+        ),
+        "RegularizedLaplacian": (
+            [K.RegularizedLaplacian(PATH, 0.4), K.RegularizedLaplacian(PATH, 0.4, method="columns")],
+            NODES,
+        ),
+        "PStepWalk": ([K.PStepWalk(PATH, 3)], NODES),
+        "CommuteTime": ([K.CommuteTime(PATH)], NODES),
         "FeatureDistance": ([K.FeatureDistance(K.Spectrum(2)), K.FeatureDistance(K.Spectrum(1), 1.4)], WORDS),
         "Match": ([K.Match(), K.Match() + 0.5 * K.Match()], WORDS),
         "Subspace": (

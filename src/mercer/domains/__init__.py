@@ -1,10 +1,30 @@
 """What a sample is: raw objects become packed arrays, once."""
 
+from mercer.domains.decompositions import Decompositions
 from mercer.domains.frames import WHOLE, Frames, Whole
+from mercer.domains.graphs import Graphs
+from mercer.domains.nodes import Network, Nodes
 from mercer.domains.pairs import Pairs
 from mercer.domains.samples import Samples
 from mercer.domains.similarities import Similarities
 from mercer.domains.strings import Strings
+from mercer.domains.texts import Texts
+from mercer.domains.trees import Trees
 from mercer.domains.vectors import Vectors
 
-__all__ = ["WHOLE", "Frames", "Pairs", "Samples", "Similarities", "Strings", "Vectors", "Whole"]
+__all__ = [
+    "WHOLE",
+    "Decompositions",
+    "Frames",
+    "Graphs",
+    "Network",
+    "Nodes",
+    "Pairs",
+    "Samples",
+    "Similarities",
+    "Strings",
+    "Texts",
+    "Trees",
+    "Vectors",
+    "Whole",
+]
