@@ -22,6 +22,7 @@ from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, Optional, Positive, free_names
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.calls import called
 from mercer.kernels.comparison import View
 from mercer.kernels.functions import Normalized
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, overflow_error, pull_block
@@ -140,8 +141,8 @@ class Substrings(Tiled):
         """Return c_0 = 0, c_1, ..., c_deepest."""
         lengths = np.arange(1.0, deepest + 1.0)
         if callable(self.weights):
-            factors = np.asarray(self.weights(lengths.copy()) if deepest else lengths, dtype=float)
-            if not _are_weights(factors, lengths.shape):
+            factors = _as_numbers(called(self.weights, lengths.copy(), self) if deepest else lengths)
+            if factors is None or not _are_weights(factors, lengths.shape):
                 raise DomainError(
                     f"The function given as weights of Substrings returned {factors!r:.60} for the lengths 1 to "
                     f"{deepest}; one finite number >= 0 for each length is accepted. Write it with NumPy functions."
@@ -246,7 +247,7 @@ class Substrings(Tiled):
 def _as_numbers(value: Any) -> Floats | None:
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
