@@ -456,8 +456,8 @@ def _not_negative(density: Callable[[Floats], Any], omega: Floats) -> Floats:
     if values.shape != omega.shape or values.dtype.kind not in "fiub" or not np.all(values >= 0.0):
         raise DomainError(
             f"The function given as density of SpectralDensity returned shape {values.shape}, {values.dtype}, for "
-            f"{omega.shape} frequencies, or a negative number; one number that is not negative is needed for each. Give "
-            "for example scipy.stats.norm.pdf."
+            f"{omega.shape} frequencies, or a negative number; one number that is not negative is needed for each. "
+            "Give for example scipy.stats.norm.pdf."
         )
     return values.astype(float, copy=False)
 
