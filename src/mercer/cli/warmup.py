@@ -107,6 +107,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),),
     "PowerSeries": ((1.0, 1.0),),
     "Pyramidal": ((2, 2), 1),
+    "SpectralMixture": ((1.0,), (0.5, 0.5, 0.5, 0.5), (1.0, 1.0, 1.0, 1.0)),
     "Wendland": (4,),
 }
 

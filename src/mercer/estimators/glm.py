@@ -234,7 +234,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
             _require(values, values >= 0.0, "binomial responses in two columns are numbers of successes and failures")
             counts = values.sum(axis=1)
             values = values[:, 0] / np.where(counts > 0.0, counts, 1.0)
-        _require_range(loss, values)
+        require_range(loss, values)
         return values, counts
 
     def _free(self, X: Any, used: Indices | None = None) -> Floats:
@@ -402,7 +402,7 @@ def _first_thresholds(codes: Floats, w: Floats, count: int) -> Ordinal:
     return Ordinal(tuple(float(theta) for theta in logit(np.cumsum(mass)[:-1] / mass.sum())))
 
 
-def _require_range(loss: Loss, y: Floats) -> None:
+def require_range(loss: Loss, y: Floats) -> None:
     """Raise TargetError unless responses are possible in the family of a loss."""
     if isinstance(loss, Poisson):
         _require(y, y >= 0.0, "Poisson responses are counts, not negative")

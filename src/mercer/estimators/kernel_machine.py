@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer.arrays import Array, Floats
 from mercer.errors import ParameterError
 from mercer.estimators.estimator import weighted
-from mercer.estimators.glm import _require_range
+from mercer.estimators.glm import require_range
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.representer import MAX_ITER, TOL, RepresenterMachine
 from mercer.estimators.running import Run, whole
@@ -227,7 +227,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
             packed, kernel = self._pack(X)
             self.target_ = Real().learn(y)
             values = self.target_.encode(y)
-            _require_range(self._loss(), values)
+            require_range(self._loss(), values)
             run.begin(X, y)
             self._fit_values(packed, kernel, values, sample_weight, run)
             run.end(X, y)
@@ -235,7 +235,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
 
     def linear_predictor(self, X: Any) -> Floats:
         """Return f + b^T m at new data, shape (m,) or (m, k)."""
-        return self.target_.decode(self._values(X))
+        return self.target_.decode(self._evaluate(X))
 
     def predict(self, X: Any) -> Floats:
         """Return the prediction at new data, shape (m,) or (m, k): the mean of the response where the loss has a link.
@@ -244,7 +244,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         ----------
         X : raw data or packed samples
         """
-        values = self._values(X)
+        values = self._evaluate(X)
         if isinstance(self.loss_, HasMean):
             with np.errstate(over="ignore"):
                 values = self.loss_.mean(values)
@@ -399,7 +399,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
 
     def decision_function(self, X: Any) -> Floats:
         """Return the function, positive for the second of two classes, shape (m,); of several classes (m, c)."""
-        values = self._values(X)
+        values = self._evaluate(X)
         if values.ndim == 2 and len(self.classes_) == 2:
             return values[:, 1] - values[:, 0]
         return values
@@ -413,7 +413,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); of one class against all others, scaled to sum 1."""
-        values = self._values(X)
+        values = self._evaluate(X)
         if isinstance(self.loss_, Multinomial):
             return self.loss_.mean(values)
         if values.ndim == 1:

@@ -216,7 +216,3 @@ class RepresenterMachine(KernelEstimator):
             else:
                 path = RiskPath(problem, solver, monitor)
             return best_on_path(path, regularizer, self.alpha, unit)
-
-    def _values(self, X: Any) -> Floats:
-        """Return f at new data, (m,) or (m, k)."""
-        return self._evaluate(X)

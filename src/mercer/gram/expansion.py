@@ -32,7 +32,6 @@ from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.strings import Kmers, Spectrum
-from mercer.kernels.substrings import compile_expansion
 
 __all__ = ["Expansion", "FeatureExpansion"]
 
@@ -105,9 +104,9 @@ class Expansion(Element):
         return values + self.intercept
 
     @cached_property
-    def _whole(self) -> Callable[[Any], Floats] | None:
-        """The function as a whole, where that is quicker than its kernels one by one."""
-        return compile_expansion(self.kernel, self.samples, self.coef)
+    def _whole(self) -> Callable[[Samples], Floats] | None:
+        """The function as a whole, where the kernel has a quicker way to it than pair by pair."""
+        return self.kernel.compile(self.samples, self.coef)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_whole"}

@@ -6,6 +6,7 @@ Symbols: k_1 a kernel, p a whole number, c_n >= 0 coefficients.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -405,6 +406,24 @@ class Normalized(Wrapped):
             tile[:, b == 0] = 0.0
             tile[np.ix_(a == 0, b == 0)] = 1.0
         return tile
+
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return the kernel's own function with coefficients and values divided by lengths, if it has one."""
+        if type(self.kernel).compile is Kernel.compile:
+            return None
+        lengths = self._lengths(samples).reshape(-1, *[1] * (np.ndim(coef) - 1))
+        scaled = np.divide(coef, lengths, out=np.zeros(np.shape(coef)), where=lengths > 0.0)
+        inner = self.kernel.compile(narrowed(self.kernel, samples), scaled)
+        if inner is None:
+            return None
+        of_zeros = np.where(lengths > 0.0, 0.0, coef).sum(axis=0)  # samples without a direction have the value 1
+
+        def evaluate(T: Samples) -> Floats:
+            values = inner(narrowed(self.kernel, T))
+            own = self._lengths(T).reshape(-1, *[1] * (values.ndim - 1))
+            return np.where(own > 0.0, np.divide(values, own, out=np.zeros_like(values), where=own > 0.0), of_zeros)
+
+        return evaluate
 
     def _both_lengths(self, view: View) -> tuple[Floats, Floats]:
         A, B = view.collections

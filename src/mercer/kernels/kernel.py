@@ -156,6 +156,22 @@ class Kernel(Spec, ABC):
         """
         return None
 
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return f(x) = sum_i coef_i k(s_i, x) as one function, or None where pair by pair is the only way.
+
+        Parameters
+        ----------
+        samples : Samples
+            The s_i, as the kernel packs them.
+        coef : (n,) or (n, k) array
+
+        Returns
+        -------
+        callable or None
+            It takes packed samples and returns an array of shape (m,) or (m, k).
+        """
+        return None
+
     def grain(self, comparison: Comparison) -> int | None:
         """Return how many rows and columns a tile should have at most, or None for as many as stay in cache.
 

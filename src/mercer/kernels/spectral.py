@@ -19,7 +19,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.calls import called
 from mercer.kernels.comparison import View, common_dtype, require_same_columns
-from mercer.kernels.kernel import Kernel, Tiled, mirror
+from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.kernels.pointwise import dense
 from mercer.numerics.hankel import radial_transform, resolve
 
@@ -288,7 +288,8 @@ class SpectralSamples(Tiled):
         X, Z = (dense(side) for side in view.sides)
         center = Z[0]
         out = view.empty()
-        F, G = self._waves(X - center), self._waves(Z - center)
+        with np.errstate(over="ignore"):
+            F, G = self._waves(X - center), self._waves(Z - center)
         np.copyto(out, F @ G.T)
         return out
 
@@ -297,7 +298,10 @@ class SpectralSamples(Tiled):
         return np.full(len(A), float(self._weights().sum()))
 
     def _waves(self, X: Floats) -> Floats:
-        turn = X @ np.asarray(self.omega, dtype=float).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            turn = X @ np.asarray(self.omega, dtype=float).T
+        if not np.isfinite(turn).all():  # such waves have no value
+            raise overflow_error(self)
         root = np.sqrt(self._weights())
         return np.hstack([root * np.cos(turn), root * np.sin(turn)])
 
@@ -386,7 +390,7 @@ class SpectralDensity(Kernel):
 
     def check(self) -> Self:
         """Raise ParameterError unless the density can be called."""
-        if not callable(self.density):
+        if not callable(self.density) or isinstance(self.density, Kernel):
             raise ParameterError(
                 f"SpectralDensity was given density={self.density!r}; a function of an array of frequencies that "
                 "returns an array of the same shape is needed. Give for example scipy.stats.norm.pdf."
@@ -401,7 +405,10 @@ class SpectralDensity(Kernel):
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
         require_same_columns(A, B)
-        t = np.abs(_steps(A, B)[0])
+        with np.errstate(over="ignore"):
+            t = np.abs(_steps(A, B)[0])
+        if not np.isfinite(t).all():
+            raise overflow_error(self)
         out = np.empty(t.shape)
         unit = 1.0 / float(self.scale)
         place = np.maximum(np.frexp(t / unit)[1], 0)  # octave 0 is [0, unit), octave n [2^(n-1), 2^n) units
@@ -448,8 +455,9 @@ def _not_negative(density: Callable[[Floats], Any], omega: Floats) -> Floats:
     values = np.asarray(called(density, omega, "SpectralDensity"))
     if values.shape != omega.shape or values.dtype.kind not in "fiub" or not np.all(values >= 0.0):
         raise DomainError(
-            f"The density returned shape {values.shape}, {values.dtype}, for {omega.shape} frequencies, or a negative "
-            "number; one number that is not negative is needed for each. A kernel has no negative density: correct it."
+            f"The function given as density of SpectralDensity returned shape {values.shape}, {values.dtype}, for "
+            f"{omega.shape} frequencies, or a negative number; one number that is not negative is needed for each. "
+            "Give for example scipy.stats.norm.pdf."
         )
     return values.astype(float, copy=False)
 
@@ -457,10 +465,13 @@ def _not_negative(density: Callable[[Floats], Any], omega: Floats) -> Floats:
 @lru_cache(maxsize=512)
 def _octave(density: Callable[[Floats], Any], scale: float, octave: int) -> Callable[[Floats], Floats]:
     """Return the kernel on one octave of distances as polynomials on panels."""
-    low, high = (0.0 if octave == 0 else 2.0 ** (octave - 1) / scale), 2.0**octave / scale
     if octave > 1 and octave >= _end(density, scale):
         return np.zeros_like
-    if 2.0**octave > _FARTHEST:
+    low, high = (
+        (0.0 if octave == 0 else math.ldexp(1.0, min(octave - 1, 1023)) / scale),
+        2.0 ** min(octave, 1023) / scale,
+    )
+    if octave > math.log2(_FARTHEST):
         raise DomainError(
             f"A distance of {low:.3g} or more was compared by SpectralDensity, whose density changes over {scale:.3g}; "
             f"distances up to {_FARTHEST / scale:.3g} are accepted. Scale the data, or use a kernel with a formula."
@@ -472,8 +483,8 @@ def _octave(density: Callable[[Floats], Any], scale: float, octave: int) -> Call
     largest = float(value(np.zeros(1))[0])
     if not math.isfinite(largest):
         raise DomainError(
-            "The density of SpectralDensity has no finite integral; a kernel needs one, since it is k(0). Let it fall "
-            "faster than 1 / omega."
+            "The density of SpectralDensity has no finite integral; a kernel needs one, since it is k(0). Give "
+            "one that falls faster than 1 / omega."
         )
     panels = resolve(lambda t: value(low + t), high - low, high - low, 1e-12, 32 * 2**octave, largest)
     return panels.interpolant(lambda t: value(low + t), low)

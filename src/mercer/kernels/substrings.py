@@ -22,15 +22,15 @@ from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, Optional, Positive, free_names
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.calls import called
 from mercer.kernels.comparison import View
-from mercer.kernels.functions import Normalized
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, overflow_error, pull_block
+from mercer.kernels.kernel import Pullback, Tiled, overflow_error, pull_block
 from mercer.numerics.background import in_background
 from mercer.numerics.compiled import compiled
 from mercer.numerics.counts import Overlap, as_csr, overlap
 from mercer.numerics.suffix import SuffixTree
 
-__all__ = ["Substrings", "SubstringFunction", "compile_expansion"]
+__all__ = ["SubstringFunction", "Substrings"]
 
 _TREE_BYTES = 96  # for each symbol, while the tree is made
 _WORK = 2000.0  # a symbol takes about as long as so many floating-point operations
@@ -67,7 +67,7 @@ class Substrings(Tiled):
     the strings (``.normalized()`` removes that). The value does not depend on the tree it is found in. With whole
     weights all sums are of whole numbers: exact below 2^53. Cost O(|s| + |t|) for a pair; for a collection O(N) to
     build the tree, then one addition for each pair of strings and each node that both have. A function
-    f(x) = sum_i a_i k(s_i, x) is evaluated in O(|x|) by `compile_expansion`.
+    f(x) = sum_i a_i k(s_i, x) is evaluated in O(|x|) by what `compile` returns.
 
     With a decay of one or more and no limit, a string has far more in common with itself than with any other:
     k(s, s) grows like |s|^3, or like decay^|s|, and a normalised matrix is close to the identity. Set `longest`, or a
@@ -140,8 +140,8 @@ class Substrings(Tiled):
         """Return c_0 = 0, c_1, ..., c_deepest."""
         lengths = np.arange(1.0, deepest + 1.0)
         if callable(self.weights):
-            factors = np.asarray(self.weights(lengths.copy()) if deepest else lengths, dtype=float)
-            if not _are_weights(factors, lengths.shape):
+            factors = _as_numbers(called(self.weights, lengths.copy(), self) if deepest else lengths)
+            if factors is None or not _are_weights(factors, lengths.shape):
                 raise DomainError(
                     f"The function given as weights of Substrings returned {factors!r:.60} for the lengths 1 to "
                     f"{deepest}; one finite number >= 0 for each length is accepted. Write it with NumPy functions."
@@ -238,6 +238,26 @@ class Substrings(Tiled):
         slope = self._tile(view, True).copy()
         return self.tile(view), lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
 
+    def compile(self, samples: Samples, coef: Floats) -> SubstringFunction:
+        """Return f(x) = sum_i coef_i k(s_i, x) as a function that takes O(|x|).
+
+        Examples
+        --------
+        >>> from mercer.domains import Strings
+        >>> f = Substrings().compile(Strings.pack(["ab", "abab"]), np.array([1.0, -1.0]))
+        >>> f(Strings.pack(["ab", "b", "ccc"]))
+        array([-3., -1.,  0.])
+        """
+        assert isinstance(samples, Strings)
+        nodes, coef = _nodes(samples, self._limit), np.asarray(coef, dtype=float)
+        tree, table = nodes.tree, self._table(nodes.deepest)
+        columns = coef.reshape(len(coef), -1)
+        below, above = np.zeros((len(nodes), columns.shape[1])), np.zeros((len(nodes), columns.shape[1]))
+        owners = np.repeat(np.arange(len(samples)), samples.lengths)
+        _add_below(tree.leaves, columns[owners], tree.parent, tree.inner, below)
+        _add_above(tree.parent, tree.inner, nodes.edges(table), below, above)
+        return SubstringFunction(nodes, table, above, below, coef.shape[1:])
+
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
         return pull_block(self, A, B, W)
@@ -246,7 +266,7 @@ class Substrings(Tiled):
 def _as_numbers(value: Any) -> Floats | None:
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -396,7 +416,6 @@ class SubstringFunction:
 
     Attributes
     ----------
-    kernel : Substrings
     nodes : SuffixNodes
     table : (longest + 1,) array
         W(0), W(1), ...
@@ -408,16 +427,14 @@ class SubstringFunction:
         ``()`` of one function, ``(k,)`` of several.
     """
 
-    kernel: Substrings
     nodes: SuffixNodes
     table: Floats
     above: Floats
     below: Floats
     outputs: tuple[int, ...]
 
-    def __call__(self, X: Any) -> Floats:
-        """Return f at strings, shape (m,) or (m, k)."""
-        S = self.kernel.pack(X)
+    def __call__(self, S: Samples) -> Floats:
+        """Return f at packed strings, shape (m,) or (m, k)."""
         assert isinstance(S, Strings)
         places, lengths = self.nodes.locate(S)
         out = np.zeros((len(S), self.above.shape[1]))
@@ -425,65 +442,6 @@ class SubstringFunction:
         arrays = tree.depth, tree.parent, self.table, self.above, self.below
         _add_matches((places, lengths, np.asarray(S.offsets, np.intp)), arrays, out)
         return out.reshape(len(S), *self.outputs)
-
-
-def compile_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Any], Floats] | None:
-    """Return f(x) = sum_i coef_i k(s_i, x) as a function that takes O(|x|), or None where there is no such way.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        `Substrings`, or its normalised form.
-    samples : Strings
-        The strings s_i, as the kernel packs them.
-    coef : (n,) or (n, k) array
-
-    Returns
-    -------
-    callable or None
-        It takes strings, raw or packed, and returns an array of shape (m,) or (m, k). For the normalised kernel each
-        value is divided by the root of k(x, x), which takes O(|x|) as well.
-
-    Examples
-    --------
-    >>> from mercer.domains import Strings
-    >>> f = compile_expansion(Substrings(), Strings.pack(["ab", "abab"]), np.array([1.0, -1.0]))
-    >>> f(["ab", "b", "ccc"])
-    array([-3., -1.,  0.])
-    """
-    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    if not isinstance(inner, Substrings) or not isinstance(samples, Strings):
-        return None
-    coef = np.asarray(coef, dtype=float)
-    if isinstance(kernel, Normalized):
-        return _normalised(inner, samples, coef)
-    return _compiled_function(inner, samples, coef)
-
-
-def _compiled_function(kernel: Substrings, samples: Strings, coef: Floats) -> SubstringFunction:
-    nodes = _nodes(samples, kernel._limit)
-    tree, table = nodes.tree, kernel._table(nodes.deepest)
-    columns = coef.reshape(len(coef), -1)
-    below, above = np.zeros((len(nodes), columns.shape[1])), np.zeros((len(nodes), columns.shape[1]))
-    owners = np.repeat(np.arange(len(samples)), samples.lengths)
-    _add_below(tree.leaves, columns[owners], tree.parent, tree.inner, below)
-    _add_above(tree.parent, tree.inner, nodes.edges(table), below, above)
-    return SubstringFunction(kernel, nodes, table, above, below, coef.shape[1:])
-
-
-def _normalised(kernel: Substrings, samples: Strings, coef: Floats) -> Callable[[Any], Floats]:
-    lengths = np.sqrt(kernel.diag(samples)).reshape(-1, *[1] * (coef.ndim - 1))
-    scaled = np.divide(coef, lengths, out=np.zeros_like(coef), where=lengths > 0.0)
-    of_zeros = np.where(lengths > 0.0, 0.0, coef).sum(axis=0)  # two strings without a direction have the value 1
-    function = _compiled_function(kernel, samples, scaled)
-
-    def evaluate(X: Any) -> Floats:
-        S = kernel.pack(X)
-        values = function(S)
-        own = np.sqrt(kernel.diag(S)).reshape(-1, *[1] * (values.ndim - 1))
-        return np.where(own > 0.0, np.divide(values, own, out=np.zeros_like(values), where=own > 0.0), of_zeros)
-
-    return evaluate
 
 
 @compiled

@@ -1,5 +1,6 @@
 """All common substrings: brute force over lengths, weights of every kind, prediction in one pass."""
 
+import pickle
 import time
 
 import numpy as np
@@ -13,7 +14,7 @@ from mercer.errors import DomainError, MemoryBudgetError, ParameterError
 from mercer.gram import Dense, Features
 from mercer.kernels import substrings as module
 from mercer.kernels.strings import BlendedSpectrum, Spectrum
-from mercer.kernels.substrings import Substrings, compile_expansion
+from mercer.kernels.substrings import Substrings
 from mercer.language import parse
 from mercer.testing import check_kernel
 from tests.naive.strings import spectrum, substrings
@@ -218,9 +219,9 @@ def test_compiled_functions(name, X, Y, seed):
     kernel, weight = KERNELS[name]
     K = table(Y, X, weight)
     for coef in (np.random.default_rng(seed).normal(size=len(X)), np.random.default_rng(seed).normal(size=(len(X), 2))):
-        f = compile_expansion(kernel, kernel.pack(X), coef)
+        f = kernel.compile(kernel.pack(X), coef)
         size = 1e-12 * (K @ np.abs(coef)).max(initial=0.0) + 1e-12
-        np.testing.assert_allclose(f(Y), K @ coef, rtol=0, atol=size)
+        np.testing.assert_allclose(f(kernel.pack(Y)), K @ coef, rtol=0, atol=size)
 
 
 @given(X=strings(max_samples=5, alphabet="ab"), Y=strings(max_samples=4, alphabet="abc"))
@@ -229,14 +230,14 @@ def test_normalised_functions(X, Y):
     kernel = Substrings(decay=0.5).normalized()
     K = kernel(Y, X)
     for coef in (np.arange(1.0, len(X) + 1), np.ones((len(X), 2))):
-        f = compile_expansion(kernel, kernel.pack(X), coef)
-        np.testing.assert_allclose(f(Y), K @ coef, rtol=1e-10, atol=1e-10)
+        f = kernel.compile(kernel.pack(X), coef)
+        np.testing.assert_allclose(f(kernel.pack(Y)), K @ coef, rtol=1e-10, atol=1e-10)
 
 
 def test_only_functions_of_substrings_are_compiled():
     S = Strings.pack(["ab"])
-    assert compile_expansion(Spectrum(2), S, np.ones(1)) is None
-    assert compile_expansion(Spectrum(2).normalized(), S, np.ones(1)) is None
+    assert Spectrum(2).compile(S, np.ones(1)) is None
+    assert Spectrum(2).normalized().compile(S, np.ones(1)) is None
 
 
 def test_support_vectors_of_a_machine():
@@ -245,9 +246,11 @@ def test_support_vectors_of_a_machine():
     X = [x[:10] + "TATAAT" + x[16:] if i % 2 else x for i, x in enumerate(X)]
     y = np.arange(40) % 2
     model = SVC(Substrings(decay=0.5).normalized(), C=10.0).fit(X[:30], y[:30])
-    f = compile_expansion(model.expansion_.kernel, model.expansion_.samples, model.expansion_.coef)
-    values = f(X[30:]) + model.expansion_.intercept
-    np.testing.assert_allclose(values.ravel(), model.decision_function(X[30:]), rtol=1e-9)
+    f = model.expansion_
+    values = f.kernel(X[30:], f.samples) @ f.coef + f.intercept
+    np.testing.assert_allclose(model.decision_function(X[30:]), values.ravel(), rtol=1e-9)
+    again = pickle.loads(pickle.dumps(model))  # the compiled function is made again
+    np.testing.assert_array_equal(again.decision_function(X[30:]), model.decision_function(X[30:]))
 
 
 def test_learning_by_features_is_learning_by_pairs():
@@ -266,7 +269,7 @@ def test_one_pass_is_quicker_than_all_pairs():
     X = ["".join(rng.choice(list("ACGT"), 1000)) for _ in range(220)]
     kernel, new = Substrings(), Strings.pack(X[:20])
     support = kernel.prepare(kernel.pack(X[20:]))
-    f = compile_expansion(kernel, support, np.ones(200))
+    f = kernel.compile(support, np.ones(200))
     taken = [min(_seconds(function, new) for _ in range(7)) for function in (f, lambda T: kernel(T, support))]
     assert taken[0] < 0.6 * taken[1]  # about a sixth on an idle machine
 
@@ -278,11 +281,11 @@ def _seconds(function, data):
 
 
 def test_compiled_loops_are_plain_python_too():
-    coef = np.array([1.0, -2.0, 3.0, 0.5, 0.25, 1.0])
-    expected = compile_expansion(Substrings(decay=0.5), Strings.pack(TEXTS), coef)(["cabra", "", "abc"])
+    coef, new = np.array([1.0, -2.0, 3.0, 0.5, 0.25, 1.0]), Strings.pack(["cabra", "", "abc"])
+    expected = Substrings(decay=0.5).compile(Strings.pack(TEXTS), coef)(new)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_add_below", "_add_above", "_add_matches"):
             patch.setattr(module, name, getattr(module, name).py_func)
-        found = compile_expansion(Substrings(decay=0.5), Strings.pack(TEXTS), coef)(["cabra", "", "abc"])
+        found = Substrings(decay=0.5).compile(Strings.pack(TEXTS), coef)(new)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     assert spectrum("ab", "ab", 1) == 2
