@@ -77,6 +77,7 @@ def strings(
 def similarities(draw: st.DrawFn, min_samples: int = 1, max_samples: int = 8, square: bool | None = None) -> np.ndarray:
     """Symmetric positive semi-definite ``(n, n)`` matrix, or (unless ``square``) some of its rows."""
     X = draw(vectors(min_samples=min_samples, max_samples=max_samples, bound=10.0))
+    X = np.where(np.abs(X) < 1e-150, 0.0, X)  # squares that underflow would leave a matrix that is not definite
     K = X @ X.T
     if square or (square is None and draw(st.booleans())):
         return (K + K.T) / 2

@@ -56,9 +56,7 @@ COUNTS = rng.integers(0, 4, N)
 
 @parametrize_with_checks(
     [
-        KernelMachine(),
         KernelMachine(loss="absolute", unpenalized="constant"),
-        KernelMachineClassifier(),
         KernelMachineClassifier(loss="hinge", unpenalized="constant"),
     ]
 )

@@ -47,15 +47,25 @@ def matern(order, inv_l):
 
 
 def wendland(inv_l, j, k):
-    """Return Wendland's profile from the k-fold integral of (1 - t)^j t, by its closed form."""
+    """Return Wendland's profile, integral_r^1 t (t^2 - r^2)^(k-1) (1 - t)^j dt up to scale, by the binomial theorem."""
 
     def phi(r):
         if r >= 1:
             return mpmath.mpf(0)
         if k == 0:
             return (1 - r) ** j
-        scale = 2 ** (k - 1) * mpmath.factorial(k - 1)
-        return mpmath.quad(lambda t: t * (t * t - r * r) ** (k - 1) * (1 - t) ** j, [r, 1]) / scale
+        terms = (
+            math.comb(k - 1, a)
+            * (-r * r) ** (k - 1 - a)
+            * math.comb(j, b)
+            * (-1) ** b
+            * (1 - r ** (2 * a + b + 2))
+            / (2 * a + b + 2)
+            for a in range(k)
+            for b in range(j + 1)
+        )
+        with mpmath.workdps(100):  # near r = 1 the terms cancel
+            return mpmath.fsum(terms)
 
     at_zero = phi(mpmath.mpf(0))
     return lambda h: phi(distance(h) * mpmath.mpf(inv_l)) / at_zero
