@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 import mercer.kernels
-from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
+from mercer.domains import Frames, Graphs, Nodes, Pairs, Similarities, Strings, Trees, Vectors
 from mercer.kernels import Kernel
 from tests.laws.test_kernels import ENTRIES
-from tests.trust import faults
+from tests.trust import faults, structures
 from tests.trust.faults import Fault
 from tests.trust.judge import EITHER, REFUSE, TOLD, same
 from tests.trust.probe import Probe, enough, gram
 
 K = mercer.kernels
+STRUCTURES = {Trees: structures.TREES, Graphs: structures.GRAPHS, Nodes: structures.NODES}
 
 
 def _faults_of(kernel: Kernel, X: Any) -> tuple[list[Fault], list[Fault]]:
@@ -27,6 +28,9 @@ def _faults_of(kernel: Kernel, X: Any) -> tuple[list[Fault], list[Fault]]:
         return faults.GRAMS, []
     if isinstance(packed, Strings):
         return faults.STRINGS, []
+    for domain, found in STRUCTURES.items():
+        if isinstance(packed, domain):
+            return found, []
     if isinstance(packed, Pairs):
         return (faults.COUPLES if isinstance(X[0][1], str) else faults.PAIRS), []
     if isinstance(packed, Vectors) or isinstance(X, np.ndarray):

@@ -1,0 +1,115 @@
+"""Faults in collections of texts, trees, graphs, nodes, bags, series and tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+
+from tests.trust.faults import OBJECTS, Fault, with_sample
+from tests.trust.judge import ACCEPT, EITHER
+
+
+def _same(X: Any) -> Any:
+    return X
+
+
+def _deep(depth: int) -> Any:
+    tree: Any = "a"
+    for _ in range(depth):
+        tree = ("a", tree)
+    return tree
+
+
+def _objects(X: Any) -> Any:
+    held = np.empty(len(X), dtype=object)
+    held[:] = list(X)
+    return held
+
+
+def _cycle() -> Any:
+    tree: list[Any] = ["a"]
+    tree.append(tree)
+    return tree
+
+
+_FRAME = [  # every list of objects
+    Fault("tuple of samples", tuple, ACCEPT, _same),
+    Fault("array of objects", _objects, ACCEPT, _same),
+    Fault("all equal", lambda X: [X[0]] * len(X), ACCEPT),
+    Fault("one sample", lambda X: X[:1], EITHER),
+    Fault("None inside", with_sample(1, None)),
+    Fault("NaN inside", with_sample(1, float("nan"))),
+    Fault("a function inside", with_sample(1, len)),
+    Fault("an object inside", with_sample(1, object())),
+    *OBJECTS,
+]
+
+TREES = [
+    Fault("lists for tuples", lambda X: [list(tree) for tree in X], ACCEPT, _same),
+    Fault("an empty tree", with_sample(1, ()), ACCEPT),
+    Fault("in brackets", with_sample(1, "(a (b a) b)"), EITHER),
+    Fault("deep", with_sample(1, _deep(3000)), EITHER),
+    Fault("wide", with_sample(1, ("a", *["b"] * 300)), EITHER),
+    Fault("a bracket too many", with_sample(1, "(a (b c)))")),
+    Fault("a bracket missing", with_sample(1, "(a (b c)")),
+    Fault("text without brackets", with_sample(1, "a b c"), EITHER),
+    Fault("unhashable label", with_sample(1, ({}, "b"))),
+    Fault("None as label", with_sample(1, ("a", None))),
+    Fault("NaN as label", with_sample(1, ("a", float("nan")))),
+    Fault("a tree inside itself", with_sample(1, _cycle())),
+    Fault("number inside", with_sample(1, 3.5), EITHER),
+    Fault("array inside", with_sample(1, np.ones(3)), EITHER),
+    *_FRAME,
+]
+
+GRAPHS = [
+    Fault("adjacency inside", with_sample(1, np.ones((3, 3)) - np.eye(3)), EITHER),
+    Fault("sparse inside", with_sample(1, sp.csr_array(np.ones((3, 3)) - np.eye(3))), EITHER),
+    Fault("networkx inside", with_sample(1, nx.path_graph(4)), EITHER),
+    Fault("no nodes", with_sample(1, nx.Graph()), ACCEPT),
+    Fault("isolated nodes", with_sample(1, nx.empty_graph(3)), ACCEPT),
+    Fault("loops", with_sample(1, nx.Graph([(0, 0), (0, 1)])), ACCEPT),
+    Fault("multigraph", with_sample(1, nx.MultiGraph([(0, 1), (0, 1)])), EITHER),
+    Fault("odd names", with_sample(1, nx.Graph([("a", (1, 2)), ((1, 2), frozenset())])), ACCEPT),
+    Fault("large", with_sample(1, nx.path_graph(80)), EITHER),
+    Fault("huge weight", with_sample(1, np.array([[0.0, 1e300], [1e300, 0.0]])), EITHER),
+    Fault("negative weight", with_sample(1, np.array([[0.0, -1.0], [-1.0, 0.0]])), EITHER),
+    Fault("NaN weight", with_sample(1, np.array([[0.0, np.nan], [np.nan, 0.0]]))),
+    Fault("infinite weight", with_sample(1, sp.csr_array(np.array([[0.0, np.inf], [np.inf, 0.0]])))),
+    Fault("not square", with_sample(1, np.ones((3, 2)))),
+    Fault("complex", with_sample(1, np.ones((2, 2)) * 1j)),
+    Fault("text adjacency", with_sample(1, np.array([["a", "b"], ["b", "a"]]))),
+    Fault("three dimensions", with_sample(1, np.ones((2, 2, 2)))),
+    Fault("too few labels", with_sample(1, (np.ones((2, 2)), ["C"]))),
+    Fault("unhashable label", with_sample(1, (np.ones((2, 2)), [{}, {}]))),
+    Fault("an edge to nowhere", with_sample(1, {"edges": [(0, 5)], "nodes": [0, 1]})),
+    Fault("an edge of three", with_sample(1, {"edges": [(0, 1, 2, 3)]})),
+    Fault("unknown key", with_sample(1, {"edges": [(0, 1)], "colour": 3}), EITHER),
+    Fault("number inside", with_sample(1, 3.5)),
+    Fault("text inside", with_sample(1, "abc")),
+    *_FRAME,
+]
+
+NODES = [
+    Fault("array", np.array, ACCEPT, _same),
+    Fault("tuple", tuple, ACCEPT, _same),
+    Fault("repeated", lambda X: [X[0]] * len(X), ACCEPT),
+    Fault("one sample", lambda X: X[:1], EITHER),
+    Fault("int8", lambda X: np.array(X, np.int8), ACCEPT, _same),
+    Fault("a column", lambda X: np.array(X)[:, None], EITHER, _same),
+    Fault("unknown node", with_sample(1, 99)),
+    Fault("negative", with_sample(1, -1)),
+    Fault("a name", with_sample(1, "Ann")),
+    Fault("a fraction", with_sample(1, 0.5)),
+    Fault("beyond 64 bits", with_sample(1, 2**70)),
+    Fault("None inside", with_sample(1, None)),
+    Fault("NaN inside", with_sample(1, float("nan"))),
+    Fault("a list inside", with_sample(1, [0])),
+    Fault("matrix", lambda X: np.ones((3, 2))),
+    Fault("masked", lambda X: np.ma.masked_array(np.array(X), [True] + [False] * (len(X) - 1))),
+    Fault("dates", lambda X: np.full(len(X), np.datetime64("2020-01-01"))),
+    *OBJECTS,
+]
