@@ -13,7 +13,7 @@ ESTIMATORS = [
 ]
 
 
-FEWER = {mercer.GaussianProcessMixture: {"n_components": 2, "tol": 0.02}}  # the defaults take minutes of many small fits
+FEWER = {mercer.GaussianProcessMixture: {"n_components": 2, "tol": 0.02}}  # more take minutes
 
 
 @parametrize_with_checks(

@@ -28,12 +28,13 @@ GOOD = {"finite", "warned", "refused"}
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
     r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
-    r"|[a-z_0-9]+=|C=|[A-Z]\w+\()"
+    r"|[a-z_0-9]+=|C=|[A-Z]\w+\(|Sample \d+|[Nn]odes?|graphs?|[Tt]rees?|bags?|series|tensors?|symbols?|objects?)"
 )
 _ADVICE = re.compile(
-    r"\b(Add|Build|Call|Check|Choose|Clip|Compare|Convert|Correct|Count|Did you mean|Drop|Encode|Fill|Fit|Flatten|Give"
-    r"|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove|Rename|Replace|Reshape|Say|Scale|Select|Sort"
-    r"|Split|Take|Train|Try|Turn|Use|Wrap|Write|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
+    r"\b(Add|Begin|Build|Call|Check|Choose|Clip|Close|Compare|Convert|Correct|Count|Decode|Did you mean|Drop|Encode"
+    r"|Fill|Fit|Flatten|Give|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove"
+    r"|Rename|Replace|Reshape|Say|Scale|Select|Sort|Split|Take|Train|Try|Turn|Use|Wrap|Write|The keys are"
+    r"|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
 )
 _ENTRAILS = (
     *("SVD did not converge", "zero-size array", "must not contain infs", "has no attribute", "NoneType"),

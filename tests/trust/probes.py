@@ -29,7 +29,7 @@ from tests.trust.isolation import Finding, run_isolated
 from tests.trust.judge import GOOD
 from tests.trust.of_estimators import estimator_probes, setting_probes, structured_probes, text_probes
 from tests.trust.of_files import file_probes
-from tests.trust.of_kernels import kernel_probes, parameter_probes
+from tests.trust.of_kernels import kernel_probes, parameter_probes, siblings
 from tests.trust.probe import Probe
 
 GROUPS: dict[str, tuple[Callable[[], Iterator[Probe]], ...]] = {
@@ -53,7 +53,9 @@ def all_probes(groups: Iterable[str] = GROUPS, share: int = 1) -> list[Probe]:
 
 def _is_sibling(probe: Probe) -> bool:
     name = probe.subject.partition("(")[0]
-    return probe.group in ("estimators", "structures", "settings") and hasattr(mercer, name) and name not in CORE
+    if probe.group in ("estimators", "structures", "settings") and hasattr(mercer, name):
+        return name not in CORE
+    return probe.group == "structures" and name.partition(":")[0] in siblings()
 
 
 def _turn(probe: Probe) -> int:
@@ -67,9 +69,10 @@ def warm_up() -> None:
         warnings.simplefilter("ignore")
         for entry in ENTRIES.values():
             X = entry.data.sample
-            entry.kernels[0](X, n_threads=1)
+            kernel = entry.kernels[0].learn(entry.kernels[0].pack(X))
+            kernel(X, n_threads=1)
             if isinstance(X, np.ndarray):
-                entry.kernels[0](X.astype(np.float32), n_threads=1)
+                kernel(X.astype(np.float32), n_threads=1)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from tests.trust.faults import OBJECTS, Fault, with_sample
+from tests.trust.faults import OBJECTS, STRINGS, Fault, with_sample
 from tests.trust.judge import ACCEPT, EITHER
 
 
@@ -45,6 +45,14 @@ _FRAME = [  # every list of objects
     Fault("a function inside", with_sample(1, len)),
     Fault("an object inside", with_sample(1, object())),
     *OBJECTS,
+]
+
+_OF_SYMBOLS = {"sequences of letters", "bytes"}  # a document is cut into words, a list of letters is not
+TEXTS = [
+    *(fault for fault in STRINGS if fault.name not in _OF_SYMBOLS),
+    Fault("lists of words", lambda X: [text.lower().replace(".", "").split() for text in X], ACCEPT, _same),
+    Fault("bytes", lambda X: [text.encode() for text in X]),
+    Fault("no words", with_sample(1, "... ?!"), ACCEPT),
 ]
 
 TREES = [

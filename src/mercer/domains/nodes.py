@@ -243,7 +243,11 @@ class Nodes(Samples):
         """
         if cls._is_packed(X):
             return X
-        given = np.asarray(X) if isinstance(X, np.ndarray | list | tuple | range) else np.asarray(_values(X))
+        values = X if isinstance(X, np.ndarray | list | tuple | range) else _values(X)
+        try:
+            given = np.asarray(values)
+        except ValueError:  # samples of several lengths
+            _refuse(values)
         if given.ndim == 2 and given.shape[1] == 1:
             given = given[:, 0]
         if given.ndim != 1 or given.dtype.kind not in "iuf":
@@ -307,7 +311,7 @@ def _refuse(values: Any) -> NoReturn:
                 f"Sample {i} is {given}; the graph has no such node. {_ACCEPTED} Give numbers, or give the kernel a "
                 "graph with names (a networkx graph, or edges between names)."
             )
-    raise DomainError(f"The nodes are no list of numbers. {_ACCEPTED} Give an array of shape (n,).")
+    raise DomainError(f"The nodes are no list of whole numbers below 2^62. {_ACCEPTED} Give an array of shape (n,).")
 
 
 # ------------------------------------------------------------------------------------------ forms of graphs
@@ -366,7 +370,8 @@ def _of_edges(edges: Any) -> tuple[Any, tuple[Hashable, ...] | None, bool]:
         place.setdefault(v, len(place))
     if all(type(name) is int and name >= 0 for name in place):
         numbers: Any = entries
-        return _assembled(numbers, max(place, default=-1) + 1), None, False  # pyright: ignore[reportOperatorIssue,reportArgumentType]
+        names: Any = place
+        return _assembled(numbers, max(names, default=-1) + 1), None, False
     coded = {(place[u], place[v]): weight for (u, v), weight in entries.items()}
     return _assembled(coded, len(place)), tuple(place), False
 

@@ -104,14 +104,14 @@ def _words(tokenizer: Callable[[str], Iterable[Any]], document: str, i: int) -> 
     name = getattr(tokenizer, "__name__", type(tokenizer).__name__)
     try:
         words = tokenizer(document)
+        if isinstance(words, Iterable) and not isinstance(words, (str, bytes)):
+            return list(words)
     except Exception as error:
         raise DomainError(
             f'The tokenizer {name} failed on document {i}, "{type(error).__name__}: {error}"; it takes one text and '
             "returns a list of its words. Correct the tokenizer."
         ) from error
-    if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
-        raise DomainError(
-            f"The tokenizer {name} returned {kind_of(words)} for document {i}; it must return a list of words. "
-            "Correct the tokenizer, as in lambda text: text.split()."
-        )
-    return list(words)
+    raise DomainError(
+        f"The tokenizer {name} returned {kind_of(words)} for document {i}; it must return a list of words. "
+        "Correct the tokenizer, as in lambda text: text.split()."
+    )

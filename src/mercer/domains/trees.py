@@ -306,7 +306,7 @@ def _refuse_label(planting: Planting, is_bad: Callable[[Any], bool], what: str) 
     place = next((i for i, label in enumerate(planting.labels) if is_bad(label)), None)
     if place is not None:
         i = int(np.searchsorted(np.cumsum(planting.sizes), place, side="right"))
-        kind = type(planting.labels[place]).__name__
+        kind = kind_of(planting.labels[place])
         raise DomainError(
             f"Sample {i}: a label {what} (of type {kind}). {_ACCEPTED} Replace it by a word or a whole number."
         )

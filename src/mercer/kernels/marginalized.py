@@ -96,7 +96,7 @@ class Marginalized(CommonWalks):
         quit_ = np.where(moving, float(self.stop), 1.0)
         scale = np.where(moving, degrees, 1.0)
         root = np.where(np.repeat(A.directed, A.sizes), 1.0, np.sqrt(scale))
-        weights = A.weights * root[sources] / (scale[sources] * root[heads])
+        weights = (A.weights / scale[sources]) * (root[sources] / root[heads])  # a product of weights might overflow
         return walks.steps((A.offsets, A.indptr, A.targets), codes, weights, (start / root, quit_ * root))
 
     def _limits(self, S: Steps) -> Floats:

@@ -18,6 +18,7 @@ from mercer.constraints import Fixed, Integer, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.nodes import Network
 from mercer.errors import ParameterError
+from mercer.kernels.calls import called, real_values
 from mercer.kernels.node_kernel import NodeKernel, coupling, factored, largest_eigenvalue
 from mercer.numerics.laplacians import components, solve_columns
 from mercer.numerics.laplacians import laplacian as laplacian_of
@@ -98,7 +99,7 @@ class LaplacianFunction(NodeKernel):
     def response(self, xi: Floats) -> Floats:
         """Return the function at eigenvalues; refuse values that are negative or increase."""
         order = np.argsort(xi, kind="stable")
-        values = np.asarray(self.function(xi[order]), dtype=float)
+        values = real_values(called(self.function, xi[order], self), self)
         good = values.shape == xi.shape and bool(np.isfinite(values).all())
         slack = _ROUNDING * float(np.abs(values).max(initial=0.0)) if good else 0.0
         if not good or (values < -slack).any() or (np.diff(values) > slack).any():

@@ -201,7 +201,7 @@ class Semantic(OfTerms):
                     found[word] = list(meaning.items())
                 else:
                     found[word] = [(one, 1.0) for one in (meaning if isinstance(meaning, list) else [meaning])]
-        elif isinstance(self.links, (tuple, list)) and all(_is_triple(link) for link in self.links):
+        elif isinstance(self.links, (tuple, list)) and self.links and all(_is_triple(link) for link in self.links):
             for word, meaning, value in self.links:
                 found.setdefault(word, []).append((meaning, value))
         else:
