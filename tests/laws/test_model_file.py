@@ -20,7 +20,9 @@ from tests.laws.test_kernels import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FUNCTIONS = {"RadialFunction", "Basis", "RankOne", "Composed", "SpectralDensity"}  # they hold code
+FUNCTIONS = {  # they hold code
+    *("RadialFunction", "Basis", "RankOne", "Composed", "SpectralDensity", "Convolution", "LaplacianFunction"),
+}
 
 
 def machine(kernel, X):

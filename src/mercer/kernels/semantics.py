@@ -87,6 +87,12 @@ class SemanticMap:
         rows, columns = self.matrix.shape
         return f"<SemanticMap: {rows} terms, {columns} meanings, {self.digest}>"
 
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, SemanticMap) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> SemanticMap:
         return self
 

@@ -266,6 +266,12 @@ class Corpus:
     def __repr__(self) -> str:
         return f"<Corpus: {self.documents:g} documents, {len(self.words)} words, {self.digest}>"
 
+    def __eq__(self, other: object) -> bool:
+        return self.digest == other.digest if isinstance(other, Corpus) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Corpus:
         return self
 
