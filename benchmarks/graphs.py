@@ -1,7 +1,7 @@
 """Rows of the kernels between graphs that count patterns, beside GraKeL, which starts from the same Python tuples.
 
 Molecules are those of the collection of TU Dortmund if the environment variable MERCER_DATA names a folder with
-MUTAG.zip and NCI1.zip, and random graphs of the same number and size if not.
+MUTAG.zip and NCI1.zip, and random graphs of the same number and size if not. Attributes are random numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, times_faster
 from mercer.io.graphs import read_tu
+from mercer.kernels import Linear
 from mercer.kernels.graph_histograms import VertexHistogram
 from mercer.kernels.graphlets import Graphlet
 from mercer.kernels.propagation import Propagation
@@ -60,6 +61,26 @@ def _tuple(edges: list[Any], labels: Any) -> Any:
     return both, dict(enumerate(labels)), {}
 
 
+@dataclass(frozen=True)
+class Attributed:
+    """Graphs as tuples (set of edges in both directions, dict of vectors, empty dict)."""
+
+    graphs: Molecules
+
+    def make(self) -> list[Any]:
+        rng = np.random.default_rng(1)
+        return [(edges, {v: rng.normal(size=3) for v in labels}, {}) for edges, labels, _ in self.graphs.make()]
+
+    def __str__(self) -> str:
+        return f"{self.graphs}, 3 attributes"
+
+
+def by_attributes(graphs: list[Any]) -> Any:
+    """Return the matrix of the shortest-path kernel with attributes, from tuples."""
+    kernel = ShortestPath(labels=False, attributes=Linear())
+    return kernel([{"nodes": list(x), "edges": list(edges), "attributes": x} for edges, x, _ in graphs])
+
+
 def theirs(name: str, base: str | None = None, **options: Any) -> Any:
     """Return a call of a kernel of GraKeL."""
 
@@ -77,6 +98,9 @@ def theirs(name: str, base: str | None = None, **options: Any) -> Any:
 
 MUTAG, SOME = Molecules("MUTAG", 188, 18), Molecules("MUTAG", 60, 18)
 NCI1, FEW = Molecules("NCI1", 4110, 30), Molecules("NCI1", 300, 30)
+
+
+ATTRIBUTED, LITTLE = Attributed(Molecules("MUTAG", 6, 18)), Attributed(Molecules("MUTAG", 3, 18))
 
 
 def _row(name: str, size: Molecules, quick: Molecules, kernel: Any, *peers: Peer) -> Timing:
@@ -104,6 +128,15 @@ ROWS: tuple[Row, ...] = (
         SOME,
         ShortestPath(labels=False),
         Peer("GraKeL", theirs("ShortestPath", with_labels=False), times_faster(10.0), package=PACKAGE),
+    ),
+    Timing(
+        "shortest-path-attributes",
+        "ShortestPath(False, attributes=Linear()), all pairs, from tuples",
+        ATTRIBUTED,
+        LITTLE,
+        by_attributes,
+        (Peer("GraKeL", theirs("ShortestPathAttr"), times_faster(10.0), package=PACKAGE),),
+        fewest=2,
     ),
     _row(
         "weisfeiler-lehman-paths-mutag",

@@ -3,9 +3,8 @@
 Accuracy of a support vector machine (C = 10) that knows the topics of 20 papers each and predicts those of 1 000
 others, from the citations alone: mean and standard deviation over ten draws, and the seconds of a draw. The kernels are
 normalised. Beside them the majority, label spreading after Zhou et al. (2004, alpha = 0.99) on the same graph, and a
-linear machine on the words of the papers, which knows no citation. Yang, Cohen and Salakhutdinov (2016) report for the
-fixed draw of Planetoid 68.0 per cent by label propagation on cora and 45.3 on citeseer. The folder of the data is named
-by the environment variable MERCER_DATA.
+linear machine on the words of the papers, which knows no citation. The folder of the data is named by the environment
+variable MERCER_DATA.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.broken_structures import FAMILIES, valid_structures
+
 Case = tuple[str, bytes, str]  # name of the file, content, what is wrong with it
 
 CSV = "age,city,dose\n31,Rome,0.5\n42,Oslo,1.5\n53,Rome,2.5\n64,Bonn,3.5\n75,Oslo,4.5\n"
@@ -410,7 +412,7 @@ def _strangers() -> Iterator[Case]:
 
 def broken_files(folder: Path) -> list[tuple[Path, str]]:
     """Write files that must be refused, and return them with what is wrong with each."""
-    families = (_texts, _delimited, _svmlight, _jsonl, _sequences, _gram, _parquet, _strangers)
+    families = (_texts, _delimited, _svmlight, _jsonl, _sequences, _gram, _parquet, _strangers, *FAMILIES)
     found = []
     for family in families:
         home = folder / family.__name__.lstrip("_")
@@ -432,7 +434,7 @@ def valid_files(folder: Path) -> list[tuple[Path, dict]]:
     Gram matrix, sequences), and optionally ``kinds``, ``y``, ``ids``.
     """
     found = []
-    for name, (content, expected) in {**_valid_tables(), **_valid_others()}.items():
+    for name, (content, expected) in {**_valid_tables(), **_valid_others(), **valid_structures()}.items():
         path = folder / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         found.append((path, expected))

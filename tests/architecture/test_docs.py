@@ -82,21 +82,28 @@ def test_the_gallery_runs(script, monkeypatch, capsys):
     pyplot.close("all")
 
 
-def test_the_commands_on_the_page_about_the_command_line_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("fit-from-the-command-line", {"patients.mercer", "patients.html", "predictions.csv"}),
+        ("fit-texts-trees-and-graphs", {"reviews.html", "questions.mercer", "rings.csv", "rings.npy"}),
+    ],
+)
+def test_the_commands_on_the_pages_about_the_command_line_run(tmp_path, monkeypatch, name, written):
     monkeypatch.chdir(tmp_path)
-    page = DOCS / "how-to" / "fit-from-the-command-line.md"
+    page = DOCS / "how-to" / f"{name}.md"
     ran = []
     for block in blocks(page):
         if block.language == "python":
             run(block, page, {"__name__": "__main__"})
         for line in block.code.splitlines() if block.language == "console" else ():
-            name, *arguments = shlex.split(line)
-            assert name == "mercer"
+            program, *arguments = shlex.split(line)
+            assert program == "mercer"
             result = CliRunner().invoke(application, arguments)
             assert result.exit_code == 0, f"{line}\n{result.output}"
             ran.append(arguments[0])
     assert {"check", "fit", "predict"} <= set(ran)
-    assert {path.name for path in tmp_path.iterdir()} >= {"patients.mercer", "patients.html", "predictions.csv"}
+    assert {path.name for path in tmp_path.iterdir()} >= written
 
 
 def test_formulas_may_stand_in_a_cell():

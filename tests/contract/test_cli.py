@@ -22,7 +22,19 @@ from click.testing import CliRunner
 from mercer.cli.application import COMMANDS, application
 from mercer.cli.commands import EXAMPLES
 from tests.broken_files import broken_files
-from tests.unit.cli.commandline import run, write_fasta, write_svmlight, write_table
+from tests.broken_structures import GRAPH, TU, zipped
+from tests.unit.cli.commandline import (
+    brackets,
+    run,
+    run_json,
+    tu_files,
+    write_fasta,
+    write_svmlight,
+    write_table,
+    write_texts,
+    write_trees,
+    write_tu,
+)
 
 FIX = re.compile(r"[.?)] [A-Z][^.]*")  # after what is wrong, another sentence: what to do
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "rich", "pandas", "pyarrow", "matplotlib", "jinja2"}
@@ -110,6 +122,103 @@ def test_classes_of_a_table_with_probabilities(folder):
     assert first == mercer("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout  # to the bit
     rows = list(csv.DictReader(first.splitlines()))
     assert all(abs(float(row["probability_high"]) + float(row["probability_low"]) - 1.0) < 1e-12 for row in rows)
+
+
+# texts, trees and graphs ---------------------------------------------------------------------------------
+
+
+def _rings_and_paths():
+    """JSON lines of graphs in two classes."""
+    for i in range(30):
+        size = 4 + i % 4
+        links = [{"source": j, "target": (j + 1) % size} for j in range(size - i % 2)]
+        yield json.dumps({"nodes": [{"id": j} for j in range(size)], "links": links, "kind": ("ring", "path")[i % 2]})
+
+
+@pytest.fixture(scope="module")
+def structures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("structures")
+    write_fasta(folder / "proteins.fasta")
+    write_texts(folder / "reviews.jsonl")
+    write_trees(folder / "bank")
+    write_tu(folder / "TOY")
+    (folder / "toy.zip").write_bytes(
+        zipped({name.removeprefix("TOY_").removesuffix(".txt"): text for name, text in tu_files().items()})
+    )
+    (folder / "questions.mrg").write_text("\n".join(brackets()) + "\n")
+    (folder / "kinds.csv").write_text("kind\n" + "sit\nrun\n" * 20)
+    rows = [f"{('sit', 'run')[i % 2]},{text}" for i, text in enumerate(brackets())]
+    (folder / "parsed.csv").write_text("\n".join(["kind,tree", *rows]) + "\n")
+    (folder / "graphs.jsonl").write_text("\n".join(_rings_and_paths()) + "\n")
+    return folder
+
+
+CASES = {  # the data, options, the target, and the kernel that is chosen
+    "proteins.fasta": ((), "family", "Spectrum("),
+    "reviews.jsonl": (("--target", "label"), "label", "TfIdf().normalized().on('text')"),
+    "bank": ((), "folder", "PartialTree(0.4).normalized()"),
+    "questions.mrg": (("--labels", "kinds.csv"), "kind", "PartialTree(0.4).normalized()"),
+    "parsed.csv": (("-t", "kind"), "kind", "PartialTree(0.4).normalized().on('tree')"),
+    "TOY": ((), "label", "WeisfeilerLehman(3).normalized()"),
+    "toy.zip": ((), "label", "WeisfeilerLehman(3).normalized()"),
+    "graphs.jsonl": ((), "kind", "WeisfeilerLehman(3).normalized()"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_structures_from_data_to_predictions(structures, monkeypatch, name):
+    monkeypatch.chdir(structures)
+    options, target, kernel = CASES[name]
+    plain = name not in ("reviews.jsonl", "bank", "TOY")  # one report of each kind is enough
+    files = ["-o", f"{name}.mercer", *(["--no-report"] if plain else ["--report", f"{name}.html"])]
+    told = run_json("fit", name, *options, *files)
+    assert told["task"] == "classification" and told["target"] == target and told["kernel"].startswith(kernel)
+    assert told["scores"]["accuracy"] > 0.9
+    if not plain:
+        assert "<script" not in (structures / f"{name}.html").read_text().lower()
+    told = run_json("predict", f"{name}.mercer", name)
+    labels = told["columns"]["prediction"]
+    assert len(labels) == told["samples"] >= 20 and len(set(labels)) == 2
+    assert name == "questions.mrg" or told["scores"]["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("reviews.jsonl", "TfIdf() + Spectrum(2)"),
+        ("bank", "SubsetTree().normalized()"),
+        ("TOY", "ShortestPath()"),
+        ("graphs.jsonl", "VertexHistogram()"),
+    ],
+)
+def test_gram_matrices_of_structures(structures, monkeypatch, tmp_path, name, kernel):
+    monkeypatch.chdir(structures)
+    drop = ["-t", "label"] if name == "reviews.jsonl" else []
+    told = run_json("gram", name, "-k", kernel, "-o", tmp_path / "k.npy", *drop)
+    K = np.load(tmp_path / "k.npy")
+    assert told["shape"] == list(K.shape) and np.array_equal(K, K.T)
+    figures = run_json("check", name, "-k", kernel, *drop)["gram"]
+    assert figures["used"] == len(K) and figures["largest_eigenvalue"] == pytest.approx(np.linalg.eigvalsh(K)[-1])
+
+
+def test_graphs_are_the_same_from_a_folder_and_an_archive(structures, monkeypatch, tmp_path):
+    monkeypatch.chdir(structures)
+    for name in ("TOY", "toy.zip"):
+        run("gram", name, "-k", "WeisfeilerLehman(2)", "-o", tmp_path / f"{name}.npy")
+    assert (tmp_path / "TOY.npy").read_bytes() == (tmp_path / "toy.zip.npy").read_bytes()
+
+
+def test_models_refuse_other_kinds_of_samples(structures, monkeypatch, tmp_path):
+    monkeypatch.chdir(structures)
+    run("fit", "TOY", "-e", "SVC(VertexHistogram())", "-o", tmp_path / "m.mercer", "--no-report", "--folds", "2")
+    for name, held in (("bank", "trees"), ("reviews.jsonl", "table"), ("proteins.fasta", "sequences")):
+        error = run("predict", tmp_path / "m.mercer", name, code=3).stderr
+        assert name in error and f"that is {held}" in error and "that is graphs" in error and FIX.search(error)
+    error = run("fit", "bank", "-e", "SVC(Gaussian(1.0))", "-o", tmp_path / "n.mercer", code=3).stderr
+    assert "Trees were given where Vectors are needed" in error
+
+
+# exit codes ----------------------------------------------------------------------------------------------
 
 
 def test_exit_codes(folder):
@@ -218,3 +327,43 @@ def test_every_broken_file_is_refused_with_its_name_and_a_fix(tmp_path):
                 wrong.append((arguments[0], path.name, reason, result.exit_code, text[:200]))
     assert not wrong
     assert not list(tmp_path.rglob("*.mercer"))
+
+
+BROKEN_FOLDERS = {
+    "nothing": ({}, "neither graphs in the TU Dortmund format"),
+    "texts": ({"a.txt": "hello"}, "nor files of trees"),
+    "no_edges": ({"T_graph_indicator.txt": "1\n"}, r"no file ending in _A\.txt"),
+    "no_indicator": ({"T_A.txt": "1, 2\n", "T_graph_labels.txt": "1\n"}, r"no file ending in _graph_indicator\.txt"),
+    "two_sets": ({"T_A.txt": "1, 2\n", "U_A.txt": "1, 2\n", "T_graph_indicator.txt": "1\n1\n"}, "2 files ending in _A"),
+    "short_indicator": (
+        {f"T_{part}.txt": text for part, text in (TU | {"graph_indicator": "1\n1\n"}).items()},
+        "line 3",
+    ),
+    "few_labels": ({f"T_{part}.txt": text for part, text in (TU | {"graph_labels": "1\n"}).items()}, "1 lines for 2"),
+    "latin1": ({f"T_{part}.txt": text for part, text in (TU | {"A": "1, \xe9\n"}).items()}, "2 numbers are expected"),
+    "bad_tree": ({"good/a.mrg": "(S a)", "bad/b.mrg": "(S\n(NP b)"}, r"b\.mrg, line 1: 1 brackets are not closed"),
+    "bad_xml": ({"a.xml": "<a/>", "b.xml": "<a>"}, r"b\.xml.*not XML"),
+    "empty_file": ({"a.xml": "<a/>", "b.xml": ""}, r"b\.xml, line 1: The file is empty"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_FOLDERS)
+def test_broken_folders_are_refused_with_their_name_and_a_fix(tmp_path, name):
+    files, told = BROKEN_FOLDERS[name]
+    folder = tmp_path / name
+    folder.mkdir()
+    for file, text in files.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_bytes(text.encode("latin-1"))
+    for command in (["check", folder], ["fit", folder, "--target", "label", "--no-report"]):
+        error = run(*command, code=3).stderr
+        assert re.search(told, error) and name in error and error.count("\n") == 1 and FIX.search(error), error
+    assert not list(tmp_path.rglob("*.mercer"))
+
+
+def test_json_that_may_be_trees_or_graphs_has_to_be_named(tmp_path):
+    path = tmp_path / "unclear.json"
+    path.write_text(json.dumps({"edges": GRAPH["links"]}))
+    assert "name the format: graph-json or json" in run("check", path, code=3).stderr
+    assert run_json("check", path, "--format", "graph-json")["kind"] == "graphs"
+    assert run_json("check", path, "--format", "json")["kind"] == "trees"

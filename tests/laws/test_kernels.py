@@ -304,7 +304,8 @@ def _entries() -> dict[str, Entry]:
 
 def _public() -> list[str]:
     members = {name: getattr(K, name) for name in K.__all__}
-    return [name for name, cls in members.items() if not inspect.isabstract(cls)]
+    kernels = (name for name, cls in members.items() if inspect.isclass(cls) and issubclass(cls, K.Kernel))
+    return [name for name in kernels if not inspect.isabstract(members[name])]
 
 
 def _by_itself(name: str) -> Entry | None:

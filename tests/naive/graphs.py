@@ -40,6 +40,12 @@ def random_graphs(seed, count=5, nodes=6, words=("C", "O", 7, None), directed=Fa
     return graphs
 
 
+def with_attributes(graphs, seed, width=2):
+    """The graphs with normal vectors at their nodes."""
+    rng = np.random.default_rng(seed)
+    return [graph | {"attributes": rng.normal(size=(len(graph["labels"]), width))} for graph in graphs]
+
+
 def arcs(graph):
     """All (from, to, label, weight); an edge without direction twice, a loop once."""
     found = []
@@ -95,6 +101,23 @@ def paths(graph, labels=None, use_labels=True, weighted=False):
         if d[u, v] < np.inf:
             found[(labels[u], labels[v], d[u, v]) if use_labels else d[u, v]] += 1
     return found
+
+
+def attributed_paths(one, two, similarity, use_labels=True, weighted=False):
+    """Sum over pairs of paths of equal length the similarities of where they begin and of where they end."""
+
+    def nodes(u, v):
+        if use_labels and one["labels"][u] != two["labels"][v]:
+            return 0.0
+        return similarity(one["attributes"][u], two["attributes"][v])
+
+    d, e = distances(one, weighted), distances(two, weighted)
+    return sum(
+        nodes(u, s) * nodes(v, t)
+        for u, v in permutations(range(len(d)), 2)
+        for s, t in permutations(range(len(e)), 2)
+        if d[u, v] == e[s, t] < np.inf
+    )
 
 
 def refined(graph, labels):

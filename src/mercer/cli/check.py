@@ -106,7 +106,13 @@ def findings(data: Dataset, target: str | None = None) -> list[str]:
         found += _repeated(data.n, _sparse_rows(data))
     elif data.kind == "sequences":
         found += _repeated(data.n, list(data.X))
-    if target is not None or isinstance(data, Sparse):
+    elif data.kind in ("trees", "graphs"):
+        empty = int(np.sum(data.X.sizes == 0))
+        if empty:
+            found.append(f"{empty} of {data.n} {data.kind} have no node; check that they were written.")
+        of = data.X.bytes_of if data.kind == "graphs" else lambda i: data.X.ragged.row(i).tobytes()
+        found += _repeated(data.n, [of(i) for i in range(data.n)])
+    if target is not None or data.y is not None:
         found += _target_findings(data, target)
     return found
 

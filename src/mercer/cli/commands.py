@@ -26,6 +26,7 @@ EXAMPLES = {
     "warmup": "mercer warmup",
 }
 FORMATS = ("csv", "tsv", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
+FORMATS += ("penn", "xml", "html", "json", "python", "trees", "graphml", "graph-json", "edges", "tu")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 FILE = click.Path(path_type=Path, allow_dash=False)
@@ -74,8 +75,9 @@ def _output(required: bool, help: str) -> Decorator:
     "fit",
     "Without --estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
     "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
-    "leave-one-out on at most 2000 rows. Classes are told apart by a support vector machine, whose kernel and cost are "
-    "chosen by leave-one-out on at most 600 rows, or by the nearest mean where that is better.",
+    "leave-one-out on at most 2000 rows. Texts of words are compared by tf-idf, sequences by their substrings, trees "
+    "by their parts, graphs by the surroundings of their nodes. Classes are told apart by a support vector machine, "
+    "whose kernel and cost are chosen by leave-one-out on at most 600 rows, or by the nearest mean if that is better.",
 )
 @click.argument("data", type=FILE)
 @click.option("-t", "--target", metavar="NAME", help="What is to be predicted: the name of a column or field.")
@@ -163,7 +165,8 @@ def gram(**options: Any) -> None:
 
 @_command(
     "convert",
-    "Data: CSV, TSV, JSON lines, svmlight and Parquet, read and written; FASTA, FASTQ and Gram matrices, read. "
+    "Data: CSV, TSV, JSON lines, svmlight and Parquet, read and written; FASTA, FASTQ, files of trees and Gram "
+    "matrices, read. "
     "Models: a text file of LIBSVM becomes a model of mercer (-o name.mercer).",
 )
 @click.argument("data", type=FILE)

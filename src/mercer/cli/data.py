@@ -12,18 +12,26 @@ import numpy as np
 
 from mercer.arrays import Array, Indices
 from mercer.cli.failures import UsageFault
-from mercer.domains import Frames, Similarities, Strings, Vectors
+from mercer.domains import Frames, Similarities, Strings, Trees, Vectors
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.readers import read
-from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel, Match
 from mercer.kernels.maps import Selected
 from mercer.spec import Spec
 
-__all__ = ["Problem", "column_kinds", "open_data", "pose", "samples", "selected_columns", "usable_columns"]
+__all__ = [
+    "Problem",
+    "column_kinds",
+    "compares_texts",
+    "open_data",
+    "pose",
+    "samples",
+    "selected_columns",
+    "usable_columns",
+]
 
 _NUMBERS = ("number", "boolean")
 
@@ -66,10 +74,25 @@ def column_kinds(kernel: Any) -> dict[str, str]:
     """Return as what a file's columns have to be read for a kernel: texts that look like numbers stay texts."""
     kinds: dict[str, str] = {}
     for node in _nodes(kernel):
-        if isinstance(node, Selected) and node.kernel.domain is Strings and isinstance(node.columns, str):
+        if isinstance(node, Selected) and isinstance(node.columns, str) and compares_texts(node.kernel):
             only_match = all(isinstance(inner, Match) or inner._children() for inner in _nodes(node.kernel))
             kinds[node.columns] = "category" if only_match else "text"
     return kinds
+
+
+def compares_texts(kernel: Kernel) -> bool:
+    """Tell whether a kernel takes a column of texts: strings, documents, trees in brackets, or some of these at once.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Spectrum, TfIdf
+    >>> compares_texts(TfIdf() + Spectrum(3)), compares_texts(Gaussian(1.0)), compares_texts(TfIdf().on("note"))
+    (True, False, False)
+    """
+    if kernel.domain is not Frames:
+        return isinstance(kernel.domain, type) and issubclass(kernel.domain, (Strings, Trees))
+    terms = [child for _, child in kernel._children() if isinstance(child, Kernel)]
+    return not isinstance(kernel, Selected) and bool(terms) and all(map(compares_texts, terms))
 
 
 # the problem ----------------------------------------------------------------------------------------------
@@ -131,10 +154,10 @@ def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequen
             return Problem(data, dropped=dropped)
         rest, y = data.split_target(target)
         return Problem(rest, as_target(y), target, dropped)
-    if target is None and not isinstance(data, Sparse):
+    if target is None and data.y is None:
         return Problem(data)
     rest, y = data.split_target(target)
-    return Problem(rest, as_target(y), target or "label")
+    return Problem(rest, as_target(y), target or data.targets[0])
 
 
 def as_target(y: Array) -> Array:
@@ -247,15 +270,7 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
     if not isinstance(data, Table):
         return data.X, ()
     domain = kernel.domain if isinstance(kernel, Kernel) else Similarities if kernel == "precomputed" else Vectors
-    if domain is Frames:
-        used = columns or _named(data, kernel)
-        _require_columns(data, used)
-        return {name: data.columns[name] for name in used}, tuple(used)
-    if domain is Vectors:
-        used = columns or data.of_kind(*_NUMBERS)
-        _require_columns(data, used)
-        return _matrix(data, used), tuple(used)
-    if domain is Strings:
+    if isinstance(kernel, Kernel) and compares_texts(kernel):
         used = columns or (data.of_kind("text") if data.of_kind("text") else data.of_kind("category"))
         if len(used) != 1:
             raise UsageFault(
@@ -264,6 +279,14 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
             )
         _require_columns(data, used)
         return data.columns[used[0]], tuple(used)
+    if domain is Frames:
+        used = columns or _named(data, kernel)
+        _require_columns(data, used)
+        return {name: data.columns[name] for name in used}, tuple(used)
+    if domain is Vectors:
+        used = columns or data.of_kind(*_NUMBERS)
+        _require_columns(data, used)
+        return _matrix(data, used), tuple(used)
     raise DomainError(
         f"{kernel!r} compares {domain.__name__}, which a table does not hold. Give a file of them, or another kernel."
     )

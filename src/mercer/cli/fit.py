@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from mercer.io.limits import FileError, shown
 from mercer.io.model import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
+from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
 from mercer.language import parse
 from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
 from mercer.selection.margins import COSTS, best_margin
@@ -146,7 +146,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
-    if supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
+    if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
         remedy = "Name it with --target" if data.targets else "Give a table of targets with --labels"
         raise UsageFault(f"What is to be predicted was not said{choices}. {remedy}.")
@@ -155,6 +155,8 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
         rest = data.drop(request.target) if request.target else data
         columns = samples(rest, kernel)[1]
     problem = pose(data, request.target, request.labels, columns, request.missing == "drop")
+    if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
+        problem = replace(problem, y=None, target=None)  # what a file happens to know is not asked for
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
     if problem.n < 2:
@@ -198,7 +200,7 @@ class _Chosen:
 def _choose_regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> _Chosen:
     choice = best_ridge(kernels, X, y, watch)
     model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
-    steps = [f"{len(choice.tried)} kernels were compared by closed-form leave-one-out"]
+    steps = [f"{_compared(len(choice.tried))} by closed-form leave-one-out"]
     return _Chosen(model, choice.predictions, np.arange(len(y)), steps)
 
 
@@ -208,11 +210,11 @@ def _choose_classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, wa
     few = some_rows(len(y), COARSE)
     counts = np.unique(y[few], return_counts=True)[1]
     means = best_means(kernels, S.take(few), y[few])
-    steps = [f"{len(means.tried)} kernels were compared by leave-one-out"]
+    steps = [f"{_compared(len(means.tried))} by leave-one-out"]
     if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
         margin = best_margin(kernels, S.take(few), y[few], watch)
         rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
-        steps = [f"{len(margin.tried)} kernels and {len(COSTS)} costs C were compared by leave-one-out: {rivals}"]
+        steps = [f"{_compared(len(margin.tried), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
         if margin.score >= means.score:
             model = SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
             return _Chosen(model, np.unique(y[few])[margin.predictions], few, steps)
@@ -220,6 +222,12 @@ def _choose_classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, wa
         means = best_means(kernels, S, y, watch)
     predictions = np.unique(y)[means.predictions]
     return _Chosen(KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), steps)
+
+
+def _compared(kernels: int, more: str = "") -> str:
+    if kernels > 1:
+        return f"{kernels} kernels{more} were compared"
+    return f"one kernel{more} were compared" if more else "one kernel was tried"
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
@@ -297,6 +305,12 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
         shortest = min(map(len, data.X))
         # the shortest last: it wins a tie
         return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
+    if data.kind == "trees":
+        return (PartialTree().normalized(),)
+    if data.kind == "graphs":
+        if data.X.attributes.shape[1]:
+            steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
+        return (WeisfeilerLehman(3).normalized(),)
     X = data.X[some_rows(data.n)]
     mean = np.asarray(X.mean(axis=0)).ravel()
     variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
@@ -403,7 +417,7 @@ def _tell(
         "target": problem.target,
         "task": outcome.task,
         "estimator": repr(outcome.model),
-        "kernel": repr(getattr(outcome.model, "kernel_", None)),
+        "kernel": _kernel_text(outcome.model),
         "scores": outcome.found,
         "validation": outcome.method,
         "steps": outcome.steps,
@@ -416,13 +430,19 @@ def _tell(
         ("data", repr(data).strip("<>")),
         ("target", f"{problem.target}" if problem.target else "none"),
         ("done", "\n".join(outcome.steps) or "as asked"),
-        ("kernel", _cut(repr(getattr(outcome.model, "kernel_", outcome.model.kernel)))),
+        ("kernel", _cut(_kernel_text(outcome.model))),
         ("estimator", _short(outcome.model)),
         ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
         ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
         *((name, str(path)) for name, path in files.items() if path is not None),
     ]
     terminal.result(result, pairs(rows))
+
+
+def _kernel_text(model: Any) -> str:
+    """The fitted kernel; as it was given, if what it has learned (the words of a corpus) cannot be written down."""
+    text = repr(getattr(model, "kernel_", model.kernel))
+    return repr(model.kernel) if "=<" in text else text
 
 
 def _cut(text: str, most: int = 800) -> str:

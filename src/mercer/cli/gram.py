@@ -29,7 +29,7 @@ from mercer.cli.data import column_kinds, open_data, pose, samples
 from mercer.cli.failures import UsageFault
 from mercer.cli.outputs import require_writable
 from mercer.cli.terminal import Terminal, pairs
-from mercer.domains import Frames, Pairs, Samples, Strings
+from mercer.domains import Frames, Pairs, Samples
 from mercer.errors import MemoryBudgetError, TimeBudgetError
 from mercer.io.atomic import write_atomically
 from mercer.io.limits import FileError
@@ -261,8 +261,9 @@ def fingerprint(S: Samples) -> str:
         if isinstance(part, Pairs):
             add(part.left)
             add(part.right)
-        if isinstance(part, Strings):
-            digest.update(repr(part.vocabulary).encode("utf-8", "backslashreplace"))
+        for words in ("vocabulary", "edge_vocabulary"):  # what the codes among the arrays stand for
+            if hasattr(part, words):
+                digest.update(repr(getattr(part, words)).encode("utf-8", "backslashreplace"))
         for array in part.arrays:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)

@@ -21,6 +21,9 @@ def beside(path: Path, ending: str) -> Path:
     >>> beside(Path("data/patients.csv.gz"), ".mercer").name
     'patients.mercer'
     """
+    if path.is_dir():  # whose name has no ending, and may be "."
+        path = path.resolve() if path.name in ("", "..") else path
+        return path.parent / f"{path.name or 'data'}{ending}"
     stem = path.with_suffix("") if path.suffix.lower() in _PACKED else path
     return stem.with_suffix(ending) if stem.suffix != ending else stem.with_name(stem.name + ending)
 

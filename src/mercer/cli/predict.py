@@ -195,7 +195,9 @@ def _plain(value: Any) -> Any:
 def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> dict[str, float]:
     """Scores, if the new file happens to hold the target as well."""
     target = known.get("target")
-    if not isinstance(data, Table) or target not in data.names or known.get("task") is None or data.missing[target]:
+    if known.get("task") is None or isinstance(data, Sparse) or target not in data.targets:
+        return {}
+    if isinstance(data, Table) and data.missing[target]:
         return {}
     y = as_target(data.split_target(target)[1])
     predictions = columns.get("prediction")

@@ -15,11 +15,24 @@ from numba.core.dispatcher import Dispatcher
 
 from mercer import catalogue
 from mercer.cli.terminal import Terminal, pairs
-from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
+from mercer.domains import Frames, Graphs, Nodes, Pairs, Similarities, Strings, Texts, Trees, Vectors
 from mercer.errors import ParameterError
 from mercer.estimators import SVC, KernelRidge, LinearSVC
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian, Kernel, Linear, Match, Spectrum, Substrings
+from mercer.kernels import (
+    Gaussian,
+    Graphlet,
+    Kernel,
+    Linear,
+    LocalAlignment,
+    Match,
+    RandomWalk,
+    ShortestPath,
+    Spectrum,
+    Substrings,
+    TreeSpectrum,
+    WeisfeilerLehman,
+)
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
 from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
@@ -94,16 +107,49 @@ def _samples(domain: type) -> list[Any]:
     if domain is Vectors:
         sparse = sp.csr_array(np.where(X > 0.5, X, 0.0))
         return [X, X.astype(np.float32), sparse, sparse.astype(np.float32)]
+    if domain is Texts:
+        return [[f"The cat sat on mat {i}. It slept {i % 3} hours." for i in range(ROWS)]]
     if domain is Strings:
         return [["abracadabra"[i % 5 :] + "xyz" for i in range(ROWS)]]
+    if domain is Trees:
+        return [[f"(S (NP (D the) (N cat{i % 3})) (VP (V sat) (NP (N mat{i % 2}))))" for i in range(ROWS)]]
+    if domain is Graphs:
+        return [[_ring(4 + i % 3) for i in range(ROWS)]]
+    if domain is Nodes:
+        return [list(range(ROWS))]
     if domain is Similarities:
         return [X @ X.T]
     return []
 
 
+def _ring(n: int) -> dict[str, Any]:
+    """A ring of n nodes with everything that a graph may have."""
+    return {
+        "edges": [(i, (i + 1) % n) for i in range(n)],
+        "labels": ["CO"[i % 2] for i in range(n)],
+        "edge_labels": [i % 2 for i in range(n)],
+        "weights": [1.0 + i for i in range(n)],
+        "attributes": [[float(i), 1.0] for i in range(n)],
+    }
+
+
+def _network() -> Any:
+    """A ring of as many nodes as there are samples, with some chords."""
+    W = np.zeros((ROWS, ROWS))
+    for step in (1, 3):
+        W[np.arange(ROWS), (np.arange(ROWS) + step) % ROWS] = 1.0
+    return W + W.T
+
+
 # Members of classes whose first arguments are not simply a number; others are made by their constraints.
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "BSpline": (3,),
+    **{name: (_network(),) for name in ("CommuteTime", "Diffusion", "RegularizedLaplacian")},
+    "LaplacianFunction": (_network(), lambda x: np.exp(-x)),
+    "PStepWalk": (_network(), 2),
+    "Semantic": ({"cat": {"mat": 0.5}},),
+    "Mismatch": (2, 1, "abcdrxyz"),
+    "RandomWalk": (0.001,),
     "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),),
     "PowerSeries": ((1.0, 1.0),),
     "Pyramidal": ((2, 2), 1),
@@ -150,13 +196,37 @@ def _kernel_jobs() -> Iterator[tuple[str, Any]]:
     yield "Spectrum by a trie", lambda: Spectrum(2, method="trie")(words)
     yield "a function of strings", lambda: KernelRidge(Substrings()).fit(words, [0.0, 1.0, 2.0]).predict(["abba"])
     yield "Spectrum of long substrings", lambda: Spectrum(70)(["ab" * 60, "ba" * 60])
+    yield from _structure_jobs()
+
+
+def _structure_jobs() -> Iterator[tuple[str, Any]]:
+    """Kernels on strings, trees and graphs in the ways that have loops of their own."""
+    variants = [
+        LocalAlignment(form="score"),
+        Graphlet(4),
+        Graphlet(3, connected=True),
+        Graphlet(3, samples=20),
+        Graphlet(3, connected=True, samples=20),
+        RandomWalk(0.001, method="spectral", labels=False, edge_labels=False),
+        RandomWalk(0.001, method="sylvester", labels=False, edge_labels=False),
+        ShortestPath(weights=True),
+        ShortestPath(attributes=Gaussian(1.0)),
+        TreeSpectrum(3),
+        WeisfeilerLehman(2, ShortestPath()),
+    ]
+    for kernel in variants:
+        for X in _samples(kernel.domain):
+            yield repr(kernel), lambda kernel=kernel, X=X: _try_kernel(kernel, X)
 
 
 def _try_kernel(kernel: Kernel, X: Any) -> None:
-    S = kernel.prepare(kernel.pack(X))
+    S = kernel.pack(X)
     kernel = kernel.learn(S)
+    S = kernel.prepare(S)
     kernel(S)
     kernel(S[: ROWS // 2], S)
+    if isinstance(X, list):  # new samples, whose words and labels have codes of their own
+        kernel(S, X[: ROWS // 2])
     kernel.diag(S)
     if "features" in kernel.capabilities:
         kernel.features(S)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.failures import UsageFault
+from mercer.domains import Trees
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
@@ -49,6 +50,14 @@ def _columns(data: Dataset) -> dict[str, Sequence[Any]]:
         descriptions = getattr(data, "descriptions", ())
         more = {"description": list(descriptions)} if any(descriptions) else {}
         return {**names, "sequence": list(data.X), **more}
+    if isinstance(data.X, Trees):
+        groups = {"folder": list(data.y)} if data.y is not None else {}
+        return {**names, "tree": [data.X.brackets(i) for i in range(data.n)], **groups}
+    if data.kind == "graphs":
+        raise UsageFault(
+            f"{data.path} holds graphs, for which {', '.join(FORMATS)} have no place. Write their Gram matrix with "
+            "'mercer gram'."
+        )
     if isinstance(data, Sparse):
         if data.n * data.width > _DENSE:
             raise UsageFault(

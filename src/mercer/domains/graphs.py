@@ -148,6 +148,14 @@ class Graphs(Samples):
             *(self.edge_labels, self.weights, self.attributes, self.directed),
         )
 
+    def bytes_of(self, i: int) -> bytes:
+        """Return graph i as bytes, the same for two graphs of a collection that are written alike."""
+        a, b = self.offsets[i], self.offsets[i + 1]
+        p, q = self.indptr[a], self.indptr[b]
+        arcs = (self.targets[p:q], self.edge_labels[p:q], self.weights[p:q])
+        parts = (self.indptr[a : b + 1] - p, self.labels[a:b], self.attributes[a:b], self.directed[i : i + 1], *arcs)
+        return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
     @property
     def sizes(self) -> Indices:
         """``(n,)`` numbers of nodes."""

@@ -290,7 +290,10 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
             planting.leaf(word)
 
     def refuse(*_: Any) -> None:
-        raise Malformed("The document declares entities.", "Write them out; they are not expanded, as bombs are.")
+        where = f"line {parser.CurrentLineNumber}"
+        raise Malformed(
+            f"The document declares entities ({where}).", "Write them out; they are not expanded, as bombs are."
+        )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, lambda tag: planting.close()
     parser.EntityDeclHandler = refuse
@@ -301,6 +304,8 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     except expat.ExpatError as error:
         where = f"line {error.lineno}, column {error.offset + 1}"
         raise Malformed(f"This is not XML: {expat.ErrorString(error.code)} ({where}).", "Mend the document.") from None
+    except (LookupError, ValueError) as error:  # what the first line says of the encoding
+        raise Malformed(f"The encoding cannot be read: {str(error)[:60]}.", "Save the document as UTF-8.", 0) from None
     planting.end()
 
 

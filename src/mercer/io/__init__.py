@@ -1,4 +1,4 @@
-"""Files in and out: data in eight formats behind one function, models in one data-only file.
+"""Files in and out: tables, sequences, trees, graphs, Gram matrices behind one function, models in one data-only file.
 
 Names are imported when they are first used.
 """

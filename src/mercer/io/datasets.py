@@ -23,7 +23,7 @@ class Dataset(ABC):
     Attributes
     ----------
     kind : str
-        ``"table"``, ``"sparse"``, ``"sequences"`` or ``"gram"``.
+        ``"table"``, ``"sparse"``, ``"sequences"``, ``"trees"``, ``"graphs"`` or ``"gram"``.
     path : Path
         The file they were read from.
     format : str

@@ -61,6 +61,12 @@ class Sequences(Dataset):
         return self.sequences
 
     @property
+    def y(self) -> NDArray[Any] | None:
+        """The field of the descriptions, if all have one and the same."""
+        name = self._only_field
+        return None if name is None else self.split_target(name)[1]
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """The names."""
         return self.labels
@@ -77,6 +83,11 @@ class Sequences(Dataset):
         whole = ("description",) if all(self.descriptions) else ()
         return (*(common or ()), *whole)
 
+    @property
+    def _only_field(self) -> str | None:
+        fields = [name for name in self.targets if name != "description"]
+        return fields[0] if len(fields) == 1 else None
+
     def take(self, index: Index) -> Self:
         """Return some of the sequences."""
         rows = rows_of(index, self.n)
@@ -88,7 +99,11 @@ class Sequences(Dataset):
         )
 
     def split_target(self, name: str | None = None) -> tuple[Sequences, NDArray[Any]]:
-        """Return the sequences, and a field of their descriptions: numbers if all are, else texts."""
+        """Return the sequences, and a field of their descriptions: numbers if all are, else texts.
+
+        The only field need not be named.
+        """
+        name = self._only_field if name is None else name
         if name is None or name not in self.targets:
             raise self._no_target(name)
         if name == "description":

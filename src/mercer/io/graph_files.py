@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer.domains.graphs import Graphs
 from mercer.errors import DomainError
 from mercer.io.columns import parse_numbers
-from mercer.io.graphs import GraphData
+from mercer.io.graphs import GraphData, refused
 from mercer.io.limits import FileError, shown
 from mercer.io.source import Source
 
@@ -24,6 +24,11 @@ __all__ = ["read_edge_list", "read_graph_json", "read_graphml"]
 
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]')
 _EVERY = 4096  # lines between two looks at the clock
+_EXPANSION = 150  # bytes of memory for each of a file, measured on files of very small graphs
+
+
+def _require(source: Source) -> None:
+    source.limits.require(source.path, "Reading its graphs", len(source.data) * _EXPANSION)
 
 
 def _packed(path: Path, graphs: list[Any]) -> Graphs:
@@ -31,7 +36,7 @@ def _packed(path: Path, graphs: list[Any]) -> Graphs:
     try:
         return Graphs.pack(graphs)
     except DomainError as error:
-        raise FileError(path, str(error), "Graphs are counted from 0 in this message.") from error
+        raise refused(path, error) from error
 
 
 def _target(values: list[Any]) -> NDArray[Any]:
@@ -63,6 +68,7 @@ class _GraphML:
         raise self.source.error(problem, fix, line=self.parser.CurrentLineNumber)
 
     def parse(self) -> list[dict[str, Any]]:
+        _require(self.source)
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
         parser.CharacterDataHandler = self.characters
@@ -76,6 +82,11 @@ class _GraphML:
             raise self.source.error(
                 f"This is not XML: {expat.errors.messages[error.code]}.", "Write the file again.", line=error.lineno
             ) from error
+        except FileError:
+            raise
+        except (LookupError, ValueError) as error:  # what the first line says of the encoding
+            told = shown(str(error))
+            raise self.source.error(f"The encoding cannot be read: {told}.", "Save it as UTF-8.", line=1) from error
         return self.graphs
 
     def start(self, tag: str, given: dict[str, str]) -> None:
@@ -230,6 +241,7 @@ def read_graph_json(source: Source) -> GraphData:
 
 
 def _json_records(source: Source) -> list[Any]:
+    _require(source)
     lines = list(source.lines())
     whole = "".join(lines)
     _check_depth(source, whole)
@@ -266,7 +278,7 @@ def _check_depth(source: Source, text: str) -> None:
             raise source.error(
                 f"Objects and lists are nested more than {most} deep, the limit.",
                 "Write graphs as lists of nodes and links.",
-                character=match.start() + 1,
+                line=text.count("\n", 0, match.start()) + 1,
             )
 
 
@@ -323,6 +335,7 @@ def read_edge_list(source: Source) -> GraphData:
     >>> data
     <GraphData of two.edges: 2 samples, 2 to 3 nodes, 1 to 2 edges>
     """
+    _require(source)
     graphs: list[dict[str, Any]] = []
     current: dict[str, Any] = {"edges": [], "weights": []}
     for number, line in enumerate(source.lines(), 1):
@@ -339,7 +352,7 @@ def read_edge_list(source: Source) -> GraphData:
         if len(words) not in (2, 3) or weight is None or not np.isfinite(weight).all():
             raise source.error(
                 f"{shown(text.strip())} stands where two nodes, and perhaps a weight, are expected.",
-                "Write an edge as: 1 2 0.5",
+                "Write an edge as 'a b', or with its weight as 'a b 0.5'.",
                 line=number,
             )
         current["edges"].append((words[0], words[1]))

@@ -5,7 +5,9 @@ What a file says of a graph as a whole (a class, a number) are its targets.
 
 from __future__ import annotations
 
+import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +25,12 @@ from mercer.io.datasets import Dataset, rows_of
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.source import Source
 
-__all__ = ["GraphData", "is_graph_folder", "read_tu"]
+__all__ = ["GraphData", "read_tu", "refused"]
 
 _TU = ("A", "graph_indicator", "graph_labels", "graph_attributes", "node_labels", "node_attributes", "edge_labels")
+_REFUSAL = re.compile(r"Sample (\d+) (.*?)\. (?:A graph is .*?\}\. )?(.+)", re.DOTALL)
 _HARMLESS = 10**6
+_EXPANSION = 40  # bytes of memory for each of a file, measured on long lists of edges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,18 +108,16 @@ class GraphData(Dataset):
         return self.graphs._summary()
 
 
+def refused(path: Path, error: DomainError) -> FileError:
+    """Return what is wrong with a graph as an error of its file, without the sentence about objects of Python."""
+    match = _REFUSAL.match(str(error))
+    if match is None:
+        return FileError(path, str(error), "Correct the file.", row=1)
+    row = int(match[1]) + 1
+    return FileError(path, f"Graph {row} {match[2]}.", match[3], row=row)
+
+
 # ---------------------------------------------------------------------------------------- TU Dortmund
-
-
-def is_graph_folder(path: str | Path) -> bool:
-    """Tell whether a folder or a zip archive holds graphs in the TU Dortmund format."""
-    path = Path(path)
-    if path.is_dir():
-        return any(path.glob("*_graph_indicator.txt"))
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(name.endswith("_graph_indicator.txt") for name in archive.namelist())
 
 
 def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
@@ -154,8 +156,10 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
     texts = _tu_files(path, limits)
     for part in ("A", "graph_indicator"):
         if part not in texts:
-            problem = f"There is no file ending in _{part}.txt; TU Dortmund data have it."
-            raise FileError(path, problem, "Check that the folder is complete.")
+            problem = f"There is no file ending in _{part}.txt; graphs in the TU Dortmund format have one."
+            fix = "Check that the folder is complete." if path.is_dir() else "Unpack other archives, and name the file."
+            raise FileError(path, problem, fix, byte=None if path.is_dir() else 0)
+    limits.require(path, "Reading its graphs", sum(map(len, texts.values())) * _EXPANSION)
     reading = _Tables(path, texts, limits)
     graph = reading.integers("graph_indicator", 1)[:, 0] - 1
     if not len(graph) or graph[0] != 0 or not np.isin(np.diff(graph), (0, 1)).all():
@@ -195,7 +199,7 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
     try:
         graphs = Graphs.assembled(parts)
     except DomainError as error:
-        raise FileError(path, str(error), "Graphs are counted from 0 in this message.") from error
+        raise refused(path, error) from error
     return GraphData(path, "tu", graphs, reading.targets(n), None, notes=reading.notes)
 
 
@@ -221,14 +225,19 @@ def _tu_files(path: Path, limits: Limits) -> dict[str, bytes]:
                 total += info.file_size
                 if total > limits.bytes or info.file_size > max(_HARMLESS, limits.ratio * info.compress_size):
                     problem = f"The archive expands to more than is allowed ({info.filename})."
-                    raise FileError(path, problem, "If you trust it, unpack it first, and name the folder.")
-                limits.require(path, "Unpacking it", total * 8)
+                    fix = "If you trust it, unpack it first, and name the folder."
+                    raise FileError(path, problem, fix, byte=info.header_offset)
+                limits.require(path, "Unpacking it", total * 8, byte=info.header_offset)
                 with archive.open(info) as stream:
                     content = stream.read(info.file_size + 1)
                 if content:
                     found[part] = content
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise FileError(path, f"The archive cannot be read: {error}.", "Copy it again, or unpack it first.") from error
+    except FileError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        told = str(error).rstrip(".") or type(error).__name__
+        fix = "Copy it again, or unpack it first, and name the folder."
+        raise FileError(path, f"The archive cannot be read: {told}.", fix, byte=0) from error
     return found
 
 

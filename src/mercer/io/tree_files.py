@@ -9,7 +9,7 @@ Nesting has no limit of its own: nothing recurses, so that depth costs no more t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,21 +22,17 @@ from mercer.domains.tree_forms import Malformed, Planting, parse_json, plant_ast
 from mercer.domains.tree_pages import plant_html
 from mercer.domains.trees import Trees
 from mercer.io.datasets import Dataset, rows_of
+from mercer.io.formats import FORMATS, TREES, extension_of
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.source import Source
 
-__all__ = ["TREE_FORMATS", "TreeBank", "read_tree_folder", "read_trees"]
+__all__ = ["TreeBank", "read_tree_folder", "read_trees"]
 
-TREE_FORMATS: Mapping[str, tuple[str, ...]] = {
-    "penn": ("mrg", "penn", "ptb"),
-    "xml": ("xml",),
-    "html": ("html", "htm", "xhtml"),
-    "json": ("json",),
-    "python": ("py",),
-}
-_FORMAT_OF = {extension: name for name, extensions in TREE_FORMATS.items() for extension in extensions}
+_FORMAT_OF = {extension: name for name in TREES for extension in FORMATS[name]}
 _BRACKET = re.compile(r"[()]")
 _EVERY = 4096  # brackets between two looks at the clock
+# Bytes of memory for each of a file, measured on files of nothing but nodes.
+_EXPANSION = {"penn": 50, "xml": 30, "html": 50, "json": 150, "python": 600}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +66,11 @@ class TreeBank(Dataset):
         return self.trees
 
     @property
+    def y(self) -> NDArray[Any] | None:
+        """The folder of each tree, if they come from several."""
+        return np.array(self.groups, dtype=object) if self.targets else None
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """Where each tree comes from."""
         return self.labels
@@ -89,7 +90,7 @@ class TreeBank(Dataset):
         """Return the trees, and the folder that each is in."""
         if not self.targets or name not in (None, "folder"):
             raise self._no_target(name)
-        return self, np.array(self.groups, dtype=object)
+        return replace(self, groups=()), np.array(self.groups, dtype=object)
 
     def describe(self) -> dict[str, Any]:
         """Return what is known about the trees."""
@@ -108,7 +109,7 @@ def read_trees(source: Source, format: str | None = None) -> TreeBank:
     ----------
     source : Source
     format : str, optional
-        One of ``TREE_FORMATS``; by the extension if not given.
+        ``penn``, ``xml``, ``html``, ``json`` or ``python``; by the extension if not given.
 
     Examples
     --------
@@ -122,7 +123,9 @@ def read_trees(source: Source, format: str | None = None) -> TreeBank:
     name = format or _format_of(source.path)
     if name is None:
         listed = ", ".join(f".{extension}" for extension in _FORMAT_OF)
-        raise source.error("The extension is that of no file of trees.", f"Use one of {listed}, or name the format.")
+        raise source.error(
+            "The extension is that of no file of trees.", f"Use one of {listed}, or name the format.", line=1
+        )
     planting = Planting()
     _plant_file(planting, source, name)
     count = len(planting.sizes)
@@ -141,53 +144,67 @@ def read_tree_folder(path: str | Path, limits: Limits | None = None) -> TreeBank
     limits, path = limits or Limits(), Path(path)
     if not path.is_dir():
         raise FileError(path, "This is not a folder.", "Name a folder, or read the file itself.")
-    planting, labels, groups, others, total = Planting(), [], [], 0, 0
-    formats: dict[str, None] = {}
-    for file in sorted(path.rglob("*")):
-        if file.is_symlink() or not file.is_file():
-            continue
-        name = _format_of(file)
-        if name is None:
-            others += 1
-            continue
+    planting, labels, groups, total = Planting(), [], [], 0
+    files, others = _files(path, limits)
+    for file, name in files:
         source = Source.open(file, limits)
         total += source.size
         if total > limits.bytes:
             raise source.too_large(total)
         before = len(planting.sizes)
         _plant_file(planting, source, name)
-        formats[name] = None
         count = len(planting.sizes) - before
         inner = file.relative_to(path)
         labels += [str(inner) if count == 1 else f"{inner}:{i + 1}" for i in range(count)]
         groups += [inner.parts[0] if len(inner.parts) > 1 else ""] * count
-    if not labels:
-        known = ", ".join(f".{extension}" for extension in _FORMAT_OF)
-        raise FileError(path, "The folder holds no files of trees.", f"Those with {known} are read.")
     notes = (f"{others} files that are no trees were passed over.",) if others else ()
-    trees = Trees.assembled(planting)
-    return TreeBank(path, "+".join(formats), trees, tuple(labels), tuple(groups), notes=notes)
+    return TreeBank(path, "trees", Trees.assembled(planting), tuple(labels), tuple(groups), notes=notes)
+
+
+def _files(path: Path, limits: Limits) -> tuple[list[tuple[Path, str]], int]:
+    """Return the files of trees in a folder with their formats, in the order of their names, and how many others."""
+    found, others, clock = [], 0, limits.clock()
+    for seen, file in enumerate(path.rglob("*"), 1):
+        if clock.expired or seen > limits.rows:
+            problem = f"The folder holds too much to look through: {seen:,} files and folders so far."
+            raise FileError(path, problem, "Name a folder with nothing but the data.")
+        if not file.is_symlink() and file.is_file():
+            name = _format_of(file)
+            others += name is None
+            found += [(file, name)] if name is not None else []
+    if not found:
+        known = ", ".join(f".{extension}" for extension in _FORMAT_OF)
+        raise FileError(
+            path,
+            f"The folder holds neither graphs in the TU Dortmund format (NAME_A.txt, NAME_graph_indicator.txt, ...) "
+            f"nor files of trees ({known}).",
+            "Name such a folder, or the data file itself.",
+        )
+    return sorted(found), others
 
 
 def _format_of(path: Path) -> str | None:
-    suffixes = [suffix.lower().lstrip(".") for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in ("gz", "gzip"):
-        suffixes.pop()
-    return _FORMAT_OF.get(suffixes[-1]) if suffixes else None
+    return _FORMAT_OF.get(extension_of(path))
 
 
 def _plant_file(planting: Planting, source: Source, name: str) -> None:
     """Add the trees of a file, or raise a FileError that names the place."""
+    before = len(planting.sizes)
+    source.limits.require(source.path, "Reading its trees", len(source.data) * _EXPANSION[name])
     data: str | bytes = source.data if name == "xml" else "".join(source.lines())  # XML says its own encoding
     try:
         _PLANTERS[name](planting, source, data)
     except Malformed as error:
-        line = None if error.character is None or isinstance(data, bytes) else data.count("\n", 0, error.character) + 1
-        raise source.error(error.problem, error.fix, line=line) from None
+        row: int | None = len(planting.sizes) - before + 1
+        line = None
+        if isinstance(data, str) and error.character is not None:
+            line, row = data.count("\n", 0, error.character) + 1, None
+        raise source.error(error.problem, error.fix, line=line, row=row) from None
     if len(planting.sizes) > source.limits.rows:
         raise source.error(
             f"There are more than {source.limits.rows:,} trees, the limit.",
             "Split the file, or allow more with Limits(rows=...).",
+            row=source.limits.rows + 1,
         )
 
 
@@ -226,8 +243,8 @@ def _plant_values(planting: Planting, source: Source, text: str) -> None:
     if value == []:
         raise Malformed("The list is empty.", "Give at least one value.")
     for member in value if isinstance(value, list) else [value]:
-        if isinstance(member, str):
-            raise Malformed("A member of the list is a text.", "A tree is an object or a list.")
+        if not isinstance(member, (dict, list)):
+            raise Malformed("There is a single value; trees are objects or lists.", "Write it as one of these.")
         plant_json(planting, member)
         source.check_time()
 

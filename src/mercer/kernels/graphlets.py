@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -89,19 +89,15 @@ class Graphlet(PatternCount):
         kinds, keys = graphlets(k, bool(self.connected))
         counts = np.zeros((len(A), len(keys)))
         indptr, targets = _simple(A)
-        draws = -1 if self.samples is None else int(self.samples)
         seed = int(self.random_state) % 2**62
 
         def work(graphs: slice) -> None:
-            part = (A.offsets, indptr, targets, graphs.start, graphs.stop)
-            if draws < 0 and self.connected:
-                _list_connected(*part, k, kinds, counts)
-            elif draws < 0:
-                _list_all(*part, k, kinds, counts)
-            elif self.connected:
-                _draw_connected(*part, k, kinds, draws, seed, counts)
+            part = _Part(A.offsets, indptr, targets, graphs.start, graphs.stop)
+            if self.samples is None:
+                (_list_connected if self.connected else _list_all)(part, k, kinds, counts)
             else:
-                _draw_any(*part, k, kinds, draws, seed, counts)
+                draws = int(self.samples), seed
+                (_draw_connected if self.connected else _draw_any)(part, k, kinds, draws, counts)
 
         run_tasks(spans(len(A), _AT_ONCE), work)
         totals = counts.sum(axis=1, keepdims=True)
@@ -141,6 +137,16 @@ def _is_connected(mask: int, size: int, pairs: list[tuple[int, int]]) -> bool:
             if mask >> bit & 1 and reached & set(pair):
                 reached |= set(pair)
     return len(reached) == size
+
+
+class _Part(NamedTuple):
+    """Some graphs of a collection, with the neighbours of all nodes."""
+
+    offsets: Indices
+    indptr: Indices
+    targets: NDArray[Any]
+    start: int
+    stop: int
 
 
 def _simple(A: Graphs) -> tuple[Indices, NDArray[Any]]:
@@ -213,7 +219,8 @@ def _shrink(indptr, targets, w, depth, mark):
 
 
 @compiled
-def _list_connected(offsets, indptr, targets, start, stop, k, kinds, counts):
+def _list_connected(part, k, kinds, counts):
+    offsets, indptr, targets, start, stop = part
     first, last = offsets[start], offsets[stop]
     most = 1
     for g in range(start, stop):
@@ -248,7 +255,8 @@ def _list_connected(offsets, indptr, targets, start, stop, k, kinds, counts):
 
 
 @compiled
-def _list_all(offsets, indptr, targets, start, stop, k, kinds, counts):
+def _list_all(part, k, kinds, counts):
+    offsets, indptr, targets, start, stop = part
     nodes = np.empty(k, np.int64)
     for g in range(start, stop):
         base, size = offsets[g], offsets[g + 1] - offsets[g]
@@ -293,14 +301,16 @@ def _next(state, below):
 
 
 @compiled
-def _draw_any(offsets, indptr, targets, start, stop, k, kinds, draws, seed, counts):
+def _draw_any(part, k, kinds, draws, counts):
+    offsets, indptr, targets, start, stop = part
+    times, seed = draws
     nodes = np.empty(k, np.int64)
     for g in range(start, stop):
         base, size = offsets[g], offsets[g + 1] - offsets[g]
         if size < k:
             continue
         state = _seeded(offsets, indptr, targets, g, seed)
-        for _ in range(draws):
+        for _ in range(times):
             count = 0
             while count < k:
                 state, node = _next(state, size)
@@ -317,7 +327,9 @@ def _draw_any(offsets, indptr, targets, start, stop, k, kinds, draws, seed, coun
 
 
 @compiled
-def _draw_connected(offsets, indptr, targets, start, stop, k, kinds, draws, seed, counts):
+def _draw_connected(part, k, kinds, draws, counts):
+    offsets, indptr, targets, start, stop = part
+    times, seed = draws
     most = 1
     for g in range(start, stop):
         most = max(most, offsets[g + 1] - offsets[g])
@@ -329,7 +341,7 @@ def _draw_connected(offsets, indptr, targets, start, stop, k, kinds, draws, seed
         if size < k:
             continue
         state = _seeded(offsets, indptr, targets, g, seed)
-        for _ in range(draws):
+        for _ in range(times):
             state, node = _next(state, size)
             root = base + node
             weight = 1.0

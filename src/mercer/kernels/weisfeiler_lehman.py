@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mercer.arrays import Indices
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains.graphs import Graphs
-from mercer.errors import ModelError
+from mercer.errors import ModelError, ParameterError
 from mercer.kernels.graph_histograms import EdgeHistogram, GraphCounts, PatternCount, VertexHistogram, recoded, recoding
 from mercer.kernels.shortest_path import ShortestPath
 from mercer.numerics.compiled import compiled
@@ -43,7 +43,8 @@ class WeisfeilerLehman(PatternCount):
     iterations : int, default 5
         The number h of refinements, 0 or more: how far around itself a node looks.
     base : VertexHistogram, EdgeHistogram or ShortestPath, optional
-        The kernel on the refined graphs. None stands for ``VertexHistogram()``, which counts subtree patterns.
+        The kernel on the refined graphs, without attributes. None stands for ``VertexHistogram()``, which counts
+        subtree patterns.
 
     Notes
     -----
@@ -81,6 +82,16 @@ class WeisfeilerLehman(PatternCount):
     def __init__(self, iterations: int = 5, base: PatternCount | None = None) -> None:
         self.iterations = iterations
         self.base = base
+
+    def check(self) -> WeisfeilerLehman:
+        """Raise ParameterError unless the base counts patterns of labels."""
+        super().check()
+        if isinstance(self.base, ShortestPath) and self.base.attributes is not None:
+            raise ParameterError(
+                f"WeisfeilerLehman was given base={self.base!r}, which compares attributes; a base that counts labels "
+                "is needed. Use ShortestPath() as the base, and add the kernel with attributes."
+            )
+        return self
 
     def counted(self, A: Graphs) -> GraphCounts:
         """Refine the labels, and count the patterns of every level."""

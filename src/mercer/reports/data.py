@@ -11,7 +11,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Vectors
+from mercer.domains import WHOLE, Frames, Graphs, Samples, Similarities, Strings, Texts, Trees, Vectors
 from mercer.domains.frames import Whole
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, number, percent, shown
@@ -201,6 +201,8 @@ def _domain(X: Any, S: Samples | None) -> str:
     match S:
         case Vectors():
             return "vectors" + (" (sparse)" if S.is_sparse else "")
+        case Texts():
+            return "texts"
         case Strings():
             return "strings"
         case Frames():
@@ -221,14 +223,34 @@ def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
         if isinstance(part, Strings):
             lengths = np.asarray(part.lengths)
             yield f"length{of}", f"{lengths.min()} to {lengths.max()}, median {number(float(np.median(lengths)))}"
-            yield f"symbols{of}", f"{len(part.vocabulary)} different"
+            is_text = isinstance(part, Texts)
+            yield f"{'words' if is_text else 'symbols'}{of}", f"{number(len(part.vocabulary))} different"
             if not lengths.all():
-                yield f"empty{of}", counted(int(np.sum(lengths == 0)), "string")
+                yield f"empty{of}", counted(int(np.sum(lengths == 0)), "text" if is_text else "string")
+        elif isinstance(part, Trees | Graphs):
+            yield from _structure(part, of)
         elif isinstance(part, Similarities) and part.matrix is not None and part.position is not None:
             own = part.self_similarities()
             yield f"self-similarity{of}", f"{number(float(own.min()))} to {number(float(own.max()))}"
         elif isinstance(part, Vectors):
             yield f"numbers{of}", f"{part.X.dtype}, {'sparse' if part.is_sparse else 'dense'}"
+
+
+def _structure(part: Trees | Graphs, of: str) -> Iterator[tuple[str, str]]:
+    sizes = np.asarray(part.sizes)
+    yield f"nodes{of}", f"{sizes.min()} to {sizes.max()}, median {number(float(np.median(sizes)))}"
+    yield f"labels{of}", f"{number(len(part.vocabulary))} different"
+    if isinstance(part, Graphs):
+        arcs = np.diff(part.indptr[part.offsets])
+        yield f"arcs{of}", f"{arcs.min()} to {arcs.max()}, an edge without direction being two"
+        if part.edge_vocabulary:
+            yield f"labels of edges{of}", f"{number(len(part.edge_vocabulary))} different"
+        if part.attributes.shape[1]:
+            yield f"numbers of each node{of}", number(part.attributes.shape[1])
+        if part.directed.any():
+            yield f"directed{of}", counted(int(part.directed.sum()), "graph")
+    if not sizes.all():
+        yield f"empty{of}", counted(int(np.sum(sizes == 0)), "tree" if isinstance(part, Trees) else "graph")
 
 
 def _duplicates(S: Samples | None, y: Any) -> tuple[int | None, int | None]:
@@ -257,8 +279,10 @@ def _keys(S: Samples) -> list[bytes] | None:
         data, indices, indptr = S.arrays
         runs = [slice(a, b) for a, b in pairwise(indptr)]
         return [indices[run].tobytes() + data[run].tobytes() for run in runs]
-    if isinstance(S, Strings):
+    if isinstance(S, Strings | Trees):
         return [S.ragged.row(i).tobytes() for i in range(len(S))]
+    if isinstance(S, Graphs):
+        return [S.bytes_of(i) for i in range(len(S))]
     if isinstance(S, Frames):
         parts = [_keys(part) for part in S.parts.values()]
         found = [part for part in parts if part is not None]

@@ -7,7 +7,9 @@ numbers
 categories
     ``Match().on(name)``.
 texts
-    ``Spectrum(p).normalized().on(name)`` with the largest p up to 3 that no text is too short for.
+    ``TfIdf().normalized().on(name)`` if most of them have several words, ``PartialTree().normalized().on(name)`` if
+    all of them are trees in brackets, else ``Spectrum(p).normalized().on(name)`` with the largest p up to 3 that no
+    text is too short for.
 
 Several of these are joined by a sum (effects add up) and by a product (effects depend on each other); the
 better one is kept. Symbols: l the length scale in standard deviations, alpha the ridge.
@@ -27,7 +29,7 @@ import numpy as np
 from mercer.arrays import Array, Floats, Indices
 from mercer.domains import Samples
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels import Gaussian, Kernel, Match, Spectrum
+from mercer.kernels import Gaussian, Kernel, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
 __all__ = ["COARSE", "ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
@@ -157,8 +159,17 @@ def _rounded(value: float) -> float:
 
 
 def _texts(texts: Sequence[str]) -> Kernel:
+    if all(text.startswith("(") and text.rstrip().endswith(")") and _is_closed(text) for text in texts):
+        return PartialTree().normalized()
+    if 2 * sum(len(text.split(None, 1)) > 1 for text in texts) > len(texts):
+        return TfIdf().normalized()
     shortest = min(map(len, texts))
     return Spectrum(max(1, min(3, shortest))).normalized()
+
+
+def _is_closed(text: str) -> bool:
+    """Whether brackets hold all of a text, and others are in them."""
+    return text.count("(") == text.count(")") > 1
 
 
 def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | None = None) -> Choice:

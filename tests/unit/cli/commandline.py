@@ -59,3 +59,61 @@ def write_svmlight(path: Path, n=60, seed=0):
             pairs = " ".join(f"{j + 1}:{value:.4f}" for j, value in enumerate(values) if abs(value) > 0.3)
             stream.write(f"{label} {pairs}\n")
     return path
+
+
+def write_texts(path: Path, n=40, seed=0):
+    """Write JSON lines of short reviews, good and bad ones."""
+    rng = np.random.default_rng(seed)
+    words = {"good": ["lovely", "fine", "great", "moving"], "bad": ["dull", "poor", "weak", "boring"]}
+    with path.open("w") as stream:
+        for i in range(n):
+            label = ("good", "bad")[i % 2]
+            text = (
+                f"A {rng.choice(words[label])} and {rng.choice(words[label])} film about {rng.choice(['love', 'war'])}."
+            )
+            stream.write(json.dumps({"text": text, "label": label}) + "\n")
+    return path
+
+
+def brackets(n=40, seed=0):
+    """Return trees of two kinds, in turns: with one verb and with another."""
+    rng = np.random.default_rng(seed)
+    nouns = ["cat", "dog", "child"]
+    return [
+        f"(S (NP (D the) (N {rng.choice(nouns)})) (VP {('sits', 'runs')[i % 2]} (PP on {rng.choice(nouns)}) (CD {i})))"
+        for i in range(n)
+    ]
+
+
+def write_trees(folder: Path, n=40, seed=0):
+    """Write a folder of treebanks, one in each of two folders."""
+    trees = brackets(n, seed)
+    for kind, name in enumerate(("sits", "runs")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "bank.mrg").write_text("\n".join(trees[kind::2]) + "\n")
+    return folder
+
+
+def tu_files(n=20, seed=0):
+    """Return the files of graphs in the TU Dortmund format: rings and paths of labelled nodes."""
+    rng = np.random.default_rng(seed)
+    edges, owners, labels, total = [], [], [], 0
+    for i in range(n):
+        size = int(rng.integers(4, 8))
+        for j in range(size - i % 2):
+            a, b = total + j + 1, total + (j + 1) % size + 1
+            edges += [f"{a}, {b}", f"{b}, {a}"]
+        owners += [str(i + 1)] * size
+        labels += ["8"] + ["6"] * (size - 1)
+        total += size
+    targets = [str((-1, 1)[i % 2]) for i in range(n)]
+    parts = {"A": edges, "graph_indicator": owners, "graph_labels": targets, "node_labels": labels}
+    return {f"TOY_{part}.txt": "\n".join(lines) + "\n" for part, lines in parts.items()}
+
+
+def write_tu(folder: Path, n=20, seed=0):
+    """Write a folder of graphs in the TU Dortmund format."""
+    folder.mkdir(parents=True)
+    for name, text in tu_files(n, seed).items():
+        (folder / name).write_text(text)
+    return folder

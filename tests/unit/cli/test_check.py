@@ -6,7 +6,7 @@ import pytest
 from mercer.cli.check import findings, gram_figures
 from mercer.cli.data import open_data
 from mercer.kernels import Gaussian
-from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
+from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table, write_tu
 
 
 def written(tmp_path, text, name="a.csv"):
@@ -91,6 +91,20 @@ def test_figures():
     ill = np.diag([1.0, 1e-13])
     ill[0, 1] = ill[1, 0] = 1e-8
     assert any("condition" in finding for finding in gram_figures(ill, 2)["findings"])
+
+
+def test_structures(tmp_path):
+    (tmp_path / "a.mrg").write_text("(S (NP we))\n(S (NP you))\n(S (NP we))\n()\n")
+    told = run_json("check", tmp_path / "a.mrg")
+    assert told["kind"] == "trees" and told["samples"] == 4 and told["format"] == "penn"
+    assert any("1 of 4 trees have no node" in finding for finding in told["findings"])
+    assert any("1 of 4 samples repeat" in finding for finding in told["findings"])
+    told = run_json("check", write_tu(tmp_path / "TOY", n=40))
+    assert told["kind"] == "graphs" and told["fields"] == ["label"] and told["labels"] == 2
+    assert any("samples repeat" in finding for finding in told["findings"])
+    (tmp_path / "TOY" / "TOY_graph_labels.txt").write_text("1\n" * 38 + "2\n" * 2)
+    told = run_json("check", tmp_path / "TOY")
+    assert any("Classes are unequal: of 40 rows, '2' 2" in finding for finding in told["findings"])
 
 
 def test_broken_files_name_the_place(tmp_path):

@@ -7,8 +7,8 @@ from mercer.cli.data import as_target, column_kinds, open_data, pose, samples, s
 from mercer.cli.failures import UsageFault
 from mercer.errors import DomainError
 from mercer.io.limits import FileBudgetError, FileError
-from mercer.kernels import Gaussian, Linear, Match, Precomputed, Spectrum
-from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table
+from mercer.kernels import Gaussian, Linear, Match, PartialTree, Precomputed, Spectrum, TfIdf, WeisfeilerLehman
+from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table, write_trees, write_tu
 
 
 @pytest.fixture
@@ -22,6 +22,7 @@ def test_columns_that_a_kernel_names():
     assert selected_columns(Gaussian(1.0)) == selected_columns(None) == ()
     assert column_kinds(kernel) == {"c": "category", "d": "text"}
     assert column_kinds(Match().normalized().on("zip")) == {"zip": "category"}
+    assert column_kinds(TfIdf().on("a") + PartialTree().on("b")) == {"a": "text", "b": "text"}
 
 
 def test_numbers_that_are_meant_as_categories_stay_texts(tmp_path):
@@ -94,7 +95,18 @@ def test_formats_with_a_place_for_targets(tmp_path):
     assert sparse.target == "label" and set(sparse.y) == {-1, 1}
     fasta = open_data(write_fasta(tmp_path / "a.fasta"))
     assert set(pose(fasta, "family", None, None, drop=False).y) == {"a", "b"}
-    assert pose(fasta, None, None, None, drop=False).y is None
+    assert pose(fasta, None, None, None, drop=False).target == "family"  # the only field
+    (tmp_path / "b.fasta").write_text(">a\nGAT\n>b\nTAG\n")
+    assert pose(open_data(tmp_path / "b.fasta"), None, None, None, drop=False).y is None
+
+
+def test_structures_with_a_place_for_targets(tmp_path):
+    graphs = pose(open_data(write_tu(tmp_path / "TOY")), None, None, None, drop=False)
+    assert graphs.target == "label" and set(graphs.y) == {-1, 1} and graphs.n == 20
+    trees = pose(open_data(write_trees(tmp_path / "bank")), None, None, None, drop=False)
+    assert trees.target == "folder" and set(trees.y) == {"sits", "runs"} and trees.data.targets == ()
+    with pytest.raises(FileError, match="no target 'kind'; the file has 'folder'"):
+        pose(open_data(tmp_path / "bank"), "kind", None, None, drop=False)
 
 
 def test_samples_by_domain(table):
@@ -112,8 +124,11 @@ def test_samples_by_domain(table):
     ):
         with pytest.raises((UsageFault, FileError), match=message):
             samples(rest, kernel)
-    with pytest.raises(DomainError, match="table does not hold"):
-        samples(rest, Precomputed())
+    assert samples(rest, TfIdf() + Spectrum(2))[1] == samples(rest, TfIdf())[1] == ("note",)
+    assert samples(rest, TfIdf().on("note") + Match().on("city"))[1] == ("note", "city")
+    for kernel in (Precomputed(), WeisfeilerLehman()):
+        with pytest.raises(DomainError, match="table does not hold"):
+            samples(rest, kernel)
     with pytest.raises(UsageFault, match="2 columns"):
         samples(open_two_texts(table), Spectrum(2))
 

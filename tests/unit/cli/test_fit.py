@@ -31,7 +31,7 @@ def test_regression_by_itself(table):
     assert model.data_["columns"] == ["age", "dose", "smoker", "city", "group", "note"]
     assert model.data_["kinds"]["smoker"] == "boolean" and model.data_["target"] == "y"
     assert any("same" in step and "id" in step for step in told["steps"])
-    assert mercer.parse(told["kernel"]) == model.kernel_
+    assert mercer.parse(told["kernel"]) == model.kernel and "TfIdf().normalized().on('note')" in told["kernel"]
 
 
 def test_classification_by_itself(table):

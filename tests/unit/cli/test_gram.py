@@ -7,7 +7,7 @@ import pytest
 
 from mercer.cli import gram as module
 from mercer.cli.gram import fingerprint
-from mercer.domains import Pairs, Strings, Vectors
+from mercer.domains import Graphs, Pairs, Strings, Texts, Trees, Vectors
 from mercer.io.readers import read
 from mercer.kernels import Gaussian, Spectrum
 from mercer.language import parse
@@ -134,13 +134,20 @@ def test_fingerprints_tell_samples_apart():
             Vectors.pack(np.array([[1.0, 2.0]], dtype=np.float32)),
             Strings.pack(["ab"]),
             Strings.pack(["ac"]),
+            Texts.pack(["a"]),
+            Texts.pack(["b"]),
+            Trees.pack(["(a b)"]),
+            Trees.pack(["(a c)"]),
+            Graphs.pack([{"edges": [(0, 1)], "labels": ["C", "O"], "edge_labels": [1]}]),
+            Graphs.pack([{"edges": [(0, 1)], "labels": ["C", "N"], "edge_labels": [1]}]),
+            Graphs.pack([{"edges": [(0, 1)], "labels": ["C", "N"], "edge_labels": [2]}]),
             (Gaussian(1.0).on("a") + Spectrum(1).on("b")).pack({"a": [1.0], "b": ["x"]}),
             (Gaussian(1.0).on("a") + Spectrum(1).on("b")).pack({"a": [1.0], "b": ["y"]}),
             Gaussian(1.0).tensor(Spectrum(1)).pack([((1.0,), "a")]),
             Gaussian(1.0).tensor(Spectrum(1)).pack([((2.0,), "a")]),
         )
     }
-    assert len(prints) == 9
+    assert len(prints) == 16
     assert isinstance(Gaussian(1.0).tensor(Spectrum(1)).pack([((2.0,), "a")]), Pairs)
     assert fingerprint(Strings.pack(["ab"])) == fingerprint(Strings.pack(["ab"]))
 

@@ -6,7 +6,7 @@ from tests.unit.cli.commandline import run, run_json
 
 def test_all_kernels_are_listed():
     told = run_json("kernels")["kernels"]
-    public = {name for name in mercer.kernels.__all__ if name != "Kernel"}
+    public = {name for name in mercer.kernels.__all__ if isinstance(getattr(mercer.kernels, name), type)} - {"Kernel"}
     assert {row["name"] for row in told} == public
     lines = run("kernels").stdout.splitlines()
     assert len(lines) == len(public) + 1 and all(line.count("\t") == 4 for line in lines)

@@ -23,6 +23,16 @@ def test_beside(given, named):
     assert beside(Path("folder") / given, ".mercer") == Path("folder") / named
 
 
+def test_beside_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "trees.v2" / "inner").mkdir(parents=True)
+    assert beside(tmp_path / "trees.v2", ".mercer") == tmp_path / "trees.v2.mercer"
+    monkeypatch.chdir(tmp_path / "trees.v2")
+    assert beside(Path("."), ".mercer") == tmp_path / "trees.v2.mercer"
+    monkeypatch.chdir("inner")
+    assert beside(Path(".."), ".mercer") == tmp_path / "trees.v2.mercer"
+    assert beside(Path("/"), ".mercer") == Path("/data.mercer")
+
+
 def test_what_cannot_be_written_is_refused_at_once(tmp_path):
     file = tmp_path / "a.txt"
     require_writable(file, force=False)

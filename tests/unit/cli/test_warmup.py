@@ -4,6 +4,7 @@ import pytest
 
 from mercer import catalogue
 from mercer.cli import warmup as module
+from mercer.domains import Graphs, Nodes, Similarities, Strings, Texts, Trees, Vectors
 from mercer.kernels import Kernel
 from tests.unit.cli.commandline import run_json
 
@@ -14,6 +15,24 @@ def test_all_kernels_are_warmed_up():
     assert all(isinstance(kernel.check(), Kernel) for kernel in made.values())
     assert {"Anova", "Matern", "Match", "Polynomial", "Pyramidal", "Spectrum", "Wendland"} <= set(made)
     assert {"Composed", "Power", "Product", "Selected", "Sum"} <= set(members) - set(made)
+
+
+@pytest.mark.parametrize("domain", [Graphs, Nodes, Similarities, Strings, Texts, Trees, Vectors])
+def test_every_domain_has_samples(domain):
+    made = [(row.name, module._member(row.cls)) for row in catalogue.kernels()]
+    kernels = [kernel for _, kernel in made if kernel is not None and kernel.domain is domain]
+    found = module._samples(domain)
+    assert found and kernels
+    for X in found:
+        assert all(len(kernel.pack(X)) == module.ROWS for kernel in kernels)
+
+
+def test_structures_run_in_all_ways():
+    cheap = {"TfIdf", "Subtree", "VertexHistogram", "CommuteTime"}
+    jobs = [(name, job) for name, job in module._kernel_jobs() if name in cheap]
+    assert {name for name, _ in jobs} == cheap
+    for _, job in jobs:
+        job()
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ import pytest
 from mercer.cli.data import open_data
 from mercer.cli.failures import UsageFault
 from mercer.cli.writers import FORMATS, format_of, pieces
-from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table
+from mercer.domains import Trees
+from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table, write_trees, write_tu
 
 
 def rewritten(data, path, format, target=None):
@@ -72,6 +73,20 @@ def test_sequences_and_matrices_become_tables(tmp_path):
     assert rewritten(open_data(tmp_path / "k.npy"), tmp_path / "k.csv", "csv").names == ("k1", "k2")
 
 
+def test_trees_become_tables(tmp_path):
+    data = open_data(write_trees(tmp_path / "bank", n=6))
+    table = rewritten(data, tmp_path / "t.csv", "csv")
+    assert table.names == ("id", "tree", "folder") and table.columns["folder"] == list(data.y)
+    assert Trees.pack(table.columns["tree"]).nested(3) == data.X.nested(3)
+    (tmp_path / "a.mrg").write_text("(S (NP we))\n(S you)\n")
+    assert rewritten(open_data(tmp_path / "a.mrg"), tmp_path / "u.jsonl", "jsonl").names == ("id", "tree")
+
+
+def test_graphs_have_no_place_in_tables(tmp_path):
+    with pytest.raises(UsageFault, match=r"holds graphs.*mercer gram"):
+        pieces(open_data(write_tu(tmp_path / "TOY")), "csv")
+
+
 def test_what_svmlight_cannot_hold(tmp_path):
     table = open_data(write_table(tmp_path / "t.csv", missing=(1,)))
     for data, target, message in (
@@ -79,6 +94,8 @@ def test_what_svmlight_cannot_hold(tmp_path):
         (table, "y", "no numbers"),
         (table.select(["age", "y"]), "y", "misses values"),
         (open_data(write_fasta(tmp_path / "p.fasta")), None, "holds sequences"),
+        (open_data(write_trees(tmp_path / "bank")), None, "holds trees"),
+        (open_data(write_tu(tmp_path / "TOY")), None, "holds graphs"),
     ):
         with pytest.raises(UsageFault, match=message):
             list(pieces(data, "svmlight", target))

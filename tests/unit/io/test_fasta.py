@@ -38,6 +38,11 @@ def test_fields_of_descriptions_are_targets(sequences):
         found.split_target("u")
     assert sequences(">a t=1e999\nG\n").split_target("t")[1].tolist() == ["1e999"]
     assert sequences(">a t=1\nG\n>b\nG\n").targets == ()
+    assert found.y is None and sequences(">a\nG\n").y is None
+    only = sequences(">a t=1\nG\n>b t=2\nG\n")
+    assert only.y.tolist() == only.split_target()[1].tolist() == [1.0, 2.0]
+    with pytest.raises(FileError, match="No target was named; the file has 'class', 't', 'description'"):
+        found.split_target()
 
 
 def test_mixed_case_is_noted(sequences):

@@ -127,6 +127,16 @@ def test_broken_json_is_refused(tmp_path, text, message):
         read_graph_json(source(tmp_path / "a.json", text))
 
 
+def test_memory_is_planned(tmp_path):
+    for reader, text in (
+        (read_edge_list, "a b\n" * 9),
+        (read_graph_json, '{"edges": [[0, 1]]}'),
+        (read_graphml, GRAPHML),
+    ):
+        with pytest.raises(FileError, match="Reading its graphs needs"):
+            reader(source(tmp_path / "a", text, Limits(memory=20 * len(text))))
+
+
 def test_lists_of_edges(tmp_path):
     data = read_edge_list(source(tmp_path / "a.edges", "# two graphs\na b\nb c 0.5 # weak\n\n\n1,2\n"))
     assert data.n == 2 and data.graphs.sizes.tolist() == [3, 2] and data.graphs.weights.tolist()[:4] == [1, 1, 0.5, 0.5]

@@ -5,7 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from mercer.io.graphs import is_graph_folder, read_tu
+from mercer.io.formats import is_graph_folder
+from mercer.io.graphs import read_tu
 from mercer.io.limits import FileError, Limits
 
 FILES = {
@@ -100,6 +101,8 @@ def test_guards(tmp_path):
     (tmp_path / "torn.zip").write_bytes((tmp_path / "bomb.zip").read_bytes()[:-40])
     with pytest.raises(FileError, match="cannot be read"):
         read_tu(tmp_path / "torn.zip")
+    with pytest.raises(FileError, match="Reading its graphs needs"):
+        read_tu(written(tmp_path / "SMALL"), Limits(memory=2000))
     with pytest.raises(FileError, match="more than 3 lines"):
         read_tu(written(tmp_path / "TOY"), Limits(rows=3))
     written(tmp_path / "TOY")

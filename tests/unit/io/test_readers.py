@@ -11,6 +11,7 @@ import mercer.io
 from mercer.errors import MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.io import FORMATS, FileError, Limits, detect, read
 from tests.broken_files import CSV, FASTA, FASTQ, JSONL, SVMLIGHT, TSV, npy
+from tests.unit.cli.commandline import write_trees, write_tu
 
 CONTENTS = {"csv": CSV, "tsv": TSV, "svmlight": SVMLIGHT, "jsonl": JSONL, "fasta": FASTA, "fastq": FASTQ}
 
@@ -77,6 +78,34 @@ def test_budgets_keep_their_kind_of_error(tmp_path):
         read(tmp_path / "data.csv", limits=Limits(memory=10))
     with pytest.raises(TimeBudgetError):
         read(tmp_path / "data.csv", limits=Limits(seconds=1e-9))
+
+
+def test_folders(tmp_path):
+    graphs, trees = write_tu(tmp_path / "TOY"), write_trees(tmp_path / "bank")
+    assert read(graphs).kind == read(str(graphs), "tu").kind == "graphs" and read(trees).kind == "trees"
+    with pytest.raises(FileError, match="nor files of trees"):
+        read(graphs, "trees")
+    with pytest.raises(FileError, match=r"no file ending in _A\.txt"):
+        read(trees, "tu")
+    with pytest.raises(FileError, match="This is a directory"):
+        read(trees, "csv")
+    with pytest.raises(FileError, match="not a folder"):
+        read(trees / "sits" / "bank.mrg", "trees")
+    with pytest.raises(FileError, match="cannot be read"):
+        read(trees / "sits" / "bank.mrg", "tu")
+    with pytest.raises(FileError, match="too much to look through"):
+        read(trees, limits=Limits(rows=1))
+
+
+@pytest.mark.parametrize("error", [MemoryError("no"), OSError(5, "Input/output error")])
+def test_trouble_of_the_machine_is_told_as_that_of_the_folder(error, tmp_path, monkeypatch):
+    def fail(path, limits):
+        raise error
+
+    monkeypatch.setattr(importlib.import_module("mercer.io.graphs"), "read_tu", fail)
+    with pytest.raises(FileError, match=r"Memory ran out|cannot be read: Input/output error") as caught:
+        read(write_tu(tmp_path / "TOY"))
+    assert isinstance(caught.value, MemoryError) == isinstance(error, MemoryError)
 
 
 def test_bytes_in_a_path(tmp_path):

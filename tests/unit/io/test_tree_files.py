@@ -56,7 +56,8 @@ def test_documents(tmp_path):
         ("a.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "declares entities"),
         ("a.json", '{"a": 1,\n "b": tru}', "line 2: This is not JSON"),
         ("a.json", "[]", "empty"),
-        ("a.json", '["text"]', "is a text"),
+        ("a.json", '["text"]', "row 1: There is a single value"),
+        ("a.json", '[{"a": 1}, 3]', "row 2: There is a single value"),
         ("a.py", "def f(:\n", "not Python"),
         ("a.txt", "(S a)", "no file of trees"),
     ],
@@ -71,6 +72,8 @@ def test_limits(tmp_path):
         read(tmp_path / "a.mrg", BANK, rows=1)
     with pytest.raises(FileError, match="the limit"):
         read(tmp_path / "a.mrg", BANK, bytes=10)
+    with pytest.raises(FileError, match="Reading its trees needs"):
+        read(tmp_path / "a.mrg", BANK, memory=1000)
     deep = "(a " * 50_000 + "x" + ")" * 50_000
     began = time.process_time()
     assert read(tmp_path / "deep.mrg", deep).X.sizes.tolist() == [50_001]
@@ -88,16 +91,17 @@ def test_folders(tmp_path):
     (tmp_path / "good" / "bank.mrg").write_text(BANK)
     (tmp_path / "readme.txt").write_text("hello")
     bank = read_tree_folder(tmp_path)
-    assert bank.n == 5 and bank.targets == ("folder",) and bank.format == "xml+penn"
+    assert bank.n == 5 and bank.targets == ("folder",) and bank.format == "trees"
     assert bank.ids[0] == "bad/0.xml" and "good/bank.mrg:2" in bank.ids
     X, y = bank.split_target("folder")
-    assert X is bank and y.tolist() == ["bad", "good", "good", "good", "good"]
+    assert X.X is bank.X and X.targets == () and bank.y.tolist() == y.tolist()
+    assert y.tolist() == ["bad", "good", "good", "good", "good"]
     assert bank.take(np.array([0, 1])).split_target()[1].tolist() == ["bad", "good"]
     assert bank.notes == ("1 files that are no trees were passed over.",)
     with pytest.raises(FileError, match="the limit"):
         read_tree_folder(tmp_path, Limits(bytes=20))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(FileError, match="no files of trees"):
+    with pytest.raises(FileError, match="nor files of trees"):
         read_tree_folder(tmp_path / "empty")
     with pytest.raises(FileError, match="not a folder"):
         read_tree_folder(tmp_path / "readme.txt")

@@ -10,6 +10,7 @@ from mercer.domains.graphs import Graphs
 from mercer.errors import ModelError, ParameterError
 from mercer.gram import Features
 from mercer.io import registry as classes
+from mercer.kernels import Gaussian
 from mercer.kernels.graph_histograms import EdgeHistogram, GraphPatterns, VertexHistogram
 from mercer.kernels.shortest_path import ShortestPath
 from mercer.kernels.weisfeiler_lehman import Colours, WeisfeilerLehman
@@ -111,3 +112,5 @@ def test_parameters_are_checked():
         WeisfeilerLehman(-1).check()
     with pytest.raises(ParameterError, match="base"):
         WeisfeilerLehman(1, WeisfeilerLehman(1)).check()
+    with pytest.raises(ParameterError, match="compares attributes"):
+        WeisfeilerLehman(1, ShortestPath(attributes=Gaussian(1.0))).check()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import KernelMeanClassifier, KernelRidge
-from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum
+from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum, SubsetTree, TfIdf, VertexHistogram
 from mercer.reports.data import describe
 from mercer.reports.subject import NotApplicable, Subject
 
@@ -77,6 +77,29 @@ def test_strings():
     assert facts.domain == "strings"
     assert dict(facts.details)["empty"] == "1 string"
     assert (facts.duplicates, facts.conflicts) == (1, 0)
+
+
+def test_texts_trees_and_graphs():
+    texts = ["the cat sat", "the dog", "", "the cat sat"]
+    facts = facts_of(KernelRidge(TfIdf()), texts, [0.0, 1.0, 2.0, 3.0])
+    details = dict(facts.details)
+    assert facts.domain == "texts" and details["words"] == "4 different" and details["empty"] == "1 text"
+    assert (facts.duplicates, facts.conflicts) == (1, 1)
+    trees = ["(S (NP we) (VP go))", "(S (NP we))", "()", "(S (NP we))"]
+    facts = facts_of(KernelRidge(SubsetTree()), trees, [0.0, 1.0, 2.0, 1.0])
+    details = dict(facts.details)
+    assert facts.domain == "trees" and details["nodes"].startswith("0 to 5") and details["empty"] == "1 tree"
+    assert (facts.duplicates, facts.conflicts) == (1, 0)
+    ring = {"edges": [(0, 1), (1, 2), (2, 0)], "labels": ["C", "C", "O"], "edge_labels": [1, 2, 1]}
+    path = {"edges": [(0, 1), (1, 2)], "labels": ["C", "C", "O"], "directed": True}
+    graphs = [ring, path, ring]
+    facts = facts_of(KernelMeanClassifier(VertexHistogram()), graphs, ["a", "b", "a"])
+    details = dict(facts.details)
+    assert facts.domain == "graphs" and details["arcs"].startswith("2 to 6") and details["directed"] == "1 graph"
+    assert details["labels of edges"] == "2 different" and (facts.duplicates, facts.conflicts) == (1, 0)
+    with_numbers = [{"edges": [(0, 1)], "attributes": [[1.0], [2.0]]}, {"edges": [], "nodes": 0}]
+    details = dict(facts_of(KernelRidge(VertexHistogram()), with_numbers, [0.0, 1.0]).details)
+    assert details["numbers of each node"] == "1" and details["empty"] == "1 graph"
 
 
 def test_similarities():

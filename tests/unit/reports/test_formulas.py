@@ -10,7 +10,8 @@ from mercer.kernels import Kernel
 from mercer.reports.formulas import mathml
 
 CLASSES = [getattr(kernels, name) for name in kernels.__all__]
-FORMULAS = {cls.__name__: cls.formula for cls in CLASSES if cls is not Kernel and not inspect.isabstract(cls)}
+KERNELS = [cls for cls in CLASSES if inspect.isclass(cls) and issubclass(cls, Kernel) and not inspect.isabstract(cls)]
+FORMULAS = {cls.__name__: cls.formula for cls in KERNELS}
 
 
 def text_of(markup):

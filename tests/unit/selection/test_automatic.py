@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelMeanClassifier, KernelRidge
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels import Gaussian, Match, Spectrum
+from mercer.kernels import Gaussian, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection import automatic
 from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, spread, table_kernels
 
@@ -62,6 +62,11 @@ def test_kernels_of_a_table():
 def test_kernels_of_one_kind_only():
     assert table_kernels({"city": ["a", "b"]}, {"city": "category"}) == (Match().on("city"),)
     assert table_kernels({"t": ["ab", "b"]}, {"t": "text"}) == (Spectrum(1).normalized().on("t"),)
+    assert table_kernels({"t": ["a cat", "the dog", "b"]}, {"t": "text"}) == (TfIdf().normalized().on("t"),)
+    assert table_kernels({"t": ["a cat", "dog", "b"]}, {"t": "text"}) == (Spectrum(1).normalized().on("t"),)
+    trees = ["(S (NP we))", "(S (NP (N you)) go)"]
+    assert table_kernels({"t": trees}, {"t": "text"}) == (PartialTree().normalized().on("t"),)
+    assert table_kernels({"t": [*trees, "(well) (so) what"]}, {"t": "text"}) == (TfIdf().normalized().on("t"),)
     assert all(isinstance(k.kernel, Gaussian) for k in table_kernels({"x": [1.0, 2.0]}, {"x": "number"}))
     with pytest.raises(DomainError, match="do not differ"):
         table_kernels({"x": [1.0, 1.0]}, {"x": "number"})
