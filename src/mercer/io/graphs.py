@@ -166,14 +166,7 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
         _refuse_indicator(path, graph, limits)
     n, total = int(graph[-1]) + 1, len(graph)
     sizes = np.bincount(graph, minlength=n)
-    pairs = reading.integers("A", 2) - 1
-    bad = np.flatnonzero(((pairs < 0) | (pairs >= total)).any(axis=1))
-    if len(bad):
-        reading.refuse("A", int(bad[0]), f"there are {total} nodes, counted from 1", "Correct the edge")
-    owners = graph[pairs[:, 0]]
-    bad = np.flatnonzero(owners != graph[pairs[:, 1]])
-    if len(bad):
-        reading.refuse("A", int(bad[0]), "the two nodes are of different graphs", "Correct the edge")
+    pairs, owners = _edges(reading, graph)
     labels, vocabulary = reading.coded("node_labels", total)
     edge_labels, edge_vocabulary = reading.coded("edge_labels", len(pairs))
     attributes = np.empty((total, 0))
@@ -201,6 +194,19 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
     except DomainError as error:
         raise refused(path, error) from error
     return GraphData(path, "tu", graphs, reading.targets(n), None, notes=reading.notes)
+
+
+def _edges(reading: _Tables, graph: Index) -> tuple[Index, Index]:
+    """Return the pairs of nodes, counted from 0, and the graph of each, given that of every node."""
+    pairs = reading.integers("A", 2) - 1
+    bad = np.flatnonzero(((pairs < 0) | (pairs >= len(graph))).any(axis=1))
+    if len(bad):
+        reading.refuse("A", int(bad[0]), f"there are {len(graph)} nodes, counted from 1", "Correct the edge")
+    owners = graph[pairs[:, 0]]
+    bad = np.flatnonzero(owners != graph[pairs[:, 1]])
+    if len(bad):
+        reading.refuse("A", int(bad[0]), "the two nodes are of different graphs", "Correct the edge")
+    return pairs, owners
 
 
 def _tu_files(path: Path, limits: Limits) -> dict[str, bytes]:
