@@ -9,7 +9,19 @@ from sklearn import gaussian_process, kernel_ridge
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
-from benchmarks import graphs, inexact_strings, squares, strings, support, texts, trees, walks
+from benchmarks import (
+    graphs,
+    inexact_strings,
+    marginal_models,
+    models,
+    series,
+    squares,
+    strings,
+    support,
+    texts,
+    trees,
+    walks,
+)
 from benchmarks.row import Memory, Peer, Points, Row, Table, Timing, Words, times_faster, times_the_cost
 from mercer import KernelRidge
 from mercer.domains import Vectors
@@ -213,4 +225,7 @@ ROWS: tuple[Row, ...] = (
     *trees.ROWS,
     *graphs.ROWS,
     *walks.ROWS,
+    *marginal_models.ROWS,
+    *models.ROWS,
+    *series.ROWS,
 )

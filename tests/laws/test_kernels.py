@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import mercer.kernels
+import mercer.models
 from mercer.domains import Strings, Vectors
 from mercer.kernels import Kernel
 from mercer.numerics import tiling
@@ -27,7 +28,7 @@ from mercer.testing.kernels import KERNEL_LAWS, Law, Trial
 from tests.naive.graphs import random_graphs
 from tests.strategies import similarities, strings
 
-K = mercer.kernels
+K, M = mercer.kernels, mercer.models
 EXAMPLES_IN_ALL = 50_000
 LAWS_OF_EACH = 14
 
@@ -58,6 +59,18 @@ def _halved(X):
 
 def _grid(n, d, low=-1.75, high=2.0):
     return np.round(np.random.default_rng(3).uniform(low, high, size=(n, d)) * 8) / 8
+
+
+def random_series(seed):
+    rng = np.random.default_rng(seed)
+    return [0.5 * rng.normal(size=(n, 2)) for n in rng.integers(1, 6, size=1 + seed % 5)]
+
+
+def random_systems(seed):
+    """Small stable systems: states, what is seen of them, where they start."""
+    rng = np.random.default_rng(seed)
+    many = 1 + seed % 4
+    return [(0.4 * rng.normal(size=(2, 2)) / 2, rng.normal(size=(3, 2)), rng.normal(size=2)) for _ in range(many)]
 
 
 VECTORS = Data(points(), _grid(5, 2))
@@ -101,6 +114,25 @@ GRAPHS = Data(
     random_graphs(4, count=5, directed=True),
 )
 PATH = [(0, 1), (1, 2), (2, 3), (1, 3)]
+SERIES = Data(st.integers(0, 10**6).map(lambda seed: random_series(seed)), random_series(4))
+TENSORS = Data(
+    st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).normal(size=(1 + seed % 5, 2, 3, 2))),
+    np.random.default_rng(0).normal(size=(5, 2, 3, 2)),
+)
+BAGS = Data(
+    st.integers(0, 10**6).map(lambda seed: [*random_series(seed), np.empty((0, 2))][-4:]),
+    [*random_series(4), np.empty((0, 2))],
+)
+NORMALS = Data(
+    st.integers(0, 10**6).map(lambda seed: [(s.mean(axis=0), np.cov(s.T, bias=True)) for s in random_series(seed)]),
+    [(s.mean(axis=0), np.cov(s.T, bias=True) + 0.1 * np.eye(2)) for s in random_series(4)],
+)
+MATRIX = Data(
+    st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).normal(size=(1 + seed % 5, 3, 2))),
+    np.random.default_rng(0).normal(size=(5, 3, 2)),
+)
+SYSTEMS = Data(st.integers(0, 10**6).map(lambda seed: random_systems(seed)), random_systems(4))
+LEAVES = Data(st.lists(st.text("ab", min_size=3, max_size=3), min_size=1, max_size=5), ["aaa", "abb", "bba", "aba"])
 NODES = Data(st.lists(st.integers(0, 3), min_size=1, max_size=5), [0, 1, 2, 3, 1])
 OF_DOMAIN = {Vectors: VECTORS, Strings: WORDS}
 
@@ -123,6 +155,9 @@ def bell_slope(r):
 
 def halving(values):
     return 0.5**values
+
+
+HIDDEN = ((0.5, 0.5), ((0.9, 0.1), (0.1, 0.9)), ((0.8, 0.2), (0.2, 0.8)))  # start, transition, emission
 
 
 def cuts(word):
@@ -264,6 +299,38 @@ def _entries() -> dict[str, Entry]:
         ),
         "PStepWalk": ([K.PStepWalk(PATH, 3)], NODES),
         "CommuteTime": ([K.CommuteTime(PATH)], NODES),
+        "GlobalAlignmentSeries": (
+            [K.GlobalAlignmentSeries(0.8), K.GlobalAlignmentSeries(0.8, 3.5), K.GlobalAlignmentSeries(0.8, form="log")],
+            SERIES,
+        ),
+        "Signature": ([K.Signature(), K.Signature(3), K.Signature(2, "gaussian")], SERIES),
+        "Cumulant": ([K.Cumulant()], SERIES),
+        "MeanMap": ([K.MeanMap(G), K.MeanMap(L, average=False), K.MeanMap(G + L)], BAGS),
+        "PyramidMatch": ([K.PyramidMatch(3, width=0.3)], BAGS),
+        "MinMax": ([K.MinMax(G)], SERIES),
+        "ExpectedFeatures": (
+            [K.ExpectedFeatures(G), K.ExpectedFeatures(L), K.ExpectedFeatures(K.Polynomial(2))],
+            NORMALS,
+        ),
+        "PrincipalAngles": ([K.PrincipalAngles(), K.PrincipalAngles(2, kind="projection")], BAGS),
+        "BinetCauchy": ([K.BinetCauchy(2), K.BinetCauchy(1)], MATRIX),
+        "DynamicalSystem": ([K.DynamicalSystem(), K.DynamicalSystem(kind="determinant")], SYSTEMS),
+        "Grassmann": ([K.Grassmann(2.0), K.Grassmann(1.0, 1)], TENSORS),
+        "HiddenMarkov": ([K.HiddenMarkov(HIDDEN, "ab")], WORDS),
+        "PairHiddenMarkov": ([K.PairHiddenMarkov(HIDDEN, "ab")], WORDS),
+        "HiddenTree": ([K.HiddenTree((-1, 0, 0, 1, 1), *HIDDEN, alphabet="ab")], LEAVES),
+        "Marginalization": (
+            [K.Marginalization(tuple(M.MarkovChain(0, alphabet="ab", transitions=((p, 1 - p),)) for p in (0.2, 0.9)))],
+            WORDS,
+        ),
+        "Fisher": (
+            [K.Fisher(M.MarkovChain(1, alphabet="ab")), K.Fisher(M.MarkovChain(0, alphabet="ab"), "practical")],
+            WORDS,
+        ),
+        "Fisher of vectors": (
+            [K.Fisher(M.Normal(0.5, 2.0)), K.Fisher(M.Normal(0.5, 2.0), "practical")],
+            LINE,
+        ),
         "FeatureDistance": ([K.FeatureDistance(K.Spectrum(2)), K.FeatureDistance(K.Spectrum(1), 1.4)], WORDS),
         "Match": ([K.Match(), K.Match() + 0.5 * K.Match()], WORDS),
         "Subspace": (

@@ -117,7 +117,8 @@ class Graphs(Samples):
         owners = np.repeat(np.arange(len(parts.sizes), dtype=np.intp), parts.edge_counts)
         u, v = (parts.edges[:, side] + offsets[owners] for side in (0, 1))
         kept = _first_mentions(parts, owners, u, v, total)
-        u, v, owners, edge_labels, weights = (a[kept] for a in (u, v, owners, parts.edge_labels, parts.weights))
+        u, v, owners = u[kept], v[kept], owners[kept]
+        edge_labels, weights = parts.edge_labels[kept], parts.weights[kept]
         back = np.flatnonzero(~parts.directed[owners] & (u != v))
         sources, heads = np.concatenate((u, v[back])), np.concatenate((v, u[back]))
         order = np.argsort(sources * np.int64(total + 1) + heads, kind="stable")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.arrays import Index
+from mercer.arrays import Index, Indices
 from mercer.domains.graph_forms import Parts
 from mercer.domains.graphs import Graphs
 from mercer.errors import DomainError
@@ -196,7 +196,7 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
     return GraphData(path, "tu", graphs, reading.targets(n), None, notes=reading.notes)
 
 
-def _edges(reading: _Tables, graph: Index) -> tuple[Index, Index]:
+def _edges(reading: _Tables, graph: Indices) -> tuple[Indices, Indices]:
     """Return the pairs of nodes, counted from 0, and the graph of each, given that of every node."""
     pairs = reading.integers("A", 2) - 1
     bad = np.flatnonzero(((pairs < 0) | (pairs >= len(graph))).any(axis=1))

@@ -9,14 +9,20 @@ from mercer.kernels.complex import Hermitian
 from mercer.kernels.conditional import InverseMultiquadric, Logarithmic, Multiquadric, NegativeDistance, ThinPlate
 from mercer.kernels.convolution import Convolution
 from mercer.kernels.distances import Anchored, FeatureDistance
+from mercer.kernels.distributions import ExpectedFeatures
 from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
+from mercer.kernels.dynamical import DynamicalSystem
+from mercer.kernels.fisher import Fisher
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.graph_histograms import EdgeHistogram, VertexHistogram
 from mercer.kernels.graphlets import Graphlet
+from mercer.kernels.hidden_markov import HiddenMarkov
+from mercer.kernels.hidden_tree import HiddenTree
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
 from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.marginalization import Marginalization
 from mercer.kernels.marginalized import Marginalized
 from mercer.kernels.mismatch import Mismatch, Wildcard
 from mercer.kernels.nodes import (
@@ -27,23 +33,30 @@ from mercer.kernels.nodes import (
     RegularizedLaplacian,
     spectral_bisection,
 )
+from mercer.kernels.pair_hidden_markov import PairHiddenMarkov
 from mercer.kernels.paths import PathSum
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.propagation import Propagation
+from mercer.kernels.pyramid_match import PyramidMatch
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
 from mercer.kernels.random_walk import RandomWalk
 from mercer.kernels.semantics import Cooccurrence, LatentSemantic, Semantic
+from mercer.kernels.sets import MeanMap, MinMax
 from mercer.kernels.shortest_path import ShortestPath
+from mercer.kernels.signature import Signature
 from mercer.kernels.spectral import SpectralDensity, SpectralMixture, SpectralSamples
 from mercer.kernels.spline import Brownian, BSpline, LinearSpline
 from mercer.kernels.strings import BlendedSpectrum, Match, Spectrum
 from mercer.kernels.subsequence import GappySpectrum, Subsequence
 from mercer.kernels.subsets import AllSubsets, Anova
 from mercer.kernels.subspace import Complement, Subspace
+from mercer.kernels.subspaces import BinetCauchy, PrincipalAngles
 from mercer.kernels.substrings import Substrings
+from mercer.kernels.tensors import Cumulant, Grassmann
 from mercer.kernels.texts import BagOfWords, TfIdf
+from mercer.kernels.time_series import GlobalAlignmentSeries
 from mercer.kernels.tree_spectrum import Subtree, TreeSpectrum
 from mercer.kernels.trees import CorootedSubtree, PartialTree, SubsetTree
 from mercer.kernels.weighted import Basis, LocalityImproved, Mahalanobis
@@ -59,6 +72,7 @@ __all__ = [
     "BSpline",
     "BagOfWords",
     "Basis",
+    "BinetCauchy",
     "BlendedSpectrum",
     "Brownian",
     "Cauchy",
@@ -70,19 +84,27 @@ __all__ = [
     "Convolution",
     "Cooccurrence",
     "CorootedSubtree",
+    "Cumulant",
     "Diffusion",
     "DirectSum",
+    "DynamicalSystem",
     "EdgeHistogram",
     "Epanechnikov",
     "Exp",
+    "ExpectedFeatures",
     "Exponential",
     "ExponentialDot",
     "FeatureDistance",
+    "Fisher",
     "GappySpectrum",
     "Gaussian",
     "GlobalAlignment",
+    "GlobalAlignmentSeries",
     "Graphlet",
+    "Grassmann",
     "Hermitian",
+    "HiddenMarkov",
+    "HiddenTree",
     "Hyperkernel",
     "Intersection",
     "InverseMultiquadric",
@@ -96,14 +118,18 @@ __all__ = [
     "LocalityImproved",
     "Logarithmic",
     "Mahalanobis",
+    "Marginalization",
     "Marginalized",
     "Match",
     "Matern",
+    "MeanMap",
+    "MinMax",
     "Mismatch",
     "Multiquadric",
     "NegativeDistance",
     "Normalized",
     "PStepWalk",
+    "PairHiddenMarkov",
     "PartialTree",
     "PathSum",
     "Periodic",
@@ -112,8 +138,10 @@ __all__ = [
     "Power",
     "PowerSeries",
     "Precomputed",
+    "PrincipalAngles",
     "Product",
     "Propagation",
+    "PyramidMatch",
     "Pyramidal",
     "RadialFunction",
     "RandomWalk",
@@ -125,6 +153,7 @@ __all__ = [
     "Semantic",
     "ShortestPath",
     "Sigmoid",
+    "Signature",
     "SpectralDensity",
     "SpectralMixture",
     "SpectralSamples",

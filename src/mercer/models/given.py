@@ -1,0 +1,150 @@
+"""Models of other libraries, and of a user: whatever has scores can be in a Fisher kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.domains import Samples, Strings, Vectors
+from mercer.domains.sequences import Sequences
+from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.models.gaussian_hidden_markov import GaussianHiddenMarkovModel
+from mercer.models.hidden_markov import HiddenMarkovModel
+from mercer.models.mixture import GaussianMixture
+from mercer.models.model import Model
+from mercer.models.normal import dense
+
+__all__ = ["GivenModel", "as_model"]
+
+
+class GivenModel(Model):
+    """A model by an object that has scores.
+
+    Parameters
+    ----------
+    given : object
+        It has ``scores(X)``, which returns the derivatives of the log-likelihoods in the parameters, (n, p), or
+        ``score(x)``, which returns them for one object, (p,). What it gets are arrays for vectors, tuples of symbols
+        for strings, arrays of shape (T, d) for series. It may also have ``domain`` (a class of samples; Vectors by
+        default), ``information`` (the Fisher information, (p, p), or a function that returns it),
+        ``log_likelihood(X)`` and ``learn(X, weight)``, which returns a new object.
+
+    Examples
+    --------
+    >>> class Rate:  # exponential density with rate 2
+    ...     information = np.array([[0.25]])
+    ...
+    ...     def score(self, x):
+    ...         return 0.5 - x
+    >>> model = GivenModel(Rate())
+    >>> model.scores(model.pack([[0.5], [1.0]]))
+    array([[ 0. ],
+           [-0.5]])
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the object, or Vectors."""
+        return getattr(self.given, "domain", Vectors)
+
+    def check(self) -> Self:
+        """Raise ParameterError unless the object has scores, of samples of some domain."""
+        domain = self.domain
+        if not _has_scores(self.given) or not (isinstance(domain, type) and issubclass(domain, Samples)):
+            raise _refusal(self.given)
+        return self
+
+    @property
+    def fitted(self) -> bool:
+        """It says itself what it lacks."""
+        return True
+
+    @property
+    def key(self) -> None:
+        """None: what the object does may change, and so nothing that it says is kept."""
+        return None
+
+    def learn(self, S: Samples, weight: Floats | None = None) -> Self:
+        """Let the object learn, if it can."""
+        learn = getattr(self.given, "learn", None)
+        return self if learn is None else type(self)(learn(_raw(S), weight))
+
+    def log_likelihood(self, S: Samples) -> Floats:
+        """Return what the object says."""
+        if not callable(getattr(self.given, "log_likelihood", None)):
+            raise CapabilityError(
+                f"{type(self.given).__name__} has no log_likelihood; a function of samples that returns an array of "
+                "their log-likelihoods is needed. Write it."
+            )
+        return np.asarray(self.given.log_likelihood(_raw(S)), dtype=float)
+
+    def scores(self, S: Samples) -> Floats:
+        """Return what the object says, (n, p)."""
+        raw: Any = _raw(S)
+        if callable(getattr(self.given, "scores", None)):
+            found = np.asarray(self.given.scores(raw), dtype=float)
+        else:
+            found = np.array([np.ravel(self.given.score(x)) for x in raw], dtype=float)
+        if found.ndim != 2 or len(found) != len(S) or not np.isfinite(found).all():
+            raise DomainError(
+                f"The scores that {type(self.given).__name__} gives {len(S)} samples have the shape {found.shape}; "
+                "finite numbers are needed, as many for each sample. Correct scores(X), or score(x)."
+            )
+        return found
+
+    def information(self, S: Samples | None = None, weight: Floats | None = None) -> Floats | None:
+        """Return what the object says, or None."""
+        found = getattr(self.given, "information", None)
+        found = found() if callable(found) else found
+        return None if found is None else np.asarray(found, dtype=float)
+
+
+def as_model(given: Any) -> Model:
+    """Return the model that an object stands for.
+
+    Parameters
+    ----------
+    given : Model, or object
+        Of hmmlearn (CategoricalHMM, GaussianHMM) or scikit-learn (GaussianMixture), fitted; or anything with scores,
+        see `GivenModel`.
+    """
+    if isinstance(given, Model):
+        return given
+    if not isinstance(given, type):
+        if hasattr(given, "startprob_") and hasattr(given, "transmat_"):
+            if hasattr(given, "emissionprob_"):
+                return HiddenMarkovModel.from_hmmlearn(given)
+            if hasattr(given, "means_") and hasattr(given, "covars_"):
+                return GaussianHiddenMarkovModel.from_hmmlearn(given)
+        if all(hasattr(given, name) for name in ("weights_", "means_", "covariances_", "covariance_type")):
+            return GaussianMixture.from_sklearn(given)
+        if _has_scores(given) and not hasattr(given, "get_params"):  # the score of scikit-learn is another thing
+            return GivenModel(given)
+    raise _refusal(given)
+
+
+def _has_scores(given: Any) -> bool:
+    return any(callable(getattr(given, name, None)) for name in ("scores", "score"))
+
+
+def _refusal(given: Any) -> ParameterError:
+    return ParameterError(
+        f"{str(given)[:80]} was given as a model; a model of mercer.models, a fitted one of hmmlearn or scikit-learn's "
+        "mixtures, or an object with scores(X) or score(x) is accepted. Fit it first, or write scores."
+    )
+
+
+def _raw(S: Samples) -> Any:
+    """Return samples as a user would write them."""
+    if isinstance(S, Vectors):
+        return dense(S)
+    if isinstance(S, Strings):
+        return [S.symbols(i) for i in range(len(S))]
+    if isinstance(S, Sequences):
+        return [S.series(i) for i in range(len(S))]
+    return S
