@@ -28,7 +28,8 @@ GOOD = {"finite", "warned", "refused"}
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
     r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
-    r"|[a-z_0-9]+=|C=|[A-Z]\w+\(|Sample \d+|[Nn]odes?|graphs?|[Tt]rees?|bags?|series|tensors?|symbols?|objects?)"
+    r"|[a-z_0-9]+=|C=|[A-Z]\w+\(|Sample \d+"
+    r"|[Nn]odes?|graphs?|[Tt]rees?|[Bb]ags?|[Ss]eries|[Tt]ensors?|[Ss]ystems?|symbols?|objects?)"
 )
 _ADVICE = re.compile(
     r"\b(Add|Begin|Build|Call|Check|Choose|Clip|Close|Compare|Convert|Correct|Count|Decode|Did you mean|Drop|Encode"

@@ -9,7 +9,22 @@ from typing import Any
 import numpy as np
 
 import mercer.kernels
-from mercer.domains import Frames, Graphs, Nodes, Pairs, Similarities, Strings, Texts, Trees, Vectors
+from mercer.domains import (
+    Distributions,
+    Frames,
+    Graphs,
+    Nodes,
+    Pairs,
+    Sequences,
+    Sets,
+    Similarities,
+    Strings,
+    Systems,
+    Tensors,
+    Texts,
+    Trees,
+    Vectors,
+)
 from mercer.kernels import Kernel
 from tests.laws.test_kernels import ENTRIES
 from tests.trust import faults, structures
@@ -18,7 +33,17 @@ from tests.trust.judge import ACCEPT, EITHER, REFUSE, TOLD, same
 from tests.trust.probe import Probe, enough, gram
 
 K = mercer.kernels
-STRUCTURES = {Texts: structures.TEXTS, Trees: structures.TREES, Graphs: structures.GRAPHS, Nodes: structures.NODES}
+STRUCTURES = {
+    Texts: structures.TEXTS,
+    Trees: structures.TREES,
+    Graphs: structures.GRAPHS,
+    Nodes: structures.NODES,
+    Sets: structures.BAGS,
+    Sequences: structures.SERIES,
+    Distributions: structures.DISTRIBUTIONS,
+    Systems: structures.SYSTEMS,
+    Tensors: structures.TENSORS,
+}
 
 
 def _faults_of(kernel: Kernel, X: Any) -> tuple[list[Fault], list[Fault]]:
@@ -81,7 +106,8 @@ def kernel_probes() -> Iterator[Probe]:
         X = gram() if kernel.domain is Similarities else enough(entry.data.sample)
         kernel = kernel.learn(kernel.pack(X))
         first, second = _faults_of(kernel, X)
-        group = "kernels" if isinstance(X, np.ndarray) and kernel.domain is not Similarities else "structures"
+        plain = isinstance(X, np.ndarray) and kernel.domain not in (Similarities, *STRUCTURES)
+        group = "kernels" if plain else "structures"
         for fault in first:
             calls = partial(_kernel_calls, kernel, X, fault)
             yield Probe(group, f"{name}: {kernel!r}", fault.name, _expected(kernel, fault), calls)

@@ -33,7 +33,7 @@ def enough(sample: Any, n: int = SAMPLES) -> Any:
     if isinstance(sample, np.ndarray):
         rng = np.random.default_rng(5)
         first, second = rng.integers(0, len(sample), size=(2, n))
-        share = rng.random((n, 1))
+        share = rng.random((n, *(1 for _ in sample.shape[1:])))
         return share * sample[first] + (1.0 - share) * sample[second]
     if isinstance(sample, dict):
         return {name: enough(list(column), n) for name, column in sample.items()}

@@ -121,3 +121,72 @@ NODES = [
     Fault("dates", lambda X: np.full(len(X), np.datetime64("2020-01-01"))),
     *OBJECTS,
 ]
+
+_NAN = np.array([[0.5, np.nan], [1.0, 2.0]])
+_NUMBERS = [  # a sample that should be numbers
+    Fault("float32 inside", with_sample(1, np.ones((3, 2), np.float32)), EITHER),
+    Fault("integers inside", with_sample(1, np.ones((3, 2), int)), EITHER),
+    Fault("an infinite number", with_sample(1, np.array([[0.5, np.inf], [1.0, 2.0]]))),
+    Fault("complex", with_sample(1, np.ones((3, 2)) * 1j)),
+    Fault("text inside", with_sample(1, "abc")),
+    Fault("text numbers", with_sample(1, np.array([["a", "b"], ["b", "a"]]))),
+    Fault("dates", with_sample(1, np.full((3, 2), np.datetime64("2020-01-01")))),
+    Fault("other columns", with_sample(1, np.ones((3, 5)))),
+    Fault("four dimensions", with_sample(1, np.ones((2, 2, 2, 2)))),
+    Fault("ragged inside", with_sample(1, [[1.0], [1.0, 2.0]])),
+    Fault("dict inside", with_sample(1, {"a": 1.0})),
+    Fault("set inside", with_sample(1, {1.0, 2.0})),
+    Fault("number inside", with_sample(1, 3.5)),
+    *_FRAME,
+]
+BAGS = [
+    Fault("a missing number", with_sample(1, _NAN)),
+    Fault("lists for arrays", lambda X: [np.asarray(bag).tolist() or np.empty((0, 2)) for bag in X], EITHER),
+    Fault("one member", with_sample(1, np.ones((1, 2))), EITHER),
+    Fault("huge numbers", with_sample(1, np.full((2, 2), 1e200)), EITHER),
+    *_NUMBERS,
+]
+SERIES = [
+    Fault("a missing number", with_sample(1, _NAN), EITHER),
+    Fault("one point", with_sample(1, np.ones((1, 2))), ACCEPT),
+    Fault("no point", with_sample(1, np.empty((0, 2)))),
+    Fault("long", with_sample(1, np.ones((500, 2))), EITHER),
+    Fault("huge numbers", with_sample(1, np.full((3, 2), 1e200)), EITHER),
+    *_NUMBERS,
+]
+DISTRIBUTIONS = [
+    Fault("a covariance that is not symmetric", with_sample(1, (np.zeros(2), np.array([[1.0, 2.0], [0.0, 1.0]])))),
+    Fault("an indefinite covariance", with_sample(1, (np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]])))),
+    Fault("another covariance", with_sample(1, (np.zeros(2), np.eye(3)))),
+    Fault("NaN in a covariance", with_sample(1, (np.zeros(2), np.full((2, 2), np.nan)))),
+    Fault("text inside", with_sample(1, "abc")),
+    Fault("other columns", with_sample(1, (np.zeros(5), np.eye(5)))),
+    Fault("number inside", with_sample(1, 3.5)),
+    *_FRAME,
+]
+SYSTEMS = [
+    Fault("states of another number", with_sample(1, (np.eye(2) / 2, np.ones((3, 4)), np.ones(2)))),
+    Fault("unstable", with_sample(1, (3.0 * np.eye(2), np.ones((3, 2)), np.ones(2)))),
+    Fault("NaN in a system", with_sample(1, (np.full((2, 2), np.nan), np.ones((3, 2)), np.ones(2)))),
+    Fault("two parts", with_sample(1, (np.eye(2), np.eye(2)))),
+    Fault("text inside", with_sample(1, "abc")),
+    Fault("number inside", with_sample(1, 3.5)),
+    *_FRAME,
+]
+_OTHER_ARRAYS = ("tuple of samples", "array of objects", "lists in lists in lists")
+_ARRAY = [fault for fault in _FRAME if fault.name not in _OTHER_ARRAYS]
+TENSORS = [
+    Fault("list of arrays", list, ACCEPT, _same),
+    Fault("Fortran order", np.asfortranarray, ACCEPT, _same),
+    Fault("float32", lambda X: np.asarray(X, np.float32), EITHER),
+    Fault("one tensor zero", lambda X: np.where(np.arange(len(X))[:, None, None, None] == 1, 0.0, X), EITHER),
+    Fault("times 1e200", lambda X: np.asarray(X) * 1e200, EITHER),
+    Fault("one NaN", lambda X: np.where(np.arange(np.size(X)).reshape(np.shape(X)) == 5, np.nan, X)),
+    Fault("one inf", lambda X: np.where(np.arange(np.size(X)).reshape(np.shape(X)) == 5, np.inf, X)),
+    Fault("complex", lambda X: np.asarray(X) * 1j),
+    Fault("text", lambda X: np.full(np.shape(X), "a")),
+    Fault("one dimension", lambda X: np.ones(4)),
+    Fault("shapes that differ", lambda X: [np.ones((2, 3, 2)), np.ones((2, 2, 2))]),
+    Fault("no samples", lambda X: np.asarray(X)[:0]),
+    *_ARRAY,
+]

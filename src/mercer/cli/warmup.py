@@ -15,24 +15,49 @@ from numba.core.dispatcher import Dispatcher
 
 from mercer import catalogue
 from mercer.cli.terminal import Terminal, pairs
-from mercer.domains import Frames, Graphs, Nodes, Pairs, Similarities, Strings, Texts, Trees, Vectors
+from mercer.domains import (
+    Distributions,
+    Frames,
+    Graphs,
+    Nodes,
+    Pairs,
+    Sequences,
+    Sets,
+    Similarities,
+    Strings,
+    Systems,
+    Tensors,
+    Texts,
+    Trees,
+    Vectors,
+)
 from mercer.errors import ParameterError
 from mercer.estimators import SVC, KernelRidge, LinearSVC
 from mercer.gram import Dense, Tiles
 from mercer.kernels import (
+    ExpectedFeatures,
+    Fisher,
     Gaussian,
+    GlobalAlignmentSeries,
     Graphlet,
+    HiddenMarkov,
+    HiddenTree,
     Kernel,
     Linear,
     LocalAlignment,
     Match,
+    MeanMap,
+    MinMax,
+    PairHiddenMarkov,
     RandomWalk,
     ShortestPath,
+    Signature,
     Spectrum,
     Substrings,
     TreeSpectrum,
     WeisfeilerLehman,
 )
+from mercer.models import GaussianHiddenMarkovModel, HiddenMarkovModel, MarkovChain
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
 from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
@@ -119,6 +144,14 @@ def _samples(domain: type) -> list[Any]:
         return [list(range(ROWS))]
     if domain is Similarities:
         return [X @ X.T]
+    if domain in (Sets, Sequences):
+        return [[X[i : i + 2] for i in range(ROWS - 2)]]
+    if domain is Distributions:
+        return [[(row, np.eye(4)) for row in X]]
+    if domain is Systems:
+        return [[(0.5 * np.eye(2), X[i : i + 2].T, np.ones(2)) for i in range(ROWS - 2)]]
+    if domain is Tensors:
+        return [np.random.default_rng(0).normal(size=(ROWS, 2, 3, 2))]
     return []
 
 
@@ -200,8 +233,19 @@ def _kernel_jobs() -> Iterator[tuple[str, Any]]:
 
 
 def _structure_jobs() -> Iterator[tuple[str, Any]]:
-    """Kernels on strings, trees and graphs in the ways that have loops of their own."""
+    """Kernels on structures in the ways that have loops of their own."""
+    hidden = (0.5, 0.5), ((0.9, 0.1), (0.1, 0.9)), ((0.8, 0.2), (0.3, 0.7))
     variants = [
+        ExpectedFeatures(Gaussian(1.0)),
+        Fisher(GaussianHiddenMarkovModel(2), draws=10),
+        Fisher(HiddenMarkovModel(2), draws=10),
+        Fisher(MarkovChain()),
+        GlobalAlignmentSeries(1.0),
+        GlobalAlignmentSeries(1.0, 2.5),
+        MeanMap(Gaussian(1.0)),
+        MinMax(Gaussian(1.0)),
+        Signature(3),
+        Signature(3, "gaussian"),
         LocalAlignment(form="score"),
         Graphlet(4),
         Graphlet(3, connected=True),
@@ -217,6 +261,10 @@ def _structure_jobs() -> Iterator[tuple[str, Any]]:
     for kernel in variants:
         for X in _samples(kernel.domain):
             yield repr(kernel), lambda kernel=kernel, X=X: _try_kernel(kernel, X)
+    words = ["abba", "abab", "ba"]
+    yield "HiddenMarkov", lambda: _try_kernel(HiddenMarkov(hidden, "ab"), words)
+    yield "PairHiddenMarkov", lambda: _try_kernel(PairHiddenMarkov(hidden, "ab"), words)
+    yield "HiddenTree", lambda: _try_kernel(HiddenTree((-1, 0, 0), *hidden, alphabet="ab"), ["ab", "ba"])
 
 
 def _try_kernel(kernel: Kernel, X: Any) -> None:
@@ -231,9 +279,9 @@ def _try_kernel(kernel: Kernel, X: Any) -> None:
     if "features" in kernel.capabilities:
         kernel.features(S)
     if "pullback" in kernel.capabilities:
-        kernel.pullback(S, S, np.ones((ROWS, ROWS)))
+        kernel.pullback(S, S, np.ones((len(S), len(S))))
     if "pullback_inputs" in kernel.capabilities:
-        kernel.pullback_inputs(S, S, np.ones((ROWS, ROWS)))
+        kernel.pullback_inputs(S, S, np.ones((len(S), len(S))))
 
 
 def _estimator_jobs() -> Iterator[tuple[str, Any]]:

@@ -165,7 +165,8 @@ def are_systems(X: Any) -> bool:
     """Tell whether raw data look like systems rather than like series of outputs."""
     if isinstance(X, Systems):
         return True
-    one = X[0] if isinstance(X, list | tuple) and len(X) else None
+    given = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1)
+    one = X[0] if given and len(X) else None
     return isinstance(one, Mapping) or (isinstance(one, tuple) and len(one) == 3 and np.ndim(one[0]) == 2)
 
 

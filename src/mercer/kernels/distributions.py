@@ -440,7 +440,7 @@ def _moments(S: Distributions, v: Floats, given: Any) -> tuple[Floats, Floats]:
 def _is_covariance(given: Any) -> bool:
     try:
         C = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     if C.ndim == 1:
         return bool((np.isfinite(C) & (C >= 0.0)).all()) and len(C) > 0

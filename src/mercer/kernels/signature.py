@@ -26,7 +26,7 @@ from mercer.constraints import Fixed, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sequences import Sequences
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Tiled, mirror
+from mercer.kernels.kernel import Tiled, mirror, overflow_error
 from mercer.kernels.monomials import require_few
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.time_series import side_of_tiles
@@ -187,7 +187,10 @@ class Signature(Tiled):
             return np.asarray(Gaussian(float(self.length_scale)).block(Vectors(A.values), Vectors(B.values)))
         with np.errstate(over="ignore", invalid="ignore"):
             left, right = (np.diff(S.values / float(self.length_scale), axis=0, append=0.0) for S in (A, B))
-            return left @ right.T
+            products = left @ right.T
+        if not np.isfinite(products).all():
+            raise overflow_error(self)
+        return products
 
 
 # ---------------------------------------------------------------------- cells

@@ -77,8 +77,8 @@ class _Projections(Tiled):
 
     def tile(self, view: View) -> Floats:
         """Apply the Gaussian to the distances."""
-        out = self._distances(view)
-        out *= -0.5 / float(self.length_scale) ** 2
+        out = self._scaled(view)
+        out *= -0.5
         return np.exp(out, out=out)
 
     def diag(self, A: Samples) -> Floats:
@@ -87,9 +87,15 @@ class _Projections(Tiled):
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile and the way back to the length scale."""
-        length, squares = float(self.length_scale), self._distances(view)
-        value = np.exp(-0.5 * squares / length**2)
-        return value, lambda W: np.array([np.vdot(W, value * squares) / length**3])
+        squares = self._scaled(view)
+        value = np.exp(-0.5 * squares)
+        slope = np.where(value > 0.0, value * np.minimum(squares, 1e300), 0.0) / float(self.length_scale)
+        return value, lambda W: np.array([np.vdot(W, slope)])
+
+    def _scaled(self, view: View) -> Floats:
+        """Return squared distances in units of the length scale, whose square may be no number."""
+        with np.errstate(over="ignore"):
+            return self._distances(view) / float(self.length_scale) / float(self.length_scale)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij dk(a_i, b_j)/d length_scale, shape (1,)."""

@@ -199,7 +199,7 @@ class GlobalAlignmentSeries(Tiled):
 
     @property
     def _band(self) -> float:
-        return np.inf if self.band is None else float(self.band)
+        return np.inf if self.band is None else max(float(self.band), 0.5)  # below 1 all bands are the diagonal
 
     def _local(self, x: Floats, y: Floats) -> Floats:
         """Return log kappa for all pairs of points of two scaled series."""

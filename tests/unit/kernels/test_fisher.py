@@ -15,7 +15,6 @@ from mercer.domains import Strings
 from mercer.domains.sequences import Sequences
 from mercer.errors import DegenerateWarning, ParameterError
 from mercer.gram import Dense, Features
-from mercer.io import registry
 from mercer.kernels import Linear
 from mercer.kernels.fisher import Fisher, _repeated, _whitening_of
 from mercer.models import (
@@ -300,26 +299,10 @@ def test_kernels_are_cloned_compared_and_kept_apart():
 @pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateWarning")
 @pytest.mark.parametrize("gram", [Dense(), Features()])
 @pytest.mark.parametrize(("kernel", "X"), [*EXAMPLES[1:], (Fisher(GaussianHiddenMarkovModel(2), draws=300), SERIES)])
-def test_models_are_saved_with_what_was_learned(kernel, X, gram, tmp_path, registered):
+def test_models_are_saved_with_what_was_learned(kernel, X, gram, tmp_path):
     y = np.arange(len(X), dtype=float)
     model = KernelRidge(kernel, alpha=0.5, gram=gram).fit(X, y)
     save(model, tmp_path / "model.mercer")
     again = load(tmp_path / "model.mercer")
     assert again.kernel_ == model.kernel_
     assert np.array_equal(again.predict(X[:5]), model.predict(X[:5]))
-
-
-@pytest.fixture
-def registered(monkeypatch):
-    """What Fisher kernels need among what a model file may name."""
-    for package, classes in ((mercer.kernels, (Fisher,)), (mercer.domains, (Sequences,))):
-        missing = [cls for cls in classes if cls.__name__ not in package.__all__]
-        monkeypatch.setattr(package, "__all__", [*package.__all__, *(cls.__name__ for cls in missing)])
-        for cls in missing:
-            monkeypatch.setattr(package, cls.__name__, cls, raising=False)
-    caches = (registry.registry, registry._ids)
-    for cache in caches:
-        cache.cache_clear()
-    yield
-    for cache in caches:
-        cache.cache_clear()

@@ -14,7 +14,6 @@ import mercer
 from mercer import SVC
 from mercer.domains import Strings
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
-from mercer.io import registry
 from mercer.kernels import Spectrum
 from mercer.kernels import hidden_markov as module
 from mercer.kernels.comparison import Comparison
@@ -110,16 +109,6 @@ def test_a_likelihood_is_the_kernel_with_a_missing_string():
     np.testing.assert_allclose(np.log(K[0]), model.log_likelihood(Strings.pack(s)), rtol=1e-12)
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Files know the classes, whatever is exported."""
-    table = dict(registry.registry())
-    table |= {"kernel:HiddenMarkov": HiddenMarkov, "spec:HiddenMarkovModel": HiddenMarkovModel}
-    monkeypatch.setattr(registry, "registry", lambda: table)
-    monkeypatch.setattr(registry, "_ids", lambda: {member: name for name, member in table.items()})
-
-
-@pytest.mark.usefixtures("registered")
 def test_learned_and_saved(tmp_path):
     X = ["aabb", "aabc", "abbb", "aaab", "ccba", "ccaa", "cbaa", "ccca"] * 2
     y = ([0] * 4 + [1] * 4) * 2

@@ -11,7 +11,6 @@ import mercer
 from mercer import SVC
 from mercer.domains import Strings
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
-from mercer.io import registry
 from mercer.kernels import Spectrum
 from mercer.kernels import hidden_tree as module
 from mercer.kernels.comparison import Comparison
@@ -140,15 +139,6 @@ def test_laws(form):
     check_kernel(HiddenTree((-1, 0, 0), start, transition, emission, form=form), [[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Files know the class, whatever is exported."""
-    table = dict(registry.registry()) | {"kernel:HiddenTree": HiddenTree}
-    monkeypatch.setattr(registry, "registry", lambda: table)
-    monkeypatch.setattr(registry, "_ids", lambda: {member: name for name, member in table.items()})
-
-
-@pytest.mark.usefixtures("registered")
 def test_saved(tmp_path):
     parents = SHAPES["binary"]
     X = words(parents, most=27)

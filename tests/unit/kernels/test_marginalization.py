@@ -10,7 +10,6 @@ from mercer import KernelRidge
 from mercer.domains import Strings, Vectors
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
 from mercer.gram import Features
-from mercer.io import registry
 from mercer.kernels.hidden_markov import HiddenMarkov
 from mercer.kernels.marginalization import Marginalization
 from mercer.models.hidden_markov import HiddenMarkovModel
@@ -145,15 +144,6 @@ def test_weights_of_training_samples_are_copies():
     np.testing.assert_allclose(left(words), right(words), rtol=1e-13)
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Files know the classes, whatever is exported."""
-    table = dict(registry.registry()) | {"kernel:Marginalization": Marginalization, "spec:MarkovChain": MarkovChain}
-    monkeypatch.setattr(registry, "registry", lambda: table)
-    monkeypatch.setattr(registry, "_ids", lambda: {member: name for name, member in table.items()})
-
-
-@pytest.mark.usefixtures("registered")
 def test_saved(tmp_path):
     words = ["abab", "abba", "aabb", "bbbb", "babb"]
     kernel = Marginalization((MarkovChain(0), MarkovChain(1)), (1.0, 2.0))

@@ -13,7 +13,6 @@ import mercer
 from mercer import SVC
 from mercer.domains import Strings
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
-from mercer.io import registry
 from mercer.kernels import pair_hidden_markov as module
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.pair_hidden_markov import PairHiddenMarkov
@@ -117,16 +116,6 @@ def test_order_tells_whether_pairs_are_positive_definite():
     assert PairHiddenMarkov(chain(3), "abc").order == 0
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    """Files know the classes, whatever is exported."""
-    table = dict(registry.registry())
-    table |= {"kernel:PairHiddenMarkov": PairHiddenMarkov, "spec:HiddenMarkovModel": HiddenMarkovModel}
-    monkeypatch.setattr(registry, "registry", lambda: table)
-    monkeypatch.setattr(registry, "_ids", lambda: {member: name for name, member in table.items()})
-
-
-@pytest.mark.usefixtures("registered")
 def test_learned_and_saved(tmp_path):
     X = ["aabb", "aabc", "abb", "aaab", "ccba", "cca", "cbaa", "ccca"] * 2
     y = ([0] * 4 + [1] * 4) * 2

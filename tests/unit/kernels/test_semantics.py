@@ -6,13 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mercer.domains
-import mercer.kernels
 from mercer import KernelRidge, load, save
-from mercer.domains.texts import Texts
 from mercer.errors import ParameterError
 from mercer.gram import Features
-from mercer.io import registry
 from mercer.kernels import Gaussian, Linear
 from mercer.kernels import semantics as module
 from mercer.kernels.semantics import Cooccurrence, LatentSemantic, Semantic, SemanticMap
@@ -223,27 +219,10 @@ def test_in_estimators(kernel):
     ],
 )
 @pytest.mark.parametrize("gram", [None, Features()])
-def test_models_are_saved_with_what_was_learned(kernel, gram, tmp_path, registered):
+def test_models_are_saved_with_what_was_learned(kernel, gram, tmp_path):
     y = np.array([0.0, 0.0, 1.0, 1.0, 0.5, 0.5, 0.7])
     model = KernelRidge(kernel, alpha=0.5, gram=gram).fit(DOCUMENTS, y)
     save(model, tmp_path / "model.mercer")
     again = load(tmp_path / "model.mercer")
     new = ["a car and a boat", "an unseen thing"]
     assert np.array_equal(again.predict(new), model.predict(new))
-
-
-@pytest.fixture
-def registered(monkeypatch):
-    """The kernels on texts among those that a model file may name."""
-    members = (BagOfWords, TfIdf, Semantic, Cooccurrence, LatentSemantic, SemanticMap, WordPairs)
-    for package, classes in ((mercer.kernels, members), (mercer.domains, (Texts,))):
-        missing = [cls for cls in classes if cls.__name__ not in package.__all__]
-        monkeypatch.setattr(package, "__all__", [*package.__all__, *(cls.__name__ for cls in missing)])
-        for cls in missing:
-            monkeypatch.setattr(package, cls.__name__, cls, raising=False)
-    caches = (registry.registry, registry._ids)
-    for cache in caches:
-        cache.cache_clear()
-    yield
-    for cache in caches:
-        cache.cache_clear()
