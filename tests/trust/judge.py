@@ -32,8 +32,8 @@ _NAMED = re.compile(
     r"|[Nn]odes?|graphs?|[Tt]rees?|[Bb]ags?|[Ss]eries|[Tt]ensors?|[Ss]ystems?|symbols?|objects?)"
 )
 _ADVICE = re.compile(
-    r"\b(Add|Begin|Build|Call|Check|Choose|Clip|Close|Compare|Convert|Correct|Count|Decode|Did you mean|Drop|Encode"
-    r"|Fill|Fit|Flatten|Give|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove"
+    r"\b(Add|Begin|Build|Call|Check|Choose|Clip|Close|Compare|Convert|Correct|Count|Decode|Did you mean|Divide|Drop"
+    r"|Encode|Fill|Fit|Flatten|Give|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove"
     r"|Rename|Replace|Reshape|Say|Scale|Select|Sort|Split|Take|Train|Try|Turn|Use|Wrap|Write|The keys are"
     r"|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
 )

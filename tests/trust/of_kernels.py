@@ -124,7 +124,8 @@ def _kernel_calls(kernel: Kernel, X: Any, fault: Fault) -> dict[str, Callable[[]
             others = np.delete(np.arange(len(X)), 1)
             alone = kernel(fault.make(X)[others], n_threads=1)
             same(matrix[np.ix_(others, others)], alone, 1e-4, "beside the one row")
-        own_texts = getattr(kernel, "anchored", False) and fault.name == "bytes"  # other symbols than those of texts
+        strict = getattr(kernel, "anchored", False) or isinstance(kernel, K.Fisher | K.Marginalization)
+        own_texts = strict and fault.name == "bytes"  # other symbols than those of texts
         if fault.plain is not None and not _asks_user(kernel) and not own_texts:
             same(matrix, kernel(fault.plain(X), n_threads=1), fault.slack, "against the usual form")
         return matrix
@@ -191,6 +192,10 @@ VALUES: list[tuple[str, Any, str]] = [
 ]
 
 
+# any characters end sentences, any words have links, any symbol may stand for a missing one
+LEGITIMATE = (("ends", "'nonsense'"), ("links", "a dict"), ("missing", "(nan,)"))
+
+
 def parameter_probes() -> Iterator[Probe]:
     """Yield every constructor argument of every kernel with values that it may not have."""
     for entry in ENTRIES.values():
@@ -198,7 +203,7 @@ def parameter_probes() -> Iterator[Probe]:
         X = gram() if kernel.domain is Similarities else enough(entry.data.sample)
         for name in kernel.get_params(deep=False):
             for word, value, expect in VALUES:
-                if (name, word) in (("ends", "'nonsense'"), ("links", "a dict")):  # any characters, links of any words
+                if (name, word) in LEGITIMATE:
                     continue
                 calls = partial(_parameter_calls, kernel, X, name, value)
                 yield Probe("parameters", repr(kernel), f"{name}={word}", expect, calls)

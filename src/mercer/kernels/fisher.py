@@ -211,7 +211,8 @@ class Fisher(Tiled):
         """Multiply the features of both sides."""
         left, right = view.comparison.keep(("fisher", id(self), view.path), lambda: self._both(*view.collections))
         out = view.empty()
-        np.copyto(out, left[view.rows] @ right[view.columns].T)
+        with np.errstate(over="ignore"):  # in float32, where the driver finds and tells it
+            np.copyto(out, left[view.rows] @ right[view.columns].T)
         return out
 
     def diag(self, A: Samples) -> Floats:

@@ -71,7 +71,7 @@ def chain_of(model: Any, what: str, pairs: bool = False) -> Chain:
         start, transition, emission = (np.array(part, dtype=float) for part in given)
         if any(part is None for part in given):
             raise TypeError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"{what} was given model={str(model)[:80]}; {_ACCEPTED} is accepted. Give the arrays; a model that learns "
             "has them after fit, or learn(samples)."

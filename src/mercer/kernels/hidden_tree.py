@@ -46,7 +46,7 @@ class _Parents(Constraint):
         return bool(inside) and bool((_depths(parents) >= 0).all())
 
     def advice(self, name: str, value: Any) -> str:
-        return f"A root with two leaves is {name}=(-1, 0, 0)."
+        return f"Write a root with two leaves as {name}=(-1, 0, 0)."
 
 
 def _depths(parents: Indices) -> Indices:
@@ -168,7 +168,7 @@ class HiddenTree(JointProbability):
         N, L = len(self.parents), len(self._leaves)
         try:
             start, transition, emission = (np.array(p, float) for p in (self.start, self.transition, self.emission))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             start, transition, emission = (np.empty(0),) * 3
         A = len(start) if start.ndim == 1 else 0
         fits = transition.shape in ((A, A), (N, A, A)) and (

@@ -201,7 +201,7 @@ class _Weights(Constraint):
             return True
         try:
             numbers = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         good = numbers.ndim == 1 and len(numbers) > 0 and bool(np.isfinite(numbers).all())
         return good and bool((numbers >= 0).all() and numbers.sum() > 0)

@@ -165,7 +165,7 @@ class PairHiddenMarkov(ByChain):
         if self.background is not None:
             try:
                 background = np.array(self.background, dtype=float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 background = np.empty(0)
             if background.shape != (count,):
                 raise ParameterError(

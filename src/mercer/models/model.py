@@ -171,14 +171,14 @@ def numbers(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats
 def _array(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats:
     try:
         given = np.ascontiguousarray(value, dtype=float).reshape(np.shape(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = np.full((1,) * len(shape), np.nan)
     fits = given.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, given.shape, strict=True))
-    if not fits or not np.isfinite(given).all():
+    if not fits or not given.size or not np.isfinite(given).all():
         wanted = " x ".join("any" if side < 0 else str(side) for side in shape) or "one"
         raise ParameterError(
-            f"{type(owner).__name__} was given {name} of shape {np.shape(given)}; {wanted} finite numbers are needed. "
-            f"Correct {name}, or leave all parameters out to learn them."
+            f"{type(owner).__name__} was given {name}= an array of shape {np.shape(given)}; {wanted} finite numbers are "
+            f"needed. Correct {name}, or leave all parameters out to learn them."
         )
     return given
 
