@@ -79,7 +79,7 @@ docs: .venv/.stamp-docs
 
 # The public interface is checked at every test; numerics, solvers and criteria, whose arithmetic on arrays takes the
 # checker minutes, by `make types`.
-PUBLIC = $(addprefix src/mercer/,kernels domains gram losses targets hilbert io cli reports plots testing) $(wildcard src/mercer/*.py) \
+PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert io cli reports plots testing) $(wildcard src/mercer/*.py) \
 	$(wildcard src/mercer/estimators/*.py)
 
 types: .venv/.stamp-dev

@@ -177,8 +177,8 @@ def _array(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats:
     if not fits or not given.size or not np.isfinite(given).all():
         wanted = " x ".join("any" if side < 0 else str(side) for side in shape) or "one"
         raise ParameterError(
-            f"{type(owner).__name__} was given {name}= an array of shape {np.shape(given)}; {wanted} finite numbers are "
-            f"needed. Correct {name}, or leave all parameters out to learn them."
+            f"{type(owner).__name__} was given {name}= an array of shape {np.shape(given)}; {wanted} finite numbers "
+            f"are needed. Correct {name}, or leave all parameters out to learn them."
         )
     return given
 
