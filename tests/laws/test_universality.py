@@ -218,7 +218,7 @@ FINITE = [
 
 @pytest.mark.parametrize("kernel", FINITE, ids=repr)
 def test_more_points_than_features_have_a_singular_matrix(kernel):
-    fixed = isinstance(kernel, (K.Mahalanobis, K.Pyramidal)) or type(kernel).__name__ == "Subspace"
+    fixed = isinstance(kernel, (K.Mahalanobis, K.Pyramidal, K.Fisher)) or type(kernel).__name__ == "Subspace"
     width = {"Pyramidal": 6}.get(type(kernel).__name__, 2)
     found = properties(kernel, width).strict
     assert found.holds is False and (found.points or fixed)

@@ -258,12 +258,13 @@ def _weigh(i, j, q, codes, background, powers, weights):
 
 
 @compiled(fastmath={"contract"})  # a product that is not rounded before it is added does no harm
-def _fill(pairs, codes, steps, chances, weights, cell, side, old, new):
+def _fill(pairs, codes, steps, chances, weights, cell, side, old):
     """Make an entry, for four strings, of the one above in `cell`, the one to the left in `side` and F across.
 
-    pairs: P(s_i, . | a); codes: t_j; old and new: where F across is, and where that of the next entry is put. Return
-    the smallest and the largest sum of F.
+    pairs: P(s_i, . | a); codes: t_j; old, 2 or 3: where F across is; that of the next entry is put into the other.
+    Return the smallest and the largest sum of F.
     """
+    new = 5 - old
     insertion, extension = chances[0], chances[1]
     none, last = 1.0 - insertion, 1.0 - extension
     d0, d1, d2, d3 = weights[0, 0], weights[0, 1], weights[0, 2], weights[0, 3]
@@ -355,7 +356,7 @@ def _pairs(s, lanes, arrays, chances, room, weights):
                     _weigh(i, j, q, codes, background, powers, weights)
                     powers[across, 4] = _MIXED
                 old = 2 + j % 2
-                low, high = _fill(pairs, codes, steps, chances, weights, cell, side, old, 5 - old)
+                low, high = _fill(pairs, codes, steps, chances, weights, cell, side, old)
             # the exponents of this entry are in the place of the one across; that of the next one is the one above
             if low < _LOW or high > _HIGH or powers[across, 4] == _MIXED:
                 for lane in range(_LANES):

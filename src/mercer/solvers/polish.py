@@ -7,6 +7,7 @@ K_FF d + B c = -g_F and B^T d = 0, where c = -rho.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _LEFT = 1e-9  # of the gradient, that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
 
 
-def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
+def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[[], bool] = lambda: False) -> bool:
     """Move the variables near the margin to the exact optimum, in place; tell whether that was an improvement.
 
     Parameters
@@ -36,6 +37,8 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
         A feasible point near the optimum and the gradient there; changed only if less violates afterwards.
     most : int
         Variables near the margin up to which it is tried.
+    halted : callable, optional
+        Asked between factorisations; a true answer ends the work, with what has been reached.
     """
     gram: Any = problem.gram.refined()
     before = violation(problem, beta, g)
@@ -52,7 +55,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int) -> bool:
     K = np.asarray(gram.rows(W, W), dtype=np.float64)  # rows are always copies
     K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]
     near = _Near(K, beta[W], g[W], (problem.lower[W], problem.upper[W]), group[W])
-    near.solve()
+    near.solve(halted)
     change = near.beta - beta[W]
     moved = np.flatnonzero(change)
     if not len(moved):
@@ -87,12 +90,12 @@ class _Near:
         self.free: Bools = (beta > self.lower) & (beta < self.upper)
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
 
-    def solve(self) -> None:
+    def solve(self, halted: Callable[[], bool]) -> None:
         """Step until no variable wants to move, or the work is too much."""
         scale = _EXACT * max(1.0, float(np.abs(self.g).max(initial=0.0)))
         rounds = max(4, min(200, int(_WORK / (len(self.g) ** 3 / 3.0 + 1e5))))
         for _ in range(rounds):
-            if not self.free.any() and not self._free_a_pair(scale):
+            if halted() or (not self.free.any() and not self._free_a_pair(scale)):
                 return
             F = np.flatnonzero(self.free)
             found = self._direction(F)

@@ -150,6 +150,7 @@ class _Run:
         self.next_polish = max(5000, 50 * n)  # pairs moved until the exact optimum is tried for
         self.largest = 0
         self.began = time.monotonic()
+        self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
         used = np.flatnonzero(self.beta)
         if len(used):
@@ -168,6 +169,7 @@ class _Run:
     # the loop -----------------------------------------------------------------------------------------
 
     def iterate(self, monitor: Monitor | None) -> Status:
+        self.monitor = monitor
         tol, refreshed, stuck = self.options.tol, not self.single, 0
         while True:
             m, M = self._ends()
@@ -376,8 +378,12 @@ class _Run:
         """Try for the exact optimum in between: where coefficients may be large, pairs alone get there slowly."""
         if self.single:
             self._recompute(np.arange(len(self.beta)))
-        polish(self.problem, self.beta, self.g, _POLISHED)
+        polish(self.problem, self.beta, self.g, _POLISHED, self._halted)
         self.next_polish = 2 * self.steps
+
+    def _halted(self) -> bool:
+        """Ask between the factorisations of a polish, which is longer than a round, whether the end is wished for."""
+        return self.monitor is not None and bool(self.monitor(self.rounds, self.rows[-1][1]))
 
     # precision ----------------------------------------------------------------------------------------
 
@@ -414,7 +420,7 @@ class _Run:
             self._recompute(np.arange(len(self.beta)))
         self.block = None
         if status is Status.CONVERGED:
-            polish(self.problem, self.beta, self.g, _POLISHED)
+            polish(self.problem, self.beta, self.g, _POLISHED, self._halted)
         product = self.g - self.problem.linear - self.ridge * self.beta
         rho = multipliers(self.problem, self.beta, self.g)
         m, M = self._ends()

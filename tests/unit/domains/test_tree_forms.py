@@ -65,7 +65,7 @@ def test_xml():
         ("", "no element found"),
         ("<a/><b/>", "junk after"),
         ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "declares entities"),
-        ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///secret">]><a>&x;</a>', "declares entities"),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "secret.txt">]><a>&x;</a>', "declares entities"),
     ],
 )
 def test_bad_xml(text, told):
