@@ -1,0 +1,119 @@
+r"""Cuts of a graph of similarities, normalised by the size of the parts.
+
+Symbols: A affinities, s_i how often sample i counts, d_i = sum_j s_j A_ij its degree, D = diag(d), L = D - A; H (n, k)
+indicators of the clusters C_t, vol(C) the sum of s_i d_i over C.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Floats, Indices
+from mercer.domains import Samples, Similarities
+from mercer.errors import DomainError
+from mercer.estimators.estimator import KernelEstimator, sample_weights
+from mercer.estimators.running import Run
+from mercer.gram import Dense, Gram
+from mercer.gram.dense import DenseGram
+from mercer.kernels import Kernel, Precomputed
+from mercer.numerics.tiling import run_tasks, spans
+
+__all__ = ["normalized_cut"]
+
+_ROWS = 512  # of a dense K, for one product of a thread
+
+
+def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> float:
+    r"""Normalised cut of a partition: what is cut off each cluster, over all that its members are tied to.
+
+    .. math:: \sum_t \frac{\sum_{i \in C_t} \sum_{j \notin C_t} A_{ij}}{\sum_{i \in C_t} \sum_j A_{ij}}
+        = \operatorname{tr}(Z^\top L Z), \qquad Z = H (H^\top D H)^{-1/2}, \quad Z^\top D Z = I
+
+    Zero if no two clusters are tied, at most k. Without the form of Z its minimum is the sum of the k smallest
+    eigenvalues of L z = mu D z, which no partition falls below: the relaxation of `SpectralClustering`.
+
+    Seed: [KIKS] Section 5.2, the criterion of normalised cuts and its trace form. Ledger: U-NCUT.
+
+    Parameters
+    ----------
+    affinity : (n, n) array, sparse array or Gram
+        Symmetric, not negative, each sample tied to something.
+    labels : (n,) array
+        Cluster of each sample; any values.
+    sample_weight : (n,) array, optional
+        A sample of weight w counts as w copies.
+
+    Returns
+    -------
+    cut : float
+
+    Examples
+    --------
+    >>> A = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 3.0]])
+    >>> normalized_cut(A, [0, 0, 1])  # 1 of 7 is cut off the one, 1 of 4 off the other
+    0.39285714285714285
+    """
+    if not hasattr(affinity, "shape"):
+        affinity = np.asarray(affinity, dtype=float)
+    names, codes = np.unique(np.asarray(labels), return_inverse=True)
+    n = len(codes)
+    if tuple(affinity.shape) != (n, n):
+        raise DomainError(
+            f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and {n} labels; a square matrix "
+            "and one label per sample are accepted. Give both for the same samples."
+        )
+    s = sample_weights(sample_weight, n)
+    V = (codes[:, None] == np.arange(len(names))) * s[:, None]
+    U = np.asarray(affinity @ V, dtype=float)
+    degrees = checked_degrees(U.sum(axis=1), s > 0)
+    volumes, links = V.T @ degrees, np.einsum("it,it->t", V, U)
+    held = volumes > 0  # a cluster of samples of weight zero is none
+    return float(np.sum((volumes[held] - links[held]) / volumes[held]))
+
+
+def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
+    """Return degrees; raise DomainError unless they are finite and positive."""
+    bad = ~(np.isfinite(degrees) & (degrees > 0.0))
+    bad = np.flatnonzero(bad & (np.ones(len(degrees), dtype=bool) if isinstance(used, slice) else used))
+    if len(bad):
+        raise DomainError(
+            f"the affinities of sample {bad[0]} sum to {degrees[bad[0]]:.3g}; normalised cuts divide by these sums, "
+            "which must be positive and finite. Use affinities that are not negative, as those of Gaussian(), and "
+            "leave out samples that are tied to nothing."
+        )
+    return degrees
+
+
+def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:
+    """Build a Gram; a matrix that the user gives is used where it lies, since products write nothing into it."""
+    if isinstance(kernel, Precomputed) and isinstance(S, Similarities) and getattr(estimator, "gram", None) is None:
+        matrix, every = S.matrix, np.arange(len(S))
+        own = S.position is not None and np.array_equal(S.rows, every) and np.array_equal(S.position, every)
+        if own and matrix is not None and matrix.shape == (len(S), len(S)) and matrix.dtype == np.float64:
+            estimator.gram_ = Dense()
+            return DenseGram(kernel, S, matrix, run.resources())
+    return estimator._represent(kernel, S, run, until)
+
+
+def times(gram: Gram, V: Floats, n_threads: int | None = None) -> Floats:
+    """Return K V; of a dense K by rows in our own threads, since those of BLAS wait for each other between products."""
+    if not isinstance(gram, DenseGram):
+        return gram @ V
+    out, array = np.empty((gram.shape[0], V.shape[1])), gram.array
+
+    def work(rows: slice) -> None:
+        np.matmul(array[rows], V, out=out[rows])
+
+    run_tasks(spans(len(out), _ROWS), work, n_threads=n_threads)
+    return out
+
+
+def first_met(labels: Indices, order: Indices, k: int) -> Indices:
+    """Return new numbers of clusters, by their first member in an order that does not depend on that of the samples."""
+    names, first = np.unique(labels[order], return_index=True)
+    rest = np.setdiff1d(np.arange(k), names)
+    new = np.empty(k, dtype=np.intp)
+    new[np.concatenate([names[np.argsort(first)], rest]).astype(np.intp)] = np.arange(k)
+    return new

@@ -1,0 +1,215 @@
+r"""Eigenvectors of weighted, centred Gram matrices: all by LAPACK, some by products, or from a factor of low rank.
+
+Symbols: K the Gram matrix, w_i sample weights, P = I - 1 w^T / N the centring, lambda and v the eigenvalues and unit
+eigenvectors of G = W^(1/2) P K P^T W^(1/2), F the factor of a Gram of low rank, K = F F^T, m the mean of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.gram import Gram, HasFactor
+from mercer.gram.dense import DenseGram
+from mercer.numerics.background import in_background
+from mercer.numerics.block_krylov import leading_eigenpairs
+from mercer.numerics.eigen import eigh_in_place
+from mercer.solvers.krylov_pls import Centring
+
+__all__ = [
+    "MOST",
+    "Directions",
+    "all_directions",
+    "decomposed",
+    "factor_directions",
+    "factor_rank",
+    "principal_directions",
+]
+
+MOST = 300  # products of the Lanczos process
+_ROWS = 4096  # of a factor at a time
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Eigenvalues and eigenvectors of a weighted, centred Gram matrix, as far as they came.
+
+    Attributes
+    ----------
+    values : (q,) array
+        Descending.
+    vectors : (n, q) array
+        Orthonormal; of W^(1/2) P K P^T W^(1/2).
+    means : (n,) array
+        Weighted means of the rows of K.
+    trace : float
+        Of the centred matrix.
+    floor : float
+        What is not above it is rounding.
+    weights, origin : (r, q) and (r,) arrays, optional
+        The directions and the mean in the coordinates of the Gram's factor.
+    iterations, residual, converged
+        Of an iterative solver.
+    """
+
+    values: Floats
+    vectors: Floats
+    means: Floats
+    trace: float
+    floor: float
+    weights: Floats | None = None
+    origin: Any = 0.0
+    iterations: int = 1
+    residual: float = 0.0
+    converged: bool = True
+
+    def first(self, count: int, root: Floats) -> Directions:
+        """Return the first directions; of each, the score of largest size over the samples is positive."""
+        sign = _signs(self.vectors[:, :count] / root[:, None])
+        weights = None if self.weights is None else self.weights[:, :count] * sign
+        vectors = self.vectors[:, :count]
+        vectors *= sign
+        return replace(self, values=self.values[:count].copy(), vectors=vectors, weights=weights)
+
+
+def principal_directions(
+    gram: Any,
+    weight: Floats,
+    count: int,
+    *,
+    centered: bool = True,
+    tol: float = 1e-8,
+    max_iter: int = MOST,
+    seed: int = 0,
+    monitor: Any = None,
+) -> Directions:
+    r"""Find leading eigenvectors of a weighted, centred Gram matrix from its products: a block Lanczos process.
+
+    .. math:: T = Q^\top G Q, \quad T s = \theta s, \quad v \approx Q s, \qquad G = W^{1/2} P K P^\top W^{1/2}
+
+    Seed: [KIKS] Section 3.3 (eigenvectors of K from those of T). Ledger: U-KPCA-LANC.
+
+    Parameters
+    ----------
+    gram : Gram or (n, n) array
+    weight : (n,) array
+        Positive.
+    count : int
+    centered : bool, default True
+    tol, max_iter : float, int
+        Of residuals relative to the largest eigenvalue, and products at most.
+    seed : int
+        Of the start.
+    monitor : callable, optional
+        ``monitor(iteration, residual)``; a true answer ends it.
+
+    Returns
+    -------
+    Directions
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    >>> principal_directions(X @ X.T, np.ones(4), 2).values.round(6)
+    array([2. , 0.5])
+    """
+    n, root = len(weight), np.sqrt(weight)
+    operator = Centring(gram, weight)
+
+    def product(V: Floats) -> Floats:
+        return operator @ V if centered else root[:, None] * np.asarray(gram @ (root[:, None] * V))
+
+    found = leading_eigenpairs(product, n, count, tol=tol, max_iter=max_iter, random_state=seed, monitor=monitor)
+    means = np.asarray(gram @ (weight / weight.sum())) if centered else np.zeros(n)
+    diagonal = gram.diag() if isinstance(gram, Gram) else np.diagonal(gram)
+    trace = float(weight @ (diagonal - 2.0 * means) + weight.sum() * (weight @ means / weight.sum()))
+    top = max(float(found.values[0]), 0.0) if len(found.values) else 0.0
+    worst = float(found.residuals.max(initial=0.0)) / (top or 1.0)
+    noise = np.sqrt(n) * gram.entry_error * float(np.abs(diagonal).max(initial=0.0)) if _is_single(gram) else 0.0
+    known = found.values > found.residuals if found.converged else found.values > 0.0  # beyond, all is rounding
+    values = np.where(known, found.values, 0.0)
+    return Directions(
+        values, found.vectors, means, max(trace, float(values.sum())), max(n * _EPS * top, noise),
+        iterations=found.iterations, residual=worst, converged=found.converged,
+    )  # fmt: skip
+
+
+def _is_single(gram: Any) -> bool:
+    return isinstance(gram, Gram) and gram.dtype == np.float32
+
+
+def factor_rank(gram: Gram) -> int | None:
+    """Return how many columns the factor of a Gram has; None if there is no factor."""
+    if not isinstance(gram, HasFactor):
+        return None
+    return int(gram.factor(slice(0, 1)).shape[1])
+
+
+def factor_directions(gram: Any, w: Floats, centered: bool, deadline: float | None) -> Directions:
+    """Return all directions of a Gram of low rank from F^T W F, primal from dual ([STS] Eqs. (34)-(35))."""
+    n, total = len(w), float(w.sum())
+    square, sums = gram.normal(w, np.ones(n))
+    origin = sums / total if centered else np.zeros(len(sums))
+    if centered:
+        square = _centred_normal(gram, w, origin)
+    values, U = in_background(np.linalg.eigh, square, work=9.0 * len(square) ** 3, deadline=deadline)
+    values, U = values[::-1], np.ascontiguousarray(U[:, ::-1])
+    top = max(float(values[0]), 0.0) if len(values) else 0.0
+    floor = n * _EPS * top
+    kept = values > floor
+    values, U = values[kept], U[:, kept]
+    vectors, means = np.empty((n, len(values))), np.zeros(n)
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        F = gram.factor(rows)
+        means[rows] = F @ origin
+        vectors[rows] = (F - origin) @ (U / np.sqrt(values))
+    vectors *= np.sqrt(w)[:, None]
+    return Directions(values, vectors, means, float(values.sum()), floor, U, origin)
+
+
+def _centred_normal(gram: Any, w: Floats, origin: Floats) -> Floats:
+    """Return sum_i w_i (F_i - m) (F_i - m)^T: centred before it is squared, which keeps the digits."""
+    square = np.zeros((len(origin), len(origin)))
+    for start in range(0, len(w), _ROWS):
+        F = gram.factor(slice(start, start + _ROWS)) - origin
+        F *= np.sqrt(w[start : start + _ROWS])[:, None]
+        square += F.T @ F
+    return square
+
+
+def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None) -> Directions:
+    """Return all directions by LAPACK, in the memory of K where it has one."""
+    K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
+    n, share, root = len(w), w / w.sum(), np.sqrt(w)
+    means = np.zeros(n)
+    if centered:
+        means = K @ share
+        K -= means
+        K -= (means - float(share @ means))[:, None]
+    if not np.all(w == 1.0):
+        K *= root
+        K *= root[:, None]
+    values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
+    size = float(np.abs(values).max(initial=0.0))
+    positive = np.maximum(values, 0.0)
+    return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)
+
+
+def decomposed(gram: Gram, w: Floats, centered: bool = True, deadline: float | None = None) -> Directions:
+    """Return all directions, from the factor of a Gram that has a small one."""
+    rank = factor_rank(gram)
+    if rank is not None and rank <= gram.shape[0]:
+        return factor_directions(gram, w, centered, deadline)
+    return all_directions(gram, w, centered, deadline)
+
+
+def _signs(V: Floats) -> Floats:
+    """Return the signs of the first of the largest entries of each column."""
+    size = np.abs(V)
+    place = np.argmax(size > (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    return np.where(V[place, np.arange(V.shape[1])] < 0.0, -1.0, 1.0)

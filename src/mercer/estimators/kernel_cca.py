@@ -1,0 +1,576 @@
+r"""Canonical correlations in feature space: functions of several views of the same things that say the same.
+
+Symbols: K_v the Gram matrix of view v, centred; w_v its direction in feature space, alpha_v the coefficients of w_v;
+N the sum of the sample weights; tau_v the share of the norm in the constraint, s_v the unit of the norm.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Plan
+from mercer.constraints import Integer, Interval, OneOf, Optional
+from mercer.domains import Samples
+from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError, warn_caller
+from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
+from mercer.estimators.running import Run, whole
+from mercer.gram import Gram, GramSpec, Tiles
+from mercer.gram.nystrom import NystromGram
+from mercer.kernels import Kernel
+from mercer.kernels.kernel import overflow_error
+from mercer.numerics.pivoting import pivoted_cholesky
+from mercer.solvers.canonical import Basis, basis_of, canonical, correlations
+from mercer.solvers.canonical_choice import left_out_correlation, shuffled_gap
+
+__all__ = ["KernelCCA", "retrieval_ranks"]
+
+TAUS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+_REST = 1e-10  # of the diagonal of K, below which incomplete Cholesky stops
+_SHARE = Interval(0.0, 1.0)
+_ROWS = 2048  # queries that are ranked at once
+
+
+class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    r"""Kernel canonical correlation analysis: functions of each view that agree across views as much as they can.
+
+    .. math:: \max_{w_x, w_u} \mathrm{cov}(f_x, f_u) \quad \text{subject to} \quad
+        (1 - \tau_v) \mathrm{var}(f_v) + \tau_v s_v \|w_v\|^2 = 1, \qquad
+        f_v(x) = \langle w_v, \phi_v(x) - m_v \rangle
+
+    Documents in two languages, an image and its caption: what the views share is what they are about. Without the norm
+    (tau = 0) any two views of a rich kernel are perfectly correlated, and nothing is learned.
+
+    Seed: [STS] Section 5.2, Eqs. (45)-(49); [ST] "Kernel CCA"; [HSS] Eq. (98). Equations (48) and (49) of [STS] differ
+    in the unit of the norm, see ``norm_scale``. Ledger: U-KCCA, U-KCCA-MULTI, U-KCCA-NORM, X-CROSSLANG.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, or a tuple of them, default None
+        One for all views, or one for each, which may be of different domains. None is the Gaussian at the median
+        distance between the samples of the view. Conditionally positive definite kernels of order 1 are accepted.
+    n_components : int, default 2
+        Pairs of functions; there may be fewer, see ``n_components_``.
+    tau : float, tuple of float, "loo" or "permutation", default 0.1
+        Between 0 (correlation) and 1 (covariance under bounded norms, COCO), one for all views or one for each. "loo":
+        the member of ``taus`` with the largest correlation of first scores of left-out samples. "permutation": that
+        with the largest distance between the correlations and their mean over shuffled pairs.
+    norm_scale : {"variance", "covariance", "gram"}, default "variance"
+        s. "variance": the total variance of the view, so that tau has no unit and correlations lie in [-1, 1] whatever
+        the kernel's scale is. "covariance": 1, Equation (48). "gram": 1/N, Equation (49).
+    rank : int, optional
+        Of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array is
+        made. None uses K as ``gram`` holds it.
+    taus : sequence of float, default (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+        What "loo" and "permutation" choose from, for all views at once.
+    n_permutations : int, default 10
+        Shuffles of "permutation".
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words.
+    gram : GramSpec or a tuple of them, optional
+        How K is held: in memory or by a factor (``Nystrom``, ``Features``).
+    random_state : int, RandomState or None, default None
+        Of the shuffles; None is 0.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+
+    Attributes
+    ----------
+    canonical_correlations_ : (m,) array
+        The maxima, the largest first: correlations of the scores if tau is 0, and smaller otherwise. Of more than two
+        views the mean over the others.
+    eigenvalues_ : (q,) array
+        All of them; for two views these are the positive halves of the pairs of rho and -rho.
+    score_correlations_ : (m,) array
+        Correlations of the training scores.
+    tau_ : (k,) array
+        tau of each view.
+    criterion_values_ : (len(taus),) array
+        Of "loo" and "permutation".
+    scores_ : tuple of (n, m) arrays
+        f at the training samples, for each view; NaN at samples of weight zero.
+    dual_coefs_ : tuple of (n, m) arrays
+        alpha, which sum to zero.
+    expansions_ : tuple of Expansion or FeatureExpansion
+        f, for each view; ``expansion_`` is the first.
+    kernels_, grams_ : tuples
+        The objects that None was resolved to; ``kernel_`` is the first kernel.
+    n_components_ : int
+
+    Notes
+    -----
+    Two views are given as in scikit-learn, ``fit(X, Y)``; more as a list, ``fit([X, Y, Z])``. ``fit_transform`` returns
+    the scores of X alone, so that the transformer may stand in a pipeline. A sample of weight w counts as w copies; the
+    shuffles of "permutation" move samples with their weights. Cost O(n^3), or O(n r^2) with factors of rank r.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators.kernel_cca import KernelCCA
+    >>> from mercer.kernels import Gaussian
+    >>> t = np.linspace(0, 6, 60)
+    >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, np.cos(5 * t)]
+    >>> model = KernelCCA(Gaussian(1.0), n_components=1, tau=0.01).fit(X, Y)
+    >>> model.score_correlations_.round(2), model.transform(X).shape
+    (array([1.]), (60, 1))
+    """
+
+    highest_order = 1
+    own_constraints = {
+        "n_components": Integer(1),
+        "norm_scale": OneOf("variance", "covariance", "gram"),
+        "rank": Optional(Integer(1)),
+        "n_permutations": Integer(1),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: int = 2,
+        *,
+        tau: Any = 0.1,
+        norm_scale: str = "variance",
+        rank: int | None = None,
+        taus: Any = TAUS,
+        n_permutations: int = 10,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        gram: Any = None,
+        random_state: Any = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.tau = tau
+        self.norm_scale = norm_scale
+        self.rank = rank
+        self.taus = taus
+        self.n_permutations = n_permutations
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelCCA:
+        """Find the functions.
+
+        Parameters
+        ----------
+        X : raw data or packed samples, or a list of views
+        y : raw data or packed samples, optional
+            The second view; a vector of numbers is one column. None if X is a list of views.
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            views = _views(self, X, y)
+            parts = self._parts(len(views))
+            for part in parts:
+                part._check_parameters()
+            options = self._options(len(views))
+            run = Run(self)
+            packed, kernels = zip(*(part._pack(view) for part, view in zip(parts, views, strict=True)), strict=True)
+            _require_pairs(packed)
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(parts[0], name):
+                    setattr(self, name, getattr(parts[0], name))
+            n = len(packed[0])
+            w = sample_weights(sample_weight, n)
+            used = np.flatnonzero(w)
+            w = w[used]
+            self.memory_plan(len(used), views=len(views)).require(self.memory)
+            run.begin(X, y)
+            bases, grams = self._decompose(parts, packed, kernels, w, used, run)
+            self._choose(bases, w, options, run)
+            self._keep(bases, grams, w, used, n, run)
+            run.end(X, y)
+        return self
+
+    # new samples ------------------------------------------------------------------------------------------
+
+    def project(self, X: Any, view: int = 0) -> Floats:
+        """Return the scores of new samples of one view, shape (m, n_components_).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        view : int, default 0
+            Which view they are of: 0 is X of `fit`, 1 is y.
+        """
+        check_is_fitted(self)
+        if view == 0:
+            T = self._pack_new(X)
+        else:
+            T = self.kernels_[view].pack(_column(X))
+        values = self.expansions_[view](T, self._resources())
+        if not np.isfinite(values).all():
+            raise overflow_error(self.kernels_[view])
+        return values
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Return the scores of new samples: an array for X, a pair for X and y, a list for a list of views.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+            Fitted on more than two views, a list with a member for each of them; None leaves a view out.
+        y : raw data or packed samples, optional
+            Of the second view.
+        """
+        check_is_fitted(self)
+        if len(self.expansions_) == 2:
+            return self.project(X) if y is None else (self.project(X), self.project(y, 1))
+        if y is not None or not isinstance(X, (list, tuple)) or len(X) != len(self.expansions_):
+            raise DomainError(
+                f"{type(self).__name__} was fitted on {len(self.expansions_)} views, and transform was given something "
+                "else; a list with a member for each view is accepted, None for a view that is left out. Use "
+                "project(X, view) for one view."
+            )
+        return [None if one is None else self.project(one, view) for view, one in enumerate(X)]
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return what `transform` returns for X.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`
+        """
+        self.fit(X, y, sample_weight=sample_weight)
+        if y is None and len(self.expansions_) == 2:
+            return self.transform(*X)
+        return self.transform(X)
+
+    def correlations(self, X: Any, y: Any = None) -> Floats:
+        """Return the correlations of the scores of new pairs, one for each component, (n_components_,).
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+            Of more than two views, the mean over all pairs of them is returned.
+        """
+        scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
+        _require_pairs(scores)
+        return correlations(scores)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean over the components of the correlations of new pairs."""
+        found = self.correlations(X, y)
+        return float(np.mean(found)) if len(found) else 0.0
+
+    def retrieval_score(self, X: Any, y: Any, top: int = 1) -> float:
+        """Return how often the partner of a sample of X is found among all of y, by the cosine of their scores.
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+            Two views; X are the queries.
+        top : int, default 1
+            The partner must be among so many of the most similar ones.
+        """
+        if top < 1:
+            raise ParameterError(f"top={top} was given; a number of at least 1 is accepted. Write for example top=10.")
+        A, B = (self.project(one, view) for view, one in enumerate(self._new_views(X, y)))
+        return float(np.mean(retrieval_ranks(A, B) <= top))
+
+    def _new_views(self, X: Any, y: Any) -> list[Any]:
+        check_is_fitted(self)
+        views = _views(self, X, y)
+        if len(views) != len(self.expansions_):
+            raise DomainError(
+                f"{len(views)} views were given to a {type(self).__name__} that was fitted on "
+                f"{len(self.expansions_)}; there must be as many. Give all of them, in the same order."
+            )
+        return views
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # steps ------------------------------------------------------------------------------------------------
+
+    def _parts(self, count: int) -> list[Any]:
+        """Return copies of this estimator, one for each view, with its kernel and Gram."""
+        parts = []
+        for kernel, gram in zip(_each("kernel", self.kernel, count), _each("gram", self.gram, count), strict=True):
+            part = copy.copy(self)
+            part.kernel, part.gram = kernel, gram
+            parts.append(part)
+        return parts
+
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        return Tiles() if self.rank is not None else super()._gram_spec(kernel, S)
+
+    def _options(self, count: int) -> list[Floats]:
+        """Return the vectors of tau to choose from, checked; one if there is no choice."""
+        if self.rank is not None and self.gram is not None:
+            raise ParameterError(
+                f"rank={self.rank} and gram={self.gram!r} were given; either says how K is approximated. Leave one out."
+            )
+        if isinstance(self.tau, str):
+            OneOf("loo", "permutation").check("tau", self.tau, self)
+            given = list(self.taus)
+            if not given:
+                raise ParameterError("taus is empty; at least one number in [0, 1] is needed. Leave it at its default.")
+            options = [(tau,) * count for tau in given]
+        else:
+            options = [_each("tau", self.tau, count)]
+        for option in options:
+            for tau in option:
+                _SHARE.check("tau", tau, self)
+        return [np.array(option, dtype=float) for option in options]
+
+    def _decompose(
+        self, parts: list[Any], packed: Any, kernels: Any, w: Floats, used: Indices, run: Run
+    ) -> tuple[list[Basis], list[Gram]]:
+        bases, grams, learned, specs = [], [], [], []
+        for v, (part, S, kernel) in enumerate(zip(parts, packed, kernels, strict=True)):
+            S = S if len(used) == len(S) else S.take(used)
+            known = kernel.learn(S, None, w)
+            begin, until = 0.8 * v / len(parts), 0.8 * (v + 1) / len(parts)
+            gram = part._represent(known, S, run, 0.5 * (begin + until))
+            with run.stage("decomposition", until):
+                if self.rank is not None:
+                    gram = _incomplete(gram, self.rank, run)
+                bases.append(basis_of(gram, w, run.deadline))
+            if not np.isfinite(bases[-1].values).all():
+                raise overflow_error(known)
+            grams.append(gram)
+            learned.append(known)
+            specs.append(part.gram_)
+            if v == 0:
+                self.repair_ = part.repair_
+        self.kernels_, self.grams_ = tuple(learned), tuple(specs)
+        self.kernel_ = learned[0]
+        return bases, grams
+
+    def _penalty(self, basis: Basis, total: Any, part: Any) -> Any:
+        """Return p of a basis of all samples, whose weights sum to `total`, when those that are left sum to `part`."""
+        if self.norm_scale == "gram":
+            return np.ones_like(part)
+        return part * (1.0 if self.norm_scale == "covariance" else float(basis.values.sum()) / total)
+
+    def _choose(self, bases: list[Basis], w: Floats, options: list[Floats], run: Run) -> None:
+        """Set tau_ to the best of the options."""
+        self.tau_ = options[0]
+        if not isinstance(self.tau, str) or min(len(b.values) for b in bases) == 0:
+            return
+        total, found, worst = float(w.sum()), [], 0.0
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        orders = [[rng.permutation(len(w)) for _ in bases[1:]] for _ in range(self.n_permutations)]
+        with run.stage("choice of tau", 0.9):
+            for done, option in enumerate(options, 1):
+                if self.tau == "loo":
+                    value, change = left_out_correlation(
+                        bases, w, option, lambda v, part: self._penalty(bases[v], total, part)
+                    )
+                    worst = max(worst, change)
+                else:
+                    penalties = [float(self._penalty(b, total, total)) for b in bases]
+                    value = shuffled_gap(bases, option, penalties, orders)
+                found.append(value)
+                if run.monitor(done / len(options)):
+                    raise TimeoutError
+        if worst > 1e-4:
+            warn_caller(
+                f"The scores of left-out samples still changed by {worst:.3g} after 200 steps, as they do where two "
+                "correlations are nearly equal; the choice of tau may be a neighbour of the best one. Leave the "
+                "smallest taus out, or use tau='permutation'.",
+                ConvergenceWarning,
+            )
+        self.criterion_values_ = np.array(found)
+        self.tau_ = options[int(np.argmax(found))]
+
+    def _keep(self, bases: list[Basis], grams: list[Gram], w: Floats, used: Indices, n: int, run: Run) -> None:
+        """Solve, and store the functions."""
+        total = float(w.sum())
+        count = min(self.n_components, *(len(b.values) for b in bases))
+        penalties = [float(self._penalty(b, total, total)) for b in bases]
+        with run.stage("correlations", 0.97):
+            found = canonical(bases, self.tau_, penalties, count, run.deadline)
+        first = bases[0].vectors @ found.directions[0] / np.sqrt(w)[:, None]
+        sign = np.where(-first.min(axis=0, initial=0.0) > (1.0 + 1e-8) * first.max(axis=0, initial=0.0), -1.0, 1.0)
+        functions, coefs, scores = [], [], []
+        for basis, gram, direction in zip(bases, grams, found.directions, strict=True):
+            a = np.sqrt(total) * sign * direction  # the largest score of the first view is positive
+            function, coef = basis.expand(gram, a, w)
+            functions.append(function)
+            coefs.append(spread(coef, used, n))
+            scores.append((basis.vectors @ a) / np.sqrt(w)[:, None])
+        self.n_components_ = count
+        self.eigenvalues_ = found.correlations
+        self.canonical_correlations_ = found.correlations[:count]
+        self.score_correlations_ = correlations(scores, w)
+        self.expansions_, self.dual_coefs_ = tuple(functions), tuple(coefs)
+        self.expansion_ = functions[0]
+        self.scores_ = tuple(_at(one, used, n) for one in scores)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1, views: int = 2) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated.
+
+        Parameters
+        ----------
+        n_samples, n_features, n_targets : int
+            Of the training data.
+        views : int, default 2
+        """
+        n = n_samples
+        rank = self.rank if self.rank is not None else getattr(self.gram, "rank", None)
+        if rank is None:
+            if self.gram is not None and not isinstance(self.gram, tuple):
+                known = self.kernel if isinstance(self.kernel, Kernel) else self._default_kernel()
+                if "Gram matrix" not in self.gram.plan(known, n, n_features).buffers:
+                    rank = min(n_features, n)
+        if rank is None:
+            buffers = {"eigenvectors of the views": 8 * views * n * n, "work space": 16 * n * n}
+        else:
+            r = min(rank, n)
+            buffers = {"factors": 8 * views * n * r, "work space": 24 * n * r + 8 * (views * r) ** 2}
+        return Plan(f"{type(self).__name__} on {n} samples", buffers, ("rank=500", "gram=Nystrom(500)"))
+
+    def __sklearn_tags__(self) -> Any:
+        kernels = self.kernel if isinstance(self.kernel, (tuple, list)) else (self.kernel,)
+        first = copy.copy(self)
+        first.kernel = kernels[0] if kernels else None
+        tags = super(KernelCCA, first).__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def retrieval_ranks(A: Floats, B: Floats) -> Indices:
+    """Return the rank of each row's partner among all rows of the other view, by the cosine; 1 is the most similar.
+
+    Parameters
+    ----------
+    A, B : (n, m) arrays
+        Scores of n pairs; rows of A are the queries.
+
+    Returns
+    -------
+    ranks : (n,) array of int
+        Rows that are as similar as the partner count before it: where all are alike, nothing has been found.
+
+    Examples
+    --------
+    >>> retrieval_ranks(np.eye(2), np.eye(2)), retrieval_ranks(np.eye(2), np.eye(2)[::-1])
+    (array([1, 1]), array([2, 2]))
+    """
+    A, B = (np.asarray(one, dtype=float) for one in (A, B))
+    _require_pairs((A, B))
+    units = []
+    for one in (A, B):
+        length = np.linalg.norm(one, axis=1, keepdims=True)
+        units.append(one / np.where(length > 0.0, length, 1.0))
+    ranks = np.empty(len(A), dtype=np.intp)
+    for start in range(0, len(A), _ROWS):
+        rows = slice(start, min(start + _ROWS, len(A)))
+        similar = units[0][rows] @ units[1].T
+        own = similar[np.arange(len(similar)), np.arange(rows.start, rows.stop)]
+        ranks[rows] = np.sum(similar >= own[:, None], axis=1)
+    return ranks
+
+
+def _incomplete(gram: Any, rank: int, run: Run) -> NystromGram:
+    """Return the Gram of the rows that an incomplete Cholesky factor takes first, as its landmarks."""
+    if gram.kernel.order:
+        raise CapabilityError(
+            f"rank={rank} was given with {gram.kernel!r}, which is conditionally positive definite; an incomplete "
+            "Cholesky factor needs a positive definite kernel. Use rank=None."
+        )
+
+    shared = gram.resources
+    gram.resources = dataclasses.replace(shared, n_threads=1)  # one row is too little to share
+
+    def row(i: int) -> Floats:
+        if run.watched and run.monitor(0.0):
+            raise TimeoutError
+        return gram.rows(np.array([i]))[0]
+
+    factor = pivoted_cholesky(gram.diag(), row, min(rank, gram.shape[0]), _REST)
+    gram.resources = shared
+    triangle = factor.array[factor.pivots]
+    root = np.linalg.inv(triangle).T if len(triangle) else np.zeros((0, 0))
+    landmarks = gram.samples.take(factor.pivots).landmarks()
+    low = NystromGram(gram.kernel, gram.samples, landmarks, np.ascontiguousarray(root), gram.resources)
+    low.hold()
+    return low
+
+
+def _each(name: str, given: Any, count: int) -> tuple[Any, ...]:
+    """Return one value for each view."""
+    if not isinstance(given, (tuple, list, np.ndarray)) or np.ndim(given) == 0:
+        return (given,) * count
+    if len(given) != count:
+        raise ParameterError(
+            f"{name}={given!r} was given with {count} views; one for all views, or one for each is accepted. "
+            f"Give {count} of them."
+        )
+    return tuple(given)
+
+
+def _views(estimator: Any, X: Any, Y: Any) -> list[Any]:
+    """Return the views as a list."""
+    if Y is not None:
+        return [X, _column(Y)]
+    if isinstance(X, (list, tuple)) and len(X) > 1 and all(_is_view(one) for one in X):
+        return [X[0], *map(_column, X[1:])]
+    raise TargetError(
+        f"{type(estimator).__name__} requires y to be passed, but the target y is None; two views X and Y, or a list "
+        "of views are accepted. Write fit(X, Y) or fit([X, Y, Z])."
+    )
+
+
+def _is_view(one: Any) -> bool:
+    """Whether this looks like a collection of samples rather than one sample."""
+    if isinstance(one, Samples) or hasattr(one, "shape"):
+        return True
+    return isinstance(one, (list, tuple)) and len(one) > 0 and not isinstance(one[0], numbers.Number)
+
+
+def _column(Y: Any) -> Any:
+    """Return a vector of numbers as one column, and anything else as it is."""
+    if isinstance(Y, Samples) or not (isinstance(Y, (list, tuple)) or hasattr(Y, "__array__")):
+        return Y
+    if isinstance(Y, (list, tuple)) and not (len(Y) and isinstance(Y[0], (numbers.Number, np.generic))):
+        return Y
+    values = np.asarray(Y)
+    return values[:, None] if values.ndim == 1 and values.dtype.kind in "biufO" else Y
+
+
+def _require_pairs(views: Any) -> None:
+    sizes = [len(view) for view in views]
+    if len(set(sizes)) > 1:
+        raise TargetError(
+            f"Found input variables with inconsistent numbers of samples: the views have {sizes}; each sample must be "
+            "there in every view. Give views of the same length, in the same order."
+        )
+
+
+def _at(scores: Floats, used: Indices, n: int) -> Floats:
+    """Return scores at all places, NaN at those that were left out."""
+    if len(used) == n:
+        return scores
+    out = np.full((n, scores.shape[1]), np.nan)
+    out[used] = scores
+    return out

@@ -1,0 +1,198 @@
+r"""Graphs of nearest neighbours in the feature space of a kernel.
+
+Symbols: d(x, x')^2 = k(x, x) + k(x', x') - 2 k(x, x') squared distances between images, A affinities.
+
+For the linear kernel and for those that fall with the Euclidean distance, neighbours are the Euclidean ones, and
+scikit-learn's trees find them; for any other kernel on any domain rows of K are looked at, some at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Resources
+from mercer.domains import Samples, Vectors
+from mercer.errors import DomainError
+from mercer.gram import Tiles
+from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, RationalQuadratic
+from mercer.numerics.tiling import Stopped, thread_count
+
+__all__ = ["Neighbours", "affinities", "find_neighbours"]
+
+_QUERIES = 2048  # samples whose neighbours are looked for between two looks at the clock
+_ENTRIES = 1 << 22  # of K at a time
+_FALLING = (Gaussian, Matern, Exponential, RationalQuadratic, Cauchy)
+_NOTHING = Resources()
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest neighbours of each sample, itself excluded.
+
+    Attributes
+    ----------
+    index : (n, k) array
+        Nearest first.
+    distances : (n, k) array
+        Between images in feature space.
+    values : (n, k) array
+        k(x_i, x_j).
+    """
+
+    index: Indices
+    distances: Floats
+    values: Floats
+
+
+def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+    """Find the nearest neighbours of each sample in the feature space of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all its parameters known.
+    S : Samples
+        At least two.
+    count : int
+        k; at most n - 1 are found.
+    resources : Resources, optional
+        Threads, and a monitor that is told of the progress.
+
+    Returns
+    -------
+    Neighbours
+
+    Notes
+    -----
+    Samples at the same distance are taken in an order that is the same in each run. Cost O(n log n) for few columns,
+    O(n^2) otherwise; memory O(n k).
+
+    References
+    ----------
+    Ledger: U-LPP, U-LAPEIG.
+
+    Examples
+    --------
+    >>> near = find_neighbours(Linear(), Vectors.pack([[0.0], [1.0], [3.0]]), 1)
+    >>> near.index.ravel(), near.distances.ravel()
+    (array([1, 0, 1]), array([1., 1., 2.]))
+    """
+    n = len(S)
+    if n < 2:
+        raise DomainError(f"n_samples={n} was given; neighbours need at least 2 samples. Give more samples.")
+    count = min(count, n - 1)
+    scaled = _euclidean(kernel, S)
+    if scaled is None:
+        return _by_rows(kernel, S, count, resources)
+    index, distances = _by_trees(scaled, count, resources)
+    if type(kernel) is Linear:
+        values = np.empty_like(distances)
+        squares = np.asarray(S.squared_norms, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
+        values[:] = 0.5 * (squares[:, None] + squares[index] - distances**2)
+        return Neighbours(index, distances, values)
+    unit: Any = clone(kernel).set_params(length_scale=1.0)
+    values = unit(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)
+    return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
+
+
+def affinities(near: Neighbours, weights: str) -> sp.csr_array:
+    """Return the symmetric graph in which a sample is tied to its neighbours and to those whose neighbour it is.
+
+    Parameters
+    ----------
+    near : Neighbours
+    weights : {"one", "kernel"}
+        Of an edge: 1, or k(x_i, x_j).
+
+    Examples
+    --------
+    >>> near = find_neighbours(Linear(), Vectors.pack([[0.0], [1.0], [3.0]]), 1)
+    >>> affinities(near, "one").toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    n, k = near.index.shape
+    values = np.ones(n * k) if weights == "one" else near.values.ravel()
+    if values.min(initial=0.0) < 0.0:
+        raise DomainError(
+            f"k(x_i, x_j) = {values.min():.3g} was found as the weight of an edge; weights must not be negative. Use a "
+            "kernel without negative values, as Gaussian(), or weights='one'."
+        )
+    A = sp.csr_array((values, near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    A = sp.csr_array(A.maximum(A.T.tocsr()))
+    lonely = np.flatnonzero(~(np.asarray(A.sum(axis=1)).ravel() > 0.0))
+    if len(lonely):
+        raise DomainError(
+            f"sample {lonely[0]} is tied to its neighbours by weights of zero; each sample must be tied to another. Use "
+            "a wider kernel, or weights='one'."
+        )
+    return A
+
+
+def _euclidean(kernel: Kernel, S: Samples) -> Any:
+    """Return the columns in whose Euclidean distance neighbours of a kernel are to be found; None if there are none."""
+    if not isinstance(S, Vectors):
+        return None
+    if type(kernel) is Linear:
+        return S.X
+    if type(kernel) not in _FALLING:
+        return None
+    scale = np.asarray(kernel.length_scale, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
+    if S.is_sparse:
+        return S.X / float(scale) if scale.ndim == 0 else None
+    return np.asarray(S.X, dtype=float) / scale
+
+
+def _by_trees(X: Any, count: int, resources: Resources) -> tuple[Indices, Floats]:
+    n = X.shape[0]
+    search = NearestNeighbors(n_neighbors=count, n_jobs=thread_count(resources.n_threads)).fit(X)
+    index, distances = np.empty((n, count), dtype=np.intp), np.empty((n, count))
+    for start in range(0, n, _QUERIES):
+        rows = np.arange(start, min(start + _QUERIES, n))
+        far, who = search.kneighbors(X[rows], count + 1)
+        others = _others(who, rows)
+        index[rows], distances[rows] = who[others].reshape(-1, count), far[others].reshape(-1, count)
+        _tell(resources, rows[-1] + 1, n)
+    return index, distances
+
+
+def _by_rows(kernel: Kernel, S: Samples, count: int, resources: Resources) -> Neighbours:
+    n = len(S)
+    gram = Tiles().build(kernel, S, Resources(resources.memory, resources.n_threads))
+    diagonal = np.asarray(gram.diag(), dtype=float)
+    index = np.empty((n, count), dtype=np.intp)
+    distances, values = np.empty((n, count)), np.empty((n, count))
+    step = max(1, min(n, _ENTRIES // n))
+    for start in range(0, n, step):
+        rows = np.arange(start, min(start + step, n))
+        K = np.asarray(gram.rows(rows), dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
+        squares = diagonal[rows, None] + diagonal - 2.0 * K
+        squares[np.arange(len(rows)), rows] = np.inf
+        some = np.sort(np.argpartition(squares, count - 1, axis=1)[:, :count], axis=1)
+        far = np.take_along_axis(squares, some, axis=1)
+        order = np.argsort(far, axis=1, kind="stable")
+        index[rows] = who = np.take_along_axis(some, order, axis=1)
+        distances[rows] = np.sqrt(np.maximum(np.take_along_axis(far, order, axis=1), 0.0))
+        values[rows] = np.take_along_axis(K, who, axis=1)
+        _tell(resources, rows[-1] + 1, n)
+    return Neighbours(index, distances, values)
+
+
+def _others(who: Indices, rows: Indices) -> Any:
+    """Return which of the neighbours to keep: all but the sample itself, or the last where copies hide it."""
+    own = who == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    return ~own
+
+
+def _tell(resources: Resources, done: int, n: int) -> None:
+    if resources.monitor is not None and resources.monitor(done / n):
+        raise Stopped

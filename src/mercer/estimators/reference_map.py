@@ -1,0 +1,268 @@
+r"""Kernel maps with a reference point: coordinates from linear systems, one sample being put where the user says.
+
+Symbols: z (n,) one coordinate of all samples, S = D^-1 A the means over neighbours, s a scale, r the reference sample
+and t its place; f(x) = sum_i beta_i k(x, x_i) / nu + b the function of new samples, e_i = z_i - f(x_i).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import with_callbacks
+
+from mercer.arrays import Floats
+from mercer.budget import Plan
+from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
+from mercer.domains import Similarities
+from mercer.errors import ParameterError
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.manifolds import AffinityEstimator, degrees_of
+from mercer.estimators.running import Run, whole
+from mercer.gram import Gram, GramSpec
+from mercer.kernels import Kernel
+from mercer.numerics.background import in_background
+from mercer.problems import Solution, Status
+
+__all__ = ["ReferencePointMap"]
+
+
+class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):
+    r"""Kernel map with a reference point: a picture of samples by linear systems instead of eigenvectors.
+
+    For each coordinate, with a scale s and the place t of the reference sample r,
+
+    .. math:: \min_{z, f, b} \; \tfrac12 \|z - s S z\|^2 - \tfrac{\gamma}{2} \|z\|^2 + \tfrac{\nu}{2} \|f\|^2
+        + \tfrac{\eta}{2} \sum_{i \ne r} (z_i - f(x_i) - b)^2 + \tfrac{\eta}{2} (z_r - t)^2
+
+    A sample shall lie at s times the mean of its neighbours, near the value of a least-squares support vector machine
+    that extends the map to new samples. Different scales give different coordinates: a scale near 1 varies once
+    along the data, a larger one sooner. Eliminating f and b leaves one symmetric linear system in z, whose right-hand
+    side is the reference point alone.
+
+    Seed: [SS] Section 3.4.2 [117], which names the method. Here S holds means, each row summing to one, so that scales
+    do not depend on how many neighbours there are. Ledger: U-KMREF.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        Of f, and of the neighbours. None is the Gaussian at the median distance between training samples.
+    reference : tuple of float, default (1.0, -1.0)
+        Where the reference sample is put: one number, not zero, for each coordinate.
+    scales : tuple of float, default (1.02, 1.1)
+        s of each coordinate, positive.
+    reference_index : int, default 0
+        r.
+    eta, nu : float, default 1.0, 0.01
+        Weights of the errors e, and of the length of f. Positive.
+    repulsion : float, default 0.0
+        gamma, not negative; it pushes samples away from the origin. Too large a one leaves no minimum, and is refused.
+    n_neighbors : int or None, default 10
+        Over which means are taken. None takes all samples, weighted by the kernel.
+    weights : {"one", "kernel"}, default "one"
+        Of a neighbour in a mean.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words.
+    gram : GramSpec, optional
+        How K is held while it is built.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+
+    Attributes
+    ----------
+    embedding_ : (n, q) array
+        z. `transform` of a training sample is f, which differs from it by e.
+    errors_ : (n, q) array
+        e; at the reference sample z_r - t.
+    dual_coef_ : (n, q) array
+        beta / nu = eta e / nu; zero at the reference sample.
+    expansion_ : Expansion or FeatureExpansion
+        f + b.
+    kernel_, gram_ : the objects that None was resolved to
+
+    Notes
+    -----
+    Cost one inverse of order n and a factorisation for each coordinate; four n x n arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators.reference_map import ReferencePointMap
+    >>> from mercer.kernels import Gaussian
+    >>> x = np.linspace(0.0, 1.0, 60)
+    >>> curve = np.column_stack([np.cos(4 * x), np.sin(4 * x), 0.3 * x])
+    >>> model = ReferencePointMap(Gaussian(1.0), reference=(1.0,), scales=(1.02,)).fit(curve)
+    >>> bool(np.corrcoef(model.embedding_[:, 0], x)[0, 1] < -0.9)  # away from the reference sample, along the curve
+    True
+    """
+
+    highest_order = 0
+    own_constraints = {
+        "reference": InstanceOf(tuple, list, np.ndarray),
+        "scales": InstanceOf(tuple, list, np.ndarray),
+        "reference_index": Integer(0),
+        "eta": Positive(),
+        "nu": Positive(),
+        "repulsion": Interval(0.0, np.inf, closed="left"),
+        "n_neighbors": Optional(Integer(1)),
+        "weights": OneOf("one", "kernel"),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        reference: Any = (1.0, -1.0),
+        *,
+        scales: Any = (1.02, 1.1),
+        reference_index: int = 0,
+        eta: float = 1.0,
+        nu: float = 0.01,
+        repulsion: float = 0.0,
+        n_neighbors: int | None = 10,
+        weights: str = "one",
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        gram: GramSpec | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.reference = reference
+        self.scales = scales
+        self.reference_index = reference_index
+        self.eta = eta
+        self.nu = nu
+        self.repulsion = repulsion
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+
+    def _check_order(self, kernel: Kernel) -> None:
+        KernelEstimator._check_order(self, kernel)  # f lives in the kernel's space
+
+    def _check_definite(self, S: Similarities) -> None:
+        KernelEstimator._check_definite(self, S)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> ReferencePointMap:
+        """Find the map.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            places, scales = self._places()
+            run = Run(self)
+            S, kernel = self._pack(X)
+            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            if self.reference_index >= len(S):
+                raise ParameterError(
+                    f"reference_index={self.reference_index} was given for {len(S)} samples; it must be the number of "
+                    "one of them, the first being 0. Give a smaller one."
+                )
+            run.begin(X, y)
+            self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
+            A = self._tie(self.kernel_, S, run, 0.3)
+            means = self._means(A, len(S))
+            K = self._represent(self.kernel_, S, run, 0.5)
+            with run.stage("linear systems", 0.99):
+                self._map(K, means, places, scales, run)
+            run.end(X, y)
+        return self
+
+    def _places(self) -> tuple[Floats, Floats]:
+        """Return the places of the reference sample, and the scales, checked."""
+        try:
+            places, scales = np.asarray(self.reference, dtype=float), np.asarray(self.scales, dtype=float)
+        except (TypeError, ValueError):
+            places = scales = np.zeros(0)
+        fine = places.ndim == 1 and len(places) > 0 and places.shape == scales.shape
+        if not fine or not np.isfinite([places, scales]).all() or np.any(places == 0.0) or np.any(scales <= 0.0):
+            raise ParameterError(
+                f"reference={self.reference!r} and scales={self.scales!r} were given; there must be one number that is "
+                "not zero and one positive scale for each coordinate. Use for example (1.0, -1.0) and (1.02, 1.1)."
+            )
+        return places, scales
+
+    def _means(self, A: Any, n: int) -> Any:
+        """Return S, dense or sparse; a sample is not its own neighbour."""
+        if not isinstance(A, Gram):
+            return (A / degrees_of(A, np.ones(n))[:, None]).tocsr()
+        table = np.array(A.to_dense())
+        np.fill_diagonal(table, 0.0)
+        return table / degrees_of(table, np.ones(n))[:, None]
+
+    def _map(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> None:
+        n, r = K.shape[0], self.reference_index
+        others = np.delete(np.arange(n), r)
+        table = K.to_dense()[np.ix_(others, others)] / self.nu
+        table[np.diag_indices(n - 1)] += 1.0 / self.eta
+        inverse = in_background(np.linalg.inv, table, work=2.0 * n**3, deadline=run.deadline)
+        sums = inverse.sum(axis=1)
+        # e = R z / eta: what least squares with an intercept leaves of z
+        R = np.zeros((n, n))
+        R[np.ix_(others, others)] = inverse - np.outer(sums, sums / sums.sum())
+        R = 0.5 * (R + R.T)
+        square = np.asarray((means.T @ means).toarray() if hasattr(means, "toarray") else means.T @ means)
+        both = np.asarray((means + means.T).toarray() if hasattr(means, "toarray") else means + means.T)
+        Z = np.empty((n, len(places)))
+        for column, (t, s) in enumerate(zip(places, scales, strict=True)):
+            H = R + s * s * square - s * both
+            H[np.diag_indices(n)] += 1.0 - self.repulsion
+            H[r, r] += self.eta
+            Z[:, column] = self._minimum(H, self.eta * t, run)
+        beta = R @ Z
+        coef = beta / self.nu
+        f = table @ beta[others] - beta[others] / self.eta  # K beta / nu, of the others
+        b = sums @ Z[others] / sums.sum()
+        self.embedding_, self.dual_coef_ = Z, coef
+        self.errors_ = np.empty_like(Z)
+        self.errors_[others], self.errors_[r] = Z[others] - f - b, Z[r] - places
+        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0), b)
+
+    def _minimum(self, H: Floats, pull: float, run: Run) -> Floats:
+        """Return the z that minimises z^T H z / 2 - pull z_r; H must be positive definite."""
+        try:
+            in_background(np.linalg.cholesky, H, work=float(len(H)) ** 3 / 3.0, deadline=run.deadline)
+        except np.linalg.LinAlgError as error:
+            raise ParameterError(
+                f"repulsion={self.repulsion!r} was given; so large a one leaves the problem without a minimum: samples "
+                "are pushed away without end. Use a smaller one, or 0."
+            ) from error
+        right = np.zeros(len(H))
+        right[self.reference_index] = pull
+        return in_background(np.linalg.solve, H, right, work=float(len(H)) ** 3, deadline=run.deadline)
+
+    def transform(self, X: Any) -> Floats:
+        """Return f + b at new data, shape (m, q).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._evaluate(X)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan = KernelEstimator.memory_plan(self, n_samples, n_features, len(self.scales))
+        return Plan(plan.what, {**plan.buffers, "linear systems": 48 * n_samples**2}, ("fewer samples",))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]

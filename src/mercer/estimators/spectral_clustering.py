@@ -1,0 +1,342 @@
+r"""Spectral clustering: the relaxed normalised cut, and k-means on what it embeds the samples in.
+
+Symbols: A affinities, s_i sample weights, d_i = sum_j s_j A_ij, D = diag(d), L = D - A; S the matrix of sqrt(s_i s_j)
+A_ij / sqrt(d_i d_j), u a unit vector that is projected out, P = I - u u^T; beta eigenvectors of P S P with eigenvalues
+lambda, z = beta / sqrt(s d) the coordinates, b intercepts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from mercer.arrays import Array, Floats
+from mercer.budget import Plan
+from mercer.constraints import Integer, OneOf, Positive
+from mercer.domains import Samples, Similarities, Vectors
+from mercer.errors import DomainError, warn_caller
+from mercer.estimators.cuts import checked_degrees, first_met, held_gram, normalized_cut, times
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
+from mercer.estimators.lloyd import Cloud, lloyd, seeded_labels
+from mercer.estimators.running import Run, whole
+from mercer.gram import Features, Gram, GramSpec
+from mercer.kernels import Kernel, Linear
+from mercer.kernels.kernel import overflow_error
+from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
+from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import serial_blas
+from mercer.problems import Solution, Status
+
+__all__ = ["SpectralClustering"]
+
+_SMALL = 400  # samples up to which all eigenvectors are found at once
+_NOTHING = 1e-10  # eigenvalues so small have no function of their own
+
+
+class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
+    r"""Spectral clustering: samples are placed so that similar ones are near each other, then divided by k-means.
+
+    .. math:: \min_Z \; \operatorname{tr}(Z^\top L Z) \quad \text{with} \quad Z^\top D Z = I, \qquad
+        z(x) = \frac{1}{\lambda\, d(x)} \Big( \sum_j s_j z_j \, k(x, x_j) + b \Big), \quad d(x) = \sum_j s_j k(x, x_j)
+
+    The first column of the optimal Z is constant and left out; k - 1 coordinates remain. Were the rows of Z allowed to
+    take k different values alone, the minimum would be that of the normalised cut. The function z(x) is that of kernel
+    principal components with weights 1 / d, so that new samples find their cluster.
+
+    Seed: [KIKS] Section 5.2: the trace form, and the embedding in k - 1 dimensions followed by k-means; [SS] Section
+    3.4.2, spectral clustering as weighted kernel PCA. Ledger: U-SPECTRAL, U-NCUT, U-LSSPEC.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        The affinity, not negative; it need not be definite. None is the Gaussian at the median distance between
+        training samples; narrower ones follow shapes more closely.
+    n_clusters : int, default 8
+        k.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words.
+    form : {"eigenmap", "weighted_pca"}, default "eigenmap"
+        What is left out. "eigenmap": the constant, so that b = 0 and (z, lambda) are eigenpairs of D^-1 A.
+        "weighted_pca": the LS-SVM's form, with an intercept in the function, which leaves out u = D^-1/2 1; (z, lambda)
+        are eigenpairs of D^-1 M A, where M subtracts the mean with weights 1 / d.
+    n_init : int, default 10
+        Restarts of k-means.
+    tol : float, default 1e-6
+        Of the residuals of eigenvectors, over the largest eigenvalue.
+    max_iter : int, default 200
+        Products with A at most, of blocks of columns.
+    gram : GramSpec, optional
+        How A is held. None chooses by `Auto`. A matrix given as "precomputed" is not copied.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+    random_state : int, RandomState or None, default 0
+
+    Attributes
+    ----------
+    labels_ : (n,) array of int
+    embedding_ : (n, k - 1) array
+        Z, with sum_i s_i d_i z_ij z_il = 1 if j = l and else 0.
+    eigenvalues_ : (k - 1,) array
+        lambda, descending. Close to one where clusters hardly touch.
+    cut_ : float
+        Normalised cut of the labels.
+    relaxed_cut_ : float or None
+        The minimum of the trace, k - 1 - sum lambda: no partition into k clusters cuts less. None with "weighted_pca".
+    cluster_centers_ : (k, k - 1) array
+        Means of the clusters in the embedding.
+    inertia_ : float
+        Of k-means in the embedding.
+    n_iter_ : int
+        Products taken.
+    expansion_ : Expansion or FeatureExpansion
+        lambda^-1 (sum_j s_j z_j k(x, x_j) + b), one column each, and d(x).
+    kernel_, gram_ : the objects that None was resolved to
+
+    Notes
+    -----
+    A sample of weight w counts as w copies, and the order of the samples does not matter. A is held once and scaled as
+    it is multiplied: memory 8 n^2 and some columns for a dense A. `transform` of a training sample is its row of
+    the embedding, and a new sample that is similar to nothing is put at the origin. Cost some products of A with k + 7
+    columns. ``KernelKMeans(objective="cut", init=labels_)`` lowers the cut further.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators.spectral_clustering import SpectralClustering
+    >>> from mercer.kernels import Gaussian
+    >>> angle = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> model = SpectralClustering(Gaussian(0.3), 2).fit(np.concatenate([ring, 3.0 * ring]))
+    >>> np.bincount(model.labels_), model.predict([[0.0, 1.1], [2.9, 0.0]])
+    (array([60, 60]), array([1, 0]))
+    """
+
+    own_constraints = {
+        "n_clusters": Integer(1),
+        "form": OneOf("eigenmap", "weighted_pca"),
+        "n_init": Integer(1),
+        "tol": Positive(),
+        "max_iter": Integer(1),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_clusters: int = 8,
+        *,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        form: str = "eigenmap",
+        n_init: int = 10,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        gram: GramSpec | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.n_clusters = n_clusters
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.form = form
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.gram = gram
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def _check_order(self, kernel: Kernel) -> None:
+        if kernel.order is not None:  # an affinity need not be definite
+            super()._check_order(kernel)
+
+    def _check_definite(self, S: Similarities) -> None:
+        S.check_symmetric()
+
+    # fit ---------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpectralClustering:
+        """Embed the samples and divide them.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : ignored
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            run = Run(self)
+            packed, kernel = self._pack(X)
+            S, _, s, used = weighted(packed, np.zeros(len(packed)), sample_weight)
+            if len(S) < self.n_clusters:
+                raise DomainError(
+                    f"n_samples={len(S)} was given with n_clusters={self.n_clusters}; each cluster needs a sample. "
+                    "Give more samples or ask for fewer clusters."
+                )
+            run.begin(X)
+            chance = check_random_state(self.random_state)
+            self.kernel_ = kernel.learn(S, None, s)
+            A = held_gram(self, self.kernel_, S, run, 0.4)
+            unwatched(A)
+            with run.stage("eigenvectors", 0.9):
+                sums = A @ s
+                if not np.isfinite(sums).all():
+                    raise overflow_error(self.kernel_)
+                Z = self._embed(A, s, checked_degrees(sums), chance, run)
+            with run.stage("k-means", 0.98), serial_blas():
+                labels = self._divide(Z, s, chance)
+            self.cut_ = normalized_cut(A, labels, s)
+            self._place(Z, labels, packed, used)
+            run.end(X)
+        return self
+
+    def _embed(self, A: Gram, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
+        """Return the coordinates of the samples; keep the function that gives them."""
+        k, eigenmap = self.n_clusters, self.form == "eigenmap"
+        root = np.sqrt(s / d)
+        u = np.sqrt(s * d) if eigenmap else root
+        pairs = self._eigenpairs(A, root, u / np.linalg.norm(u), chance, run)
+        values = pairs.values
+        own = np.abs(values) > _NOTHING
+        Z = np.where(own, pairs.vectors / np.sqrt(s * d)[:, None], 0.0)
+        Z *= _signs(Z, s * d)
+        self.n_iter_, self.eigenvalues_ = pairs.iterations, values
+        self.relaxed_cut_ = float(k - 1 - values.sum()) if eigenmap else None
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=own)
+        coef = s[:, None] * Z
+        share = s / d
+        b = np.zeros(k - 1) if eigenmap or k == 1 else -(share @ (A @ coef)) / share.sum()
+        columns = np.column_stack([coef * inverse, s])
+        self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0), np.append(b * inverse, 0.0))
+        return Z
+
+    def _eigenpairs(self, A: Gram, root: Floats, u: Floats, chance: Any, run: Run) -> Eigenpairs:
+        """Find the k - 1 largest eigenvalues of P S P, and their vectors."""
+        n, rank = len(root), self.n_clusters - 1
+        if rank == 0:
+            return Eigenpairs(np.zeros(0), np.zeros((n, 0)), np.zeros(0), 0, True)
+
+        def product(V: Floats) -> Floats:
+            along = np.outer(u, u @ V)
+            scaled = root[:, None] * times(A, root[:, None] * (V - along), self.n_threads)
+            return scaled - np.outer(u, u @ scaled) - along  # u itself gets the eigenvalue -1 and is never among them
+
+        if n <= _SMALL:
+            B = product(np.eye(n))
+            B = 0.5 * (B + B.T)
+            with serial_blas():
+                values = eigh_in_place(B)
+            return Eigenpairs(values[::-1][:rank].copy(), B[::-1][:rank].T.copy(), np.zeros(rank), 1, True)
+        monitor = run.solver_monitor(self.tol) if run.watched else None
+        seed = int(chance.randint(2**31 - 1))
+        with serial_blas():  # products have threads of their own, and what lies between them is small
+            pairs = leading_eigenpairs(
+                product, n, rank, tol=self.tol, max_iter=self.max_iter, random_state=seed, monitor=monitor
+            )
+        if not pairs.converged:
+            worst = float(pairs.residuals.max() / max(abs(pairs.values[0]), np.finfo(float).tiny))
+            status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
+            warn_caller(
+                f"The eigenvectors of SpectralClustering stopped at residual {worst:.3g}. {status.value}",
+                ConvergenceWarning,
+            )
+        return pairs
+
+    def _divide(self, Z: Floats, s: Floats, chance: Any) -> Array:
+        """Divide the embedded samples by k-means; keep the centres."""
+        k = self.n_clusters
+        if k == 1:
+            self.cluster_centers_, self.inertia_ = np.zeros((1, 0)), 0.0
+            return np.zeros(len(Z), dtype=np.intp)
+        gram = Features().build(Linear(), Vectors.pack(Z))
+        cloud = Cloud(gram, s, gram @ s)
+        starts = [seeded_labels(cloud, k, chance)[1] for _ in range(self.n_init)]
+        found = lloyd(cloud, starts, k, 300, threads=self.n_threads)
+        if np.any(found.masses == 0.0):
+            warn_caller(
+                f"SpectralClustering found {int(np.sum(found.masses > 0.0))} distinct clusters, fewer than "
+                f"n_clusters={k}: there are not more different samples. Ask for fewer clusters.",
+                ConvergenceWarning,
+            )
+        labels = first_met(found.labels, cloud.order, k)[found.labels]
+        member = (labels[:, None] == np.arange(k)) * s[:, None]
+        masses = member.sum(axis=0)
+        self.cluster_centers_ = np.full((k, Z.shape[1]), np.inf)
+        self.cluster_centers_[masses > 0.0] = (member.T @ Z)[masses > 0.0] / masses[masses > 0.0, None]
+        self.inertia_ = float(max(found.inertia, 0.0))
+        return labels
+
+    def _place(self, Z: Floats, labels: Array, packed: Samples, used: Any) -> None:
+        """Keep coordinates and labels of all samples; of those of weight zero they are predicted."""
+        n = len(packed)
+        self.embedding_, self.labels_ = spread(Z, used, n), np.zeros(n, dtype=np.int64)
+        self.labels_[used] = labels
+        if len(used) < n:
+            rest = np.setdiff1d(np.arange(n), used)
+            self.embedding_[rest] = self._coordinates(self.expansion_(packed.take(rest), self._resources()))
+            self.labels_[rest] = self._nearest(self.embedding_[rest])
+
+    # use ---------------------------------------------------------------------------------------------
+
+    def _coordinates(self, values: Floats) -> Floats:
+        degrees = values[:, -1:]
+        return np.divide(values[:, :-1], degrees, out=np.zeros((len(values), values.shape[1] - 1)), where=degrees > 0.0)
+
+    def _nearest(self, Z: Floats) -> Array:
+        held = np.all(np.isfinite(self.cluster_centers_), axis=1)
+        centres = np.where(held[:, None], self.cluster_centers_, 0.0)
+        scores = 2.0 * Z @ centres.T - np.einsum("tj,tj->t", centres, centres)
+        return np.argmax(np.where(held, scores, -np.inf), axis=1).astype(np.int64)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the coordinates of new data, shape (m, k - 1).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._coordinates(self._evaluate(X))
+
+    def predict(self, X: Any) -> Array:
+        """Return the cluster of new data, shape (m,): the one whose mean is nearest in the embedding.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        return self._nearest(self.transform(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters - 1
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan = super().memory_plan(n_samples, n_features, n_targets)
+        return Plan(plan.what, {**plan.buffers, "eigenvectors": 96 * n_samples * (self.n_clusters + 8)}, plan.options)
+
+
+def _signs(Z: Floats, weight: Floats) -> Floats:
+    """Signs that make the third moment of each coordinate positive: they do not depend on the order of the samples."""
+    skew = weight @ Z**3
+    plain = Z[np.argmax(np.abs(Z), axis=0), np.arange(Z.shape[1])] if Z.shape[1] else np.zeros(0)
+    size = weight @ np.abs(Z) ** 3
+    return np.where(np.where(np.abs(skew) > 1e-8 * size, skew, plain) < 0.0, -1.0, 1.0)

@@ -1,0 +1,414 @@
+r"""Maps of manifolds as kernels: matrices whose principal components are the coordinates of Isomap, LLE and others.
+
+Symbols: G shortest ways in the graph of neighbours, P = I - 1 1^T / n, W weights that rebuild a sample from its
+neighbours, M a form that is zero on constants and nearly zero on coordinates of the manifold, lambda its largest
+eigenvalue; K the kernel matrix that is returned, for ``KernelPCA("precomputed")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.csgraph as csgraph
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.arrays import Floats, Indices
+from mercer.budget import Plan
+from mercer.domains import Samples, Vectors
+from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.estimators.neighbours import Neighbours, affinities, find_neighbours
+from mercer.kernels import Kernel, Linear
+from mercer.kernels.pointwise import dense
+from mercer.numerics.background import in_background
+from mercer.numerics.block_krylov import leading_eigenpairs
+from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.graph_modes import smooth_modes
+from mercer.numerics.laplacians import components
+
+__all__ = ["hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfolding_kernel"]
+
+_ENTRIES = 1 << 21  # of local Gram matrices at a time
+_FEW = 500
+_SUM = 1e-4  # a sum of Hessian weights so small is not divided by
+
+
+def isomap_kernel(
+    X: Any, n_neighbors: int = 10, *, kernel: Kernel | None = None, memory: int | str | None = None
+) -> Floats:
+    r"""Isomap as a kernel: inner products from the lengths of shortest ways through neighbours.
+
+    .. math:: K = -\tfrac12 P \, (G_{ij}^2) \, P
+
+    Seed: [KIKS] Section 5.1 [54], [58]. Ledger: U-MANIF.
+
+    Parameters
+    ----------
+    X : raw data or packed samples
+    n_neighbors : int, default 10
+        Each sample is tied to this many nearest; the graph must be connected.
+    kernel : Kernel, optional
+        Whose distances in feature space are used; None is the Euclidean distance.
+    memory : int or str, optional
+        Budget in bytes.
+
+    Returns
+    -------
+    K : (n, n) array
+        Symmetric, its rows sum to zero. It need not be positive semidefinite; components of negative eigenvalues are
+        not part of the map.
+
+    Notes
+    -----
+    Its principal components are the coordinates of Isomap. Cost O(n^2 (k + log n)), two n x n arrays.
+
+    Examples
+    --------
+    >>> angle = np.linspace(0.0, 3.0, 40)
+    >>> K = isomap_kernel(np.column_stack([np.cos(angle), np.sin(angle)]), 2)
+    >>> values, vectors = np.linalg.eigh(K)
+    >>> bool(values[-1] > 0.999 * np.abs(values).sum())  # an arc is a line, bent
+    True
+    """
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 3)
+    n, k = near.index.shape
+    lengths = np.maximum(near.distances.ravel(), np.finfo(float).tiny)  # an edge of length zero is an edge
+    graph = sp.csr_matrix((lengths, near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    _require_connected(graph, k)
+    G = in_background(lambda: csgraph.shortest_path(graph, method="D", directed=False), work=200.0 * n * n * k)
+    np.square(G, out=G)
+    G = 0.5 * (G + G.T)
+    means = G.mean(axis=1)
+    G -= means
+    G -= (means - means.mean())[:, None]
+    G *= -0.5
+    return G
+
+
+def locally_linear_kernel(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    regularization: float = 1e-3,
+    kernel: Kernel | None = None,
+    memory: int | str | None = None,
+) -> Floats:
+    r"""Locally linear embedding as a kernel: samples are alike if the same neighbours rebuild them.
+
+    .. math:: K = \lambda P - M, \qquad M = (I - W)^\top (I - W), \qquad
+        \min_W \sum_i \Big\| \Phi(x_i) - \sum_j W_{ij} \Phi(x_j) \Big\|^2, \quad \sum_j W_{ij} = 1
+
+    Seed: [KIKS] Section 5.1 [55], [58]. Ledger: U-MANIF.
+
+    Parameters
+    ----------
+    X : raw data or packed samples
+    n_neighbors : int, default 10
+        k, the neighbours that rebuild a sample.
+    regularization : float, default 1e-3
+        Positive; this part of the trace is added to the diagonal of each local Gram matrix.
+    kernel : Kernel, optional
+        In whose feature space samples are rebuilt; None is the space of the samples.
+    memory : int or str, optional
+        Budget in bytes.
+
+    Returns
+    -------
+    K : (n, n) array
+        Positive semidefinite, its rows sum to zero; its leading eigenvectors are the coordinates.
+
+    Notes
+    -----
+    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``. Cost O(n k^3) beside the
+    neighbours, one n x n array (two if a kernel is given).
+
+    Examples
+    --------
+    >>> X = np.linspace(0.0, 1.0, 30)[:, None] * [3.0, 4.0]
+    >>> values, vectors = np.linalg.eigh(locally_linear_kernel(X, 4))
+    >>> abs(np.corrcoef(vectors[:, -1], X[:, 0])[0, 1]).round(3)
+    np.float64(1.0)
+    """
+    if not regularization > 0.0:
+        raise ParameterError(
+            f"regularization={regularization!r} was given; it must be greater than zero, since more neighbours than "
+            "dimensions leave the weights open. Use 1e-3."
+        )
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2)
+    n, k = near.index.shape
+    weights = np.empty((n, k))
+    for rows, C in _local_grams(kernel, S, near, around_sample=True):
+        trace = np.trace(C, axis1=1, axis2=2)
+        C[:, np.arange(k), np.arange(k)] += regularization * np.where(trace > 0.0, trace, 1.0)[:, None]
+        found = np.linalg.solve(C, np.ones((len(C), k, 1)))[:, :, 0]
+        weights[rows] = found / found.sum(axis=1, keepdims=True)
+    W = sp.csr_array((weights.ravel(), near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    B = sp.csr_array(sp.eye_array(n) - W)
+    return _turned_over(sp.csr_array(B.T @ B))
+
+
+def hessian_kernel(
+    X: Any,
+    n_neighbors: int = 10,
+    n_components: int = 2,
+    *,
+    kernel: Kernel | None = None,
+    memory: int | str | None = None,
+) -> Floats:
+    r"""Hessian eigenmap as a kernel: functions are long in it if they bend little along the manifold.
+
+    .. math:: K = \lambda P - M, \qquad f^\top M f \approx \int \|\operatorname{Hess} f\|_F^2
+
+    Second derivatives are fitted on each set of neighbours in the coordinates of its principal components.
+
+    Seed: [KIKS] Section 5.1 [57], [58]. Ledger: U-MANIF.
+
+    Parameters
+    ----------
+    X : raw data or packed samples
+    n_neighbors : int, default 10
+        k > r (r + 3) / 2.
+    n_components : int, default 2
+        r, the dimension of the manifold.
+    kernel : Kernel, optional
+        In whose feature space the manifold lies; None is the space of the samples.
+    memory : int or str, optional
+        Budget in bytes.
+
+    Returns
+    -------
+    K : (n, n) array
+        Positive semidefinite, its rows sum to zero; its r leading eigenvectors are the coordinates.
+
+    Notes
+    -----
+    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``. Cost O(n k^3) beside the
+    neighbours, one n x n array (two if a kernel is given).
+
+    Examples
+    --------
+    >>> x, y = np.random.default_rng(0).uniform(size=(2, 200))
+    >>> K = hessian_kernel(np.column_stack([np.cos(2 * x), np.sin(2 * x), y]), 12)
+    >>> coordinates = np.linalg.eigh(K)[1][:, -2:]
+    >>> rest = np.linalg.lstsq(np.column_stack([coordinates, np.ones(200)]), np.column_stack([x, y]), rcond=None)[1]
+    >>> bool(rest.sum() < 0.01)
+    True
+    """
+    r = n_components
+    columns = 1 + r + r * (r + 1) // 2
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2)
+    n, k = near.index.shape
+    if k < columns:
+        raise ParameterError(
+            f"n_neighbors={n_neighbors} was given for {n} samples and n_components={r}; second derivatives need more "
+            f"than r (r + 3) / 2 = {columns - 1} neighbours. Raise n_neighbors."
+        )
+    i, j = np.triu_indices(r)
+    blocks = np.empty((n, k, k))
+    for rows, C in _local_grams(kernel, S, near, around_sample=False):
+        means = C.mean(axis=1, keepdims=True)
+        C = C - means - means.transpose(0, 2, 1) + means.mean(axis=2, keepdims=True)
+        U = np.linalg.eigh(C)[1][:, :, ::-1][:, :, :r]
+        Y = np.concatenate([np.ones((len(C), k, 1)), U, U[:, :, i] * U[:, :, j]], axis=2)
+        Q = np.linalg.qr(Y)[0][:, :, r + 1 :]
+        sums = Q.sum(axis=1, keepdims=True)
+        Q = Q / np.where(np.abs(sums) < _SUM, 1.0, sums)
+        blocks[rows] = Q @ Q.transpose(0, 2, 1)
+    places = (np.repeat(near.index, k, axis=1).ravel(), np.tile(near.index, (1, k)).ravel())
+    return _turned_over(sp.csr_array(sp.coo_array((blocks.ravel(), places), shape=(n, n))))
+
+
+def unfolding_kernel(
+    X: Any,
+    n_neighbors: int = 4,
+    *,
+    rank: int | None = None,
+    penalty: float = 100.0,
+    kernel: Kernel | None = None,
+    memory: int | str | None = None,
+) -> Floats:
+    r"""Maximum variance unfolding: the kernel of largest variance that keeps the distances between neighbours.
+
+    .. math:: \max_{K \succeq 0} \operatorname{tr} K \quad \text{with} \quad 1^\top K 1 = 0, \quad
+        K_{ii} + K_{jj} - 2 K_{ij} = \|\Phi(x_i) - \Phi(x_j)\|^2
+
+    for all i, j that are neighbours, or neighbours of the same sample. With a rank, K = Q Y Q^T with the smoothest
+    functions on the graph in the columns of Q, and distances are kept in the sense of least squares:
+
+    .. math:: \max_{Y \succeq 0} \operatorname{tr}(Y) / t - \nu \operatorname{mean}_{ij}
+        (K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2)^2 / \bar d^4
+
+    with t the variance of the samples as they are, and the mean of d^2 over the edges.
+
+    Seed: [KIKS] Section 5.1 [59]. Ledger: U-MANIF.
+
+    Parameters
+    ----------
+    X : raw data or packed samples
+    n_neighbors : int, default 4
+    rank : int, optional
+        Columns of Q. None solves the exact problem, for up to some fifty samples; 10 to 20 serve for thousands.
+    penalty : float, default 100
+        nu, used with a rank.
+    kernel : Kernel, optional
+        Whose distances in feature space are kept; None is the Euclidean distance.
+    memory : int or str, optional
+        Budget in bytes.
+
+    Returns
+    -------
+    K : (n, n) array
+        Positive semidefinite, its rows sum to zero.
+
+    Notes
+    -----
+    A semidefinite program, solved by the interior-point method of clarabel (``pip install mercer[qp]``). Cost grows
+    with the sixth power of the rank, or of n.
+
+    Examples
+    --------
+    >>> angle = np.linspace(0.0, 3.0, 12)
+    >>> K = unfolding_kernel(np.column_stack([np.cos(angle), np.sin(angle)]), 2)
+    >>> values = np.linalg.eigvalsh(K)
+    >>> bool(values[-1] > 0.99 * values.sum())  # an arc, pulled straight but for the triangles of neighbours
+    True
+    """
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2)
+    n, k = near.index.shape
+    graph = affinities(near, "one")
+    _require_connected(graph, k)
+    i, j, squares = _kept_pairs(kernel, S, near)
+    size = float(squares.mean()) or 1.0
+    if rank is None or rank >= n - 1:
+        Q = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, : n - 1]]))[0][:, 1:]
+    else:
+        modes = smooth_modes(graph, rank).vectors
+        Q = np.linalg.qr(modes - modes.mean(axis=0))[0]
+    r = Q.shape[1]
+    Plan(
+        f"unfolding of {n} samples", {"semidefinite program": 4 * r**4 + 8 * len(i) * r * r}, ("a smaller rank",)
+    ).require(memory)
+    steps = Q[i] - Q[j]
+    a, b = np.tril_indices(r)  # the upper triangle by columns
+    scale = np.where(a == b, 1.0, np.sqrt(2.0))
+    forms = steps[:, a] * steps[:, b] * scale
+    variance = float(np.sum(_variance(kernel, S))) / size or 1.0
+    y = in_background(_semidefinite, forms, squares / size, (a == b) / variance, r, penalty if r < n - 1 else None)
+    Y = np.zeros((r, r))
+    Y[a, b] = Y[b, a] = y / scale
+    values = eigh_in_place(Y)
+    half = Q @ (Y.T * np.sqrt(np.maximum(values, 0.0) * size))
+    return half @ half.T
+
+
+# ------------------------------------------------------------------------------------------------- parts
+
+
+def _start(
+    X: Any, n_neighbors: int, kernel: Kernel | None, memory: int | str | None, arrays: int
+) -> tuple[Kernel, Samples, Neighbours]:
+    """Pack the data, and find the neighbours."""
+    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)) or n_neighbors < 1:
+        raise ParameterError(f"n_neighbors={n_neighbors!r} was given; it must be an integer of at least 1. Use 10.")
+    kernel = Linear() if kernel is None else kernel.check()
+    S = kernel.pack(X)
+    Plan(f"a kernel matrix of {len(S)} samples", {"matrices": 8 * arrays * len(S) ** 2}, ("fewer samples",)).require(
+        memory
+    )
+    kernel = kernel.learn(S, None, np.ones(len(S)))
+    return kernel, S, find_neighbours(kernel, S, int(n_neighbors))
+
+
+def _require_connected(graph: Any, k: int) -> None:
+    parts, _ = components(graph)
+    if parts > 1:
+        raise DomainError(
+            f"the graph of {k} neighbours falls into {parts} parts that nothing ties to each other; distances between "
+            "them are not known. Raise n_neighbors, or give each part alone."
+        )
+
+
+def _local_grams(kernel: Kernel, S: Samples, near: Neighbours, around_sample: bool) -> Iterator[tuple[slice, Floats]]:
+    """Give Gram matrices of the neighbours of some samples, (m, k, k), around the sample or around their first."""
+    n, k = near.index.shape
+    plain = type(kernel) is Linear and isinstance(S, Vectors)
+    table = dense(S) if plain else kernel(S)
+    step = max(1, _ENTRIES // (k * max(k, table.shape[1] if plain else k)))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        who = near.index[rows]
+        centre = np.arange(n)[rows] if around_sample else who[:, 0]
+        if plain:
+            C = table[who] - table[centre][:, None, :]
+            yield rows, C @ C.transpose(0, 2, 1)
+        else:
+            to = table[who, centre[:, None]]
+            C = table[who[:, :, None], who[:, None, :]] - to[:, :, None] - to[:, None, :]
+            yield rows, C + table[centre, centre][:, None, None]
+
+
+def _turned_over(M: Any) -> Floats:
+    """Return lambda P - M, with lambda the largest eigenvalue of M."""
+    n = M.shape[0]
+    K = -M.toarray()
+    if n <= _FEW:
+        largest = float(np.linalg.eigvalsh(-K)[-1])
+    else:
+        found = leading_eigenpairs(lambda V: np.asarray(M @ V), n, 1, tol=1e-8)
+        largest = float(found.values[0] + found.residuals[0])
+    K[np.diag_indices(n)] += largest
+    K -= largest / n
+    return 0.5 * (K + K.T)
+
+
+def _kept_pairs(kernel: Kernel, S: Samples, near: Neighbours) -> tuple[Indices, Indices, Floats]:
+    """Return pairs i < j whose distance is kept, and its square: neighbours, and neighbours of the same sample."""
+    n, k = near.index.shape
+    B = sp.csr_array((np.ones(n * k), near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n)) + sp.eye_array(n)
+    pairs = sp.triu(sp.csr_array(B.T @ B), k=1).tocoo()
+    i, j = (np.asarray(c, dtype=np.intp) for c in pairs.coords)
+    if type(kernel) is Linear and isinstance(S, Vectors):
+        X = dense(S)
+        return i, j, np.sum((X[i] - X[j]) ** 2, axis=1)
+    K = kernel(S)
+    return i, j, np.maximum(K[i, i] + K[j, j] - 2.0 * K[i, j], 0.0)
+
+
+def _variance(kernel: Kernel, S: Samples) -> Floats:
+    """Return squared distances of the images from their mean."""
+    K = kernel(S)
+    return np.maximum(np.diag(K) - 2.0 * K.mean(axis=1) + K.mean(), 0.0)
+
+
+def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty: float | None) -> Floats:
+    """Return y that maximises gain^T y over semidefinite matrices with forms @ y = squares, or nearly so."""
+    try:
+        import clarabel
+    except ImportError as error:
+        raise CapabilityError(
+            "maximum variance unfolding was asked for without clarabel, whose semidefinite solver it needs. Install it: "
+            "pip install mercer[qp]."
+        ) from error
+    N = len(gain)
+    cone, none = -sp.eye_array(N), np.zeros(N)
+    settings: Any = clarabel.DefaultSettings()
+    settings.verbose = False
+    if penalty is None:
+        quadratic: Any = sp.csc_matrix((N, N))
+        slope, A, b = -gain, sp.vstack([sp.csr_array(forms), cone]), np.append(squares, none)
+        cones: list[Any] = [clarabel.ZeroConeT(len(squares)), clarabel.PSDTriangleConeT(r)]
+    else:
+        weight = 2.0 * penalty / len(squares)
+        quadratic = sp.csc_matrix(np.triu(weight * (forms.T @ forms)))
+        slope, A, b = -gain - weight * (squares @ forms), cone, none
+        cones = [clarabel.PSDTriangleConeT(r)]
+    solved = clarabel.DefaultSolver(quadratic, slope, sp.csc_matrix(A), b, cones, settings).solve()
+    if str(solved.status) not in ("Solved", "AlmostSolved"):
+        warn_caller(
+            f"clarabel ended with status {solved.status}; the kernel is the best it had found. Use a smaller rank, or "
+            "another number of neighbours.",
+            ConvergenceWarning,
+        )
+    return np.asarray(solved.x)

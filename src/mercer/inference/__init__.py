@@ -1,0 +1,43 @@
+"""Tests and measures: two samples, independence, conditional and joint independence, goodness of fit."""
+
+from mercer.inference.conditional import conditional_independence_test
+from mercer.inference.goodness_of_fit import stein_discrepancy, stein_test
+from mercer.inference.measures import coco, dhsic, hsic, kcc, mmd, nocco
+from mercer.inference.nulls import WildBootstrap
+from mercer.inference.power import (
+    AggregatedResult,
+    aggregated_test,
+    held_out_test,
+    hsic_power,
+    mmd_power,
+    tuned_kernel,
+)
+from mercer.inference.relative import relative_hsic_test, relative_mmd_test
+from mercer.inference.result import Null, TestResult
+from mercer.inference.tests import dhsic_test, hsic_test, mmd_test
+
+__all__ = [
+    "mmd",
+    "hsic",
+    "dhsic",
+    "coco",
+    "kcc",
+    "nocco",
+    "mmd_test",
+    "hsic_test",
+    "dhsic_test",
+    "conditional_independence_test",
+    "relative_mmd_test",
+    "relative_hsic_test",
+    "stein_discrepancy",
+    "stein_test",
+    "held_out_test",
+    "aggregated_test",
+    "mmd_power",
+    "hsic_power",
+    "tuned_kernel",
+    "WildBootstrap",
+    "Null",
+    "TestResult",
+    "AggregatedResult",
+]

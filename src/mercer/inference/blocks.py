@@ -1,0 +1,92 @@
+"""Statistics by blocks of samples, in time that grows with n alone: the mean over blocks of unbiased estimates.
+
+Symbols: b samples in a block, c blocks. Estimates of different blocks are independent, so that their mean is normal
+for large c, with a variance that their scatter tells.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.domains import Samples
+from mercer.errors import ParameterError
+from mercer.inference.result import Null
+from mercer.kernels import Kernel
+
+__all__ = ["block_null", "block_size_of", "hsic_blocks", "mmd_blocks"]
+
+_CHUNK = 256  # samples compared at once: calls of a kernel are worth their price
+
+
+def block_size_of(estimator: str, block_size: int | None, n: int, least: int) -> int:
+    """Return b: the least for "linear", as given or about sqrt(n) for "block"."""
+    if estimator == "linear":
+        block_size = least
+    elif block_size is None:
+        block_size = max(least, min(math.isqrt(n), n // 2))
+    if isinstance(block_size, bool) or not isinstance(block_size, (int, np.integer)) or not least <= block_size:
+        raise ParameterError(
+            f"block_size={block_size!r} was given; a whole number of at least {least} is accepted. Leave it out for "
+            "the square root of the number of samples."
+        )
+    if n < 2 * block_size:
+        raise ParameterError(
+            f"Blocks of {block_size} were asked for and there are {n} samples; at least two blocks are needed. Give a "
+            "smaller block_size, or estimator='unbiased'."
+        )
+    return int(block_size)
+
+
+def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int) -> Floats:
+    """Return the unbiased squared mean discrepancy of each block of b samples of A and b of B, (c,)."""
+    found = []
+    for xx, yy, xy in _chunks(kernel, (A, A), (B, B), (A, B), b=b):
+        pairs = b * (b - 1)
+        within = (_off(xx) + _off(yy)) / pairs
+        # pairs observed together are left out, so that the expression is a U-statistic of (x_i, y_i)
+        found.append(within - 2.0 * _off(xy) / pairs)
+    return np.concatenate(found)
+
+
+def hsic_blocks(kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int) -> Floats:
+    """Return the unbiased HSIC of each block of b pairs, (c,)."""
+    found = []
+    left = _chunks(kernels[0], (A, A), b=b)
+    right = _chunks(kernels[1], (B, B), b=b)
+    for (K,), (L,) in zip(left, right, strict=True):
+        for M in (K, L):
+            M[:, np.arange(b), np.arange(b)] = 0.0
+        rows_k, rows_l = K.sum(axis=2), L.sum(axis=2)
+        total = np.einsum("cij,cij->c", K, L)
+        total += rows_k.sum(axis=1) * rows_l.sum(axis=1) / ((b - 1) * (b - 2))
+        total -= 2.0 / (b - 2) * np.einsum("ci,ci->c", rows_k, rows_l)
+        found.append(total / (b * (b - 3)))
+    return np.concatenate(found)
+
+
+def block_null(estimates: Floats) -> tuple[float, Null]:
+    """Return the mean over blocks and the normal distribution it has if the true value is zero."""
+    return float(np.mean(estimates)), Null("normal", 0.0, float(np.std(estimates, ddof=1)) / math.sqrt(len(estimates)))
+
+
+def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int):
+    """Yield for each chunk the blocks (c', b, b) on the diagonal of the matrix of each pair of sides."""
+    prepared = {id(S): kernel.prepare(S) for pair in sides for S in pair}
+    n = min(len(S) for pair in sides for S in pair) // b * b
+    step = max(b, _CHUNK // b * b)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        count = (stop - start) // b
+        parts = {key: S[start:stop] for key, S in prepared.items()}
+        yield tuple(
+            np.stack([M[i * b : (i + 1) * b, i * b : (i + 1) * b] for i in range(count)])
+            for M in (np.asarray(kernel.block(parts[id(P)], parts[id(Q)]), dtype=float) for P, Q in sides)
+        )
+
+
+def _off(M: Floats) -> Floats:
+    """Sum of each block without its diagonal."""
+    return M.sum(axis=(1, 2)) - np.trace(M, axis1=1, axis2=2)

@@ -1,0 +1,353 @@
+r"""Kernels that see a difference: chosen on part of the samples, or many at once with one exact level.
+
+Symbols: t a statistic, sigma its standard deviation where the hypothesis is false; power grows with t / sigma, since
+for many samples the test rejects if t exceeds a threshold that falls as 1 / n while sigma falls as 1 / sqrt(n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from mercer.arrays import Floats
+from mercer.constraints import Integer, Interval, OneOf, chain, constrained, free_names, unconstrain
+from mercer.domains import Samples
+from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.inference.forms import centred, packed, paired, pooled, represent
+from mercer.inference.measures import hsic_of, mmd_values
+from mercer.inference.permutations import permuted_hsic, permuted_mmd
+from mercer.inference.relative import hsic_deviation, mmd_deviation
+from mercer.inference.result import Null, TestResult
+from mercer.inference.tests import generator, hsic_test, mmd_test
+from mercer.kernels import Gaussian, Kernel
+
+__all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power", "tuned_kernel"]
+
+_FACTORS = 2.0 ** np.arange(-3.0, 4.0)  # of the median distance
+_STATISTIC = OneOf("mmd", "hsic")
+
+
+def _ratio(value: float, deviation: float, second: float) -> float:
+    """Return t over the root of its variance, of first and of second order; a kernel that sees nothing has none."""
+    variance = deviation**2 + second
+    return value / math.sqrt(variance) if variance > 0.0 else 0.0
+
+
+def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None) -> float:
+    r"""Return how many standard deviations the squared mean discrepancy is from zero: the larger, the more power.
+
+    .. math:: \widehat{\| \mu_X - \mu_Y \|^2} \big/ \hat\sigma
+
+    The variance has two parts: that of the influence of each sample, and that which is left where both samples are
+    alike; without the second a kernel too narrow to see anything looks strong.
+
+    Seed: [KIKS] Section 7, the two-sample test. Ledger: U-MMD.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(100, 1)), rng.normal(0.5, size=(100, 1))
+    >>> mmd_power(X, Y, Gaussian(1.0)) > mmd_power(X, Y, Gaussian(0.01))
+    True
+    """
+    kernel, S, m = pooled(X, Y, kernel)
+    K = centred(np.array(kernel(S), dtype=float))
+    return _ratio(*mmd_deviation(K, m), _second_order(K, m))
+
+
+def _second_order(K: Floats, m: int) -> float:
+    """Return the variance of the discrepancy if both samples are alike, where the influence of each sample vanishes."""
+    N = len(K)
+    return 2.0 * (1.0 / m + 1.0 / (N - m)) ** 2 * float(np.vdot(K, K)) / N**2
+
+
+def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = None) -> float:
+    r"""Return how many standard deviations the independence criterion is from its mean under independence.
+
+    Seed: [HSS] Section 3.3.3. Ledger: U-INDEP.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=100)
+    >>> hsic_power(x, x) > hsic_power(x, x[::-1])
+    True
+    """
+    learned, parts = paired((X, Y), kernels)
+    K, L = (centred(np.array(k(S), dtype=float)) for k, S in zip(learned, parts, strict=True))
+    return _hsic_ratio(K, L)
+
+
+def _hsic_ratio(K: Floats, L: Floats) -> float:
+    value, deviation = hsic_deviation(K, L)
+    n = len(K)
+    value -= float(np.trace(K)) * float(np.trace(L)) / ((n - 1) * n**2)  # its mean over permutations
+    return _ratio(value, deviation, 2.0 * float(np.vdot(K, K)) * float(np.vdot(L, L)) / n**6)
+
+
+# choice on held-out samples -------------------------------------------------------------------------------
+
+
+def _candidates(X: Any, Y: Any, kernels: Any, statistic: str) -> list[Any]:
+    """Return the kernels to choose from, or pairs of them; by default Gaussians around the median distance."""
+    if kernels is not None:
+        found = list(kernels) if isinstance(kernels, Sequence) and not isinstance(kernels, str) else []
+        if not found:
+            raise ParameterError(
+                f"kernels={kernels!r} was given; a sequence of kernels (of pairs of kernels for 'hsic') is accepted. "
+                "Write kernels=[Gaussian(0.5), Gaussian(2.0)], or leave it out."
+            )
+        return found
+    if statistic == "mmd":
+        median, _, _ = pooled(X, Y, None)
+        return [Gaussian(float(factor * median.length_scale)) for factor in _FACTORS]  # pyright: ignore
+    (first, second), _ = paired((X, Y), None)
+    return [
+        (Gaussian(float(f * first.length_scale)), Gaussian(float(f * second.length_scale)))  # pyright: ignore
+        for f in _FACTORS
+    ]
+
+
+def held_out_test(
+    X: Any,
+    Y: Any,
+    kernels: Sequence[Any] | None = None,
+    n_permutations: int = 1000,
+    random_state: Any = None,
+    *,
+    statistic: str = "mmd",
+    share: float = 0.5,
+) -> TestResult:
+    r"""Test with the kernel that promises most power on other samples: choose on some, test on the rest.
+
+    Seed: [KIKS] Section 7. Ledger: U-MMD, U-INDEP.
+
+    Parameters
+    ----------
+    X, Y : raw data or packed samples
+        Two samples for "mmd", two variables observed together for "hsic".
+    kernels : sequence of Kernel (pairs of them for "hsic"), optional
+        None are Gaussians of 1/8, 1/4, ..., 8 times the median distance.
+    n_permutations : int, default 1000
+    random_state : int, Generator or None
+        Of the split and of the permutations.
+    statistic : {"mmd", "hsic"}, default "mmd"
+    share : float, default 0.5
+        Part of the samples that the kernel is chosen on.
+
+    Returns
+    -------
+    TestResult
+        Of the samples held out, by permutations: the level is exact, as the choice has not seen them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(200, 1)), rng.normal(size=(200, 1)) + 0.3 * rng.choice([-1, 1], size=(200, 1))
+    >>> held_out_test(X, Y, random_state=0).kernels[0].length_scale > 0.0
+    True
+    """
+    _STATISTIC.check("statistic", statistic, "held_out_test")
+    Interval(0.0, 1.0, closed="neither").check("share", share, "held_out_test")
+    rng = generator(random_state)
+    some = _first_kernel(kernels, statistic)
+    A, B = packed(X, some[0])[1], packed(Y, some[1])[1]
+    if statistic == "hsic" and len(A) != len(B):
+        paired((A, B), some)  # raises
+    parts = []
+    order = rng.permutation(len(A))
+    for S in (A, B):
+        order = rng.permutation(len(S)) if statistic == "mmd" else order
+        cut = round(share * len(S))
+        if min(cut, len(S) - cut) < 4:
+            raise DomainError(
+                f"{len(S)} samples were given and share={share} of them are set aside; at least 4 are needed on each "
+                "side. Give more samples, or use aggregated_test."
+            )
+        parts.append((S.take(order[:cut]), S.take(order[cut:])))
+    (chosen_x, held_x), (chosen_y, held_y) = parts
+    candidates = _candidates(chosen_x, chosen_y, kernels, statistic)
+    criterion = mmd_power if statistic == "mmd" else hsic_power
+    scores = [criterion(chosen_x, chosen_y, candidate) for candidate in candidates]
+    best = candidates[int(np.argmax(scores))]
+    run = mmd_test if statistic == "mmd" else hsic_test
+    return run(held_x, held_y, best, n_permutations, rng)
+
+
+def _first_kernel(kernels: Any, statistic: str) -> tuple[Any, Any]:
+    """Return the kernels that tell how both sides are packed."""
+    first = kernels[0] if isinstance(kernels, Sequence) and not isinstance(kernels, str) and len(kernels) else None
+    if statistic == "mmd" or first is None:
+        return first, first
+    return first[0], first[1]
+
+
+# many kernels at once ---------------------------------------------------------------------------------------
+
+
+class AggregatedResult(NamedTuple):
+    """What a test with several kernels found.
+
+    Attributes
+    ----------
+    statistic : float
+        The least of the p-values of single kernels, ranked among permutations.
+    p_value : float
+        Of the least: adjusted for having looked at several.
+    null : Null
+        The distribution of minus the logarithm of the least p-value.
+    kernels : tuple
+        All that were used, learned.
+    p_values : (k,) array
+        Of single kernels, not adjusted.
+    """
+
+    statistic: float
+    p_value: float
+    null: Null
+    kernels: tuple[Any, ...]
+    p_values: Floats
+
+
+def aggregated_test(
+    X: Any,
+    Y: Any,
+    kernels: Sequence[Any] | None = None,
+    n_permutations: int = 1000,
+    random_state: Any = None,
+    *,
+    statistic: str = "mmd",
+) -> AggregatedResult:
+    r"""Test with several kernels at once, at one exact level: it rejects if one of them sees enough.
+
+    .. math:: T = \min_k p_k, \qquad p = \frac{1 + \#\{b : T_b \le T\}}{1 + B}
+
+    Seed: [KIKS] Section 7. Ledger: U-MMD, U-INDEP.
+
+    Parameters
+    ----------
+    X, Y, kernels, n_permutations, random_state, statistic
+        As of `held_out_test`; here every sample is used for the test.
+
+    Returns
+    -------
+    AggregatedResult
+
+    Notes
+    -----
+    The same permutations serve all kernels. Each statistic is replaced by its rank among the B + 1 of its kernel, the
+    observed one included, and the least rank is compared with those that the permutations have: these B + 1 are
+    exchangeable, whatever the kernels have in common, so that no correction for their number is needed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(80, 1)), rng.normal(0.8, size=(80, 1))
+    >>> result = aggregated_test(X, Y, random_state=0)
+    >>> result.p_value < 0.05, len(result.p_values)
+    (True, 7)
+    """
+    _STATISTIC.check("statistic", statistic, "aggregated_test")
+    Integer(1).check("n_permutations", n_permutations, "aggregated_test")
+    seed = int(generator(random_state).integers(2**63))
+    values, learned = [], []
+    for candidate in _candidates(X, Y, kernels, statistic):
+        rng = np.random.default_rng(seed)  # the same permutations for each kernel
+        if statistic == "mmd":
+            kernel, S, m = pooled(X, Y, candidate)
+            form = represent(kernel, S)
+            own = mmd_values(form, (np.arange(form.n) < m).astype(float)[None], m, "unbiased")
+            draws = permuted_mmd(form, m, n_permutations, rng)
+        else:
+            kernel, (A, B) = paired((X, Y), candidate)
+            first, second = represent(kernel[0], A), represent(kernel[1], B)
+            own = np.array([hsic_of(first, second, "unbiased")])
+            draws = permuted_hsic(first, second, n_permutations, rng, "unbiased")
+        values.append(np.concatenate([own, draws]))
+        learned.append(kernel)
+    ranks = np.array([_upper_ranks(column) for column in values])
+    least = ranks.min(axis=0)
+    count = n_permutations + 1
+    null = Null.of_draws("permutation", -np.log(least[1:] / count))
+    p_value = null.p_value(-math.log(least[0] / count))
+    return AggregatedResult(float(least[0] / count), p_value, null, tuple(learned), ranks[:, 0] / count)
+
+
+def _upper_ranks(values: Floats) -> Floats:
+    """Return how many values are at least as large as each, up to rounding."""
+    tie = 1e-9 * max(float(np.std(values)), 1e-300)
+    ordered = np.sort(values)
+    return len(values) - np.searchsorted(ordered, values - tie, side="left").astype(float)
+
+
+# parameters by gradient -----------------------------------------------------------------------------------
+
+
+def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50) -> Kernel:
+    r"""Return the kernel with free parameters that maximise `mmd_power`, by its gradient.
+
+    Seed: [KIKS] Section 7. Ledger: U-MMD.
+
+    Parameters
+    ----------
+    X, Y : raw data or packed samples
+        Two samples that the test will not see.
+    kernel : Kernel
+        Differentiable in its parameters, where the search begins.
+    max_iter : int, default 50
+        Of L-BFGS.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) * np.array([1.0, 2.0])
+    >>> start = Gaussian((3.0, 3.0))
+    >>> best = tuned_kernel(X, Y, start)
+    >>> mmd_power(X, Y, best) > mmd_power(X, Y, start)
+    True
+    """
+    Integer(1).check("max_iter", max_iter, "tuned_kernel")
+    kernel, S, m = pooled(X, Y, kernel)
+    if not free_names(kernel) or "pullback" not in kernel.capabilities:
+        raise CapabilityError(
+            f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
+        )
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        moved = constrained(kernel, theta)
+        value, gradient = power_and_gradient(moved, S, m)
+        return -value, -gradient
+
+    found = minimize(loss, unconstrain(kernel), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
+    return constrained(kernel, found.x)
+
+
+def power_and_gradient(kernel: Kernel, S: Samples, m: int) -> tuple[float, Floats]:
+    """Return the ratio t / sigma of two samples, S[:m] and S[m:], and its gradient in unconstrained parameters."""
+    S = kernel.prepare(S)
+    K = centred(np.array(kernel(S), dtype=float))
+    N, n = len(K), len(K) - m
+    sizes = ((slice(0, m), slice(m, N), m, n), (slice(m, N), slice(0, m), n, m))
+    linear, quadratic = np.zeros((N, N)), np.zeros((N, N))
+    value, variance = 0.0, 0.0
+    for own, other, a, b in sizes:
+        within = (K[own, own].sum(axis=1) - np.diagonal(K[own, own])) / (a - 1)
+        between = K[own, other].mean(axis=1)
+        h = 2.0 * (within - between)
+        value += float(np.mean(within) - np.mean(between))
+        variance += float(np.var(h)) / a
+        linear[own, own] += 1.0 / (a * (a - 1))
+        linear[own, other] -= 1.0 / (a * b)
+        slopes = 2.0 * (h - h.mean()) / a**2  # of the variance in h
+        quadratic[own, own] += 2.0 * slopes[:, None] / (a - 1)
+        quadratic[own, other] -= 2.0 * slopes[:, None] / b
+    np.fill_diagonal(linear, 0.0)
+    np.fill_diagonal(quadratic, 0.0)
+    variance += _second_order(K, m)
+    quadratic += 4.0 * (1.0 / m + 1.0 / n) ** 2 / N**2 * K
+    weights = linear / math.sqrt(variance) - 0.5 * value / variance**1.5 * quadratic
+    weights = centred(0.5 * (weights + weights.T))  # of K, from those of the centred matrix
+    return value / math.sqrt(variance), chain(kernel, kernel.pullback(S, S, weights))

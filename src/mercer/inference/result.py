@@ -1,0 +1,125 @@
+"""What a test tells: the statistic, its p-value, and the distribution it was compared with.
+
+Symbols: t the statistic, B draws t_1, ..., t_B from the null distribution, b of them at least as large as t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaincc, gammaincinv, ndtr, ndtri
+
+from mercer.arrays import Floats
+
+__all__ = ["Null", "TestResult"]
+
+_TIE = 1e-9  # relative: draws nearer than this to the statistic are taken to be equal to it
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    r"""The distribution of a statistic if the hypothesis holds.
+
+    Parameters
+    ----------
+    method : str
+        How it was found: "permutation", "gamma", "spectral", "wild bootstrap", "normal", ...
+    mean, std : float
+        Its mean and standard deviation.
+    draws : (B,) array, optional
+        Statistics drawn from it.
+    shape : float, optional
+        Of the gamma distribution with that mean, where there are no draws; without either it is the normal one.
+
+    Notes
+    -----
+    With draws the p-value is (1 + b) / (1 + B), which is never zero and, where draws and statistic are exchangeable
+    (permutations), is below any level with at most that probability, whatever n and B are. Draws that equal the
+    statistic up to rounding count as larger.
+
+    Examples
+    --------
+    >>> null = Null.of_draws("permutation", np.array([0.1, 0.2, 0.3, 0.4]))
+    >>> null.p_value(0.35), null.p_value(1.0)
+    (0.4, 0.2)
+    """
+
+    method: str
+    mean: float
+    std: float
+    draws: Floats | None = None
+    shape: float | None = None
+
+    @classmethod
+    def of_draws(cls, method: str, draws: Floats) -> Null:
+        """Return the null that was drawn from."""
+        return cls(method, float(np.mean(draws)), float(np.std(draws)), draws)
+
+    @classmethod
+    def gamma(cls, mean: float, variance: float) -> Null:
+        """Return the gamma distribution of a mean and a variance; a positive mean with variance 0 is a point."""
+        std = math.sqrt(max(variance, 0.0))
+        return cls("gamma", mean, std, shape=(mean / std) ** 2 if std > 0.0 and mean > 0.0 else math.inf)
+
+    def p_value(self, statistic: float) -> float:
+        """Return how probable a value at least as large as the statistic is."""
+        if self.draws is not None:
+            tie = _TIE * max(abs(statistic), self.std)
+            return (1.0 + int(np.sum(self.draws >= statistic - tie))) / (1.0 + len(self.draws))
+        if self.shape is not None:
+            if math.isinf(self.shape):
+                return float(statistic <= self.mean * (1.0 + _TIE))
+            return float(gammaincc(self.shape, max(statistic, 0.0) * self.shape / self.mean))
+        if self.std == 0.0:
+            return float(statistic <= self.mean)
+        return float(ndtr((self.mean - statistic) / self.std))
+
+    def quantile(self, level: float) -> float:
+        """Return the value that is exceeded with probability 1 - level: the critical one, for level 0.95."""
+        if self.draws is not None:
+            return float(np.quantile(self.draws, level, method="higher"))
+        if self.shape is not None:
+            if math.isinf(self.shape):
+                return self.mean
+            return float(gammaincinv(self.shape, level) * self.mean / self.shape)
+        return float(self.mean + self.std * ndtri(level))
+
+    def __repr__(self) -> str:
+        count = "" if self.draws is None else f", {len(self.draws)} draws"
+        return f"<Null by {self.method}: mean {self.mean:.3g}, std {self.std:.3g}{count}>"
+
+
+class TestResult(NamedTuple):
+    """What a test found.
+
+    Attributes
+    ----------
+    statistic : float
+    p_value : float
+        Probability of a statistic at least as large, if the hypothesis holds.
+    null : Null
+        The distribution that the statistic was compared with: mean, std, quantiles, draws.
+    kernels : tuple of Kernel
+        Those that were used, with what they learned from the data.
+
+    Examples
+    --------
+    >>> result = TestResult(0.5, 0.01, Null.gamma(0.1, 0.01), ())
+    >>> statistic, p_value, *rest = result
+    >>> result.p_value < 0.05
+    True
+    """
+
+    statistic: float
+    p_value: float
+    null: Null
+    kernels: tuple[Any, ...]
+    __test__ = False  # not a class of tests, for pytest
+
+
+def concluded(statistic: float, null: Null, kernels: tuple[Any, ...]) -> TestResult:
+    """Return the result of comparing a statistic with its null distribution."""
+    return TestResult(float(statistic), null.p_value(float(statistic)), null, kernels)

@@ -1,0 +1,280 @@
+r"""The smoothest functions on a graph: eigenvectors of its Laplacian for the smallest eigenvalues.
+
+Symbols: W the (n, n) weights, D its degrees, L = D - W; mu and alpha with L alpha = mu D alpha and alpha^T D alpha = 1;
+N = D^(-1/2) L D^(-1/2), whose eigenvectors are u = D^(1/2) alpha and whose eigenvalues lie in [0, 2].
+
+Three ways. All eigenvectors by LAPACK, for some hundred nodes. Inverse products by a sparse factorisation of N + s:
+where the smallest eigenvalues are tiny, the graph falls into large parts by few cuts, and for the same reason its
+factor is sparse. Polynomials of N that suppress all eigenvalues above a bound, where they are not tiny.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.csgraph as csgraph
+import scipy.sparse.linalg as spla
+
+from mercer.arrays import Floats
+from mercer.numerics.background import in_background
+from mercer.numerics.block_krylov import leading_eigenpairs
+from mercer.numerics.compiled import compiled
+from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.laplacians import components, laplacian
+from mercer.numerics.tiling import run_tasks
+
+__all__ = ["Modes", "largest_positive", "smooth_modes"]
+
+_FEW = 500  # nodes up to which all eigenvectors together cost less than some of them
+_SHARE = 8  # and beyond, if more than this part of them is wanted
+_SHIFT = 1e-10  # s: far below the smallest eigenvalue of interest, far above rounding
+_SPARE = 8  # columns beyond those wanted
+_POWER = 4.0  # logarithm of how much a round magnifies the smallest eigenvalue over all above the bound
+_HIGHEST = 400  # degree of a polynomial; where more is needed a factorisation will be cheaper
+_ROWS = 8192  # that a thread takes at a time
+
+Monitor = Callable[[int, float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Some eigenvalues and eigenvectors of a Laplacian, as far as they came.
+
+    Attributes
+    ----------
+    values : (q,) array
+        mu, ascending; the constant function with mu = 0 is not among them.
+    vectors : (n, q) array
+        alpha, with alpha^T D alpha = 1; the first of the largest entries of each column is positive.
+    residual : float
+        The largest length of N u - mu u.
+    iterations : int
+        Products that were taken with N or its inverse.
+    converged : bool
+    parts : int
+        Connected parts of the graph.
+    solver : str
+        "dense", "factor" or "filter".
+    """
+
+    values: Floats
+    vectors: Floats
+    residual: float
+    iterations: int
+    converged: bool
+    parts: int
+    solver: str
+
+
+def smooth_modes(
+    W: Any,
+    count: int,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    monitor: Monitor | None = None,
+    deadline: float | None = None,
+) -> Modes:
+    r"""Find the smallest eigenvalues of L alpha = mu D alpha, but for the constant.
+
+    Parameters
+    ----------
+    W : (n, n) sparse array
+        Symmetric weights, not negative; each node has a degree above zero.
+    count : int
+        Eigenvectors wanted, at most n - 1.
+    solver : {"auto", "dense", "factor", "filter"}, default "auto"
+        Dense for up to 500 nodes or more than n / 8 vectors; else polynomials, until their degree would exceed 400:
+        then a factorisation is cheaper.
+    tol : float, default 1e-8
+        Of the residuals; eigenvalues are then exact to about its square.
+    max_iter : int, default 100
+        Products with the inverse, or rounds of polynomials, at most.
+    monitor : callable, optional
+        ``monitor(iteration, residual)``; a true answer ends it.
+    deadline : float, optional
+        Of the monotonic clock, for LAPACK and the factorisation.
+
+    Returns
+    -------
+    Modes
+
+    Notes
+    -----
+    Of a graph in c parts the first c - 1 vectors are constant on each part, with mu = 0; they are known without
+    an iteration.
+
+    References
+    ----------
+    Ledger: U-LAPEIG.
+
+    Examples
+    --------
+    A circle of n nodes has the eigenvalues 1 - cos(2 pi j / n), twice each.
+
+    >>> n = 12
+    >>> W = sp.diags_array(np.ones((4, n)), offsets=[1, -1, n - 1, 1 - n], shape=(n, n)).tocsr()
+    >>> smooth_modes(W, 2).values.round(6), float((1 - np.cos(2 * np.pi / n)).round(6))
+    (array([0.133975, 0.133975]), 0.133975)
+    """
+    n = W.shape[0]
+    degrees = np.asarray(W.sum(axis=1), dtype=float).ravel()
+    root = np.sqrt(degrees)
+    N = laplacian(W, normalized=True)
+    parts, part = components(W)
+    masses = np.bincount(part, weights=degrees, minlength=parts)
+    null = sp.csr_array((root / np.sqrt(masses[part]), (np.arange(n), part)), shape=(n, parts))
+    steps = _steps(masses, min(count, parts - 1))
+    rest = count - steps.shape[1]
+    values, U, worst, iterations, converged, used = np.zeros(0), np.zeros((n, 0)), 0.0, 0, True, "dense"
+    if rest > 0:
+        used = _choose(solver, n, rest)
+        if used == "dense":
+            values, U = _all(N, null, rest, deadline)
+        elif used == "factor":
+            U, iterations = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
+        else:
+            U, iterations, used = _by_filter(N, null, rest, tol, max_iter, monitor, solver == "auto")
+            if used == "factor":
+                U, iterations = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
+        values, U, worst = _ritz(N, U)
+        converged = worst <= max(tol, 1e-10)
+    U = np.column_stack([np.asarray(null @ steps), U])
+    vectors = U / root[:, None]
+    vectors *= largest_positive(vectors)
+    return Modes(np.append(np.zeros(steps.shape[1]), values), vectors, worst, iterations, converged, parts, used)
+
+
+def largest_positive(V: Floats) -> Floats:
+    """Return the signs of the first of the largest entries of each column."""
+    size = np.abs(V)
+    place = np.argmax(size > (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    return np.where(V[place, np.arange(V.shape[1])] < 0.0, -1.0, 1.0)
+
+
+def _choose(solver: str, n: int, count: int) -> str:
+    if solver != "auto":
+        return solver
+    return "dense" if n <= _FEW or _SHARE * count > n else "filter"
+
+
+def _steps(masses: Floats, count: int) -> Floats:
+    """Return coefficients (c, count) of orthonormal functions constant on parts, orthogonal to the constant.
+
+    They are columns of the reflection that takes the first unit vector to the constant.
+    """
+    v = -np.sqrt(masses / masses.sum())
+    v[0] += 1.0
+    out = np.zeros((len(masses), count))
+    out[1 + np.arange(count), np.arange(count)] = 1.0
+    square = float(v @ v)
+    return out - (2.0 / square) * np.outer(v, v[1 : count + 1]) if count and square > 0.0 else out
+
+
+def _ritz(N: Any, U: Floats) -> tuple[Floats, Floats, float]:
+    """Return the eigenvalues of N in the space of orthonormal columns, ascending, their vectors, and the residual."""
+    image = np.asarray(N @ U)
+    T = U.T @ image
+    values, s = np.linalg.eigh(0.5 * (T + T.T))
+    U, image = U @ s, image @ s
+    return np.maximum(values, 0.0), U, float(np.linalg.norm(image - U * values, axis=0).max(initial=0.0))
+
+
+def _all(N: Any, null: Any, count: int, deadline: float | None) -> tuple[Floats, Floats]:
+    """Return the smallest eigenvalues by LAPACK; those of the null space are moved beyond 2."""
+    B = np.ascontiguousarray(N.toarray() + 3.0 * (null @ null.T).toarray())
+    values = in_background(eigh_in_place, B, work=5.0 * len(B) ** 3, deadline=deadline)
+    return values[:count], B[:count].T.copy()
+
+
+def _by_factor(
+    N: Any, null: Any, count: int, tol: float, max_iter: int, monitor: Monitor | None, deadline: float | None
+) -> tuple[Floats, int]:
+    """Return vectors by products with the inverse of N + s, and how many there were."""
+    n = N.shape[0]
+    shifted = sp.csc_array(N + _SHIFT * sp.eye_array(n))
+
+    def factor() -> Any:
+        # the matrix is definite: no pivoting is needed, and the ordering may look at its symmetric pattern alone
+        options = {"SymmetricMode": True}
+        return spla.splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+
+    found = in_background(factor, deadline=deadline)
+
+    def product(V: Floats) -> Floats:
+        V = V - null @ (null.T @ V)
+        V = found.solve(np.asfortranarray(V))
+        return np.ascontiguousarray(V - null @ (null.T @ V))
+
+    # a residual of the inverse, over its largest eigenvalue, is one of N over its smallest
+    pairs = leading_eigenpairs(product, n, count, tol=min(tol, 1e-9), max_iter=max_iter, monitor=monitor)
+    return pairs.vectors, pairs.iterations
+
+
+def _by_filter(
+    N: Any, null: Any, count: int, tol: float, max_iter: int, monitor: Monitor | None, judged: bool
+) -> tuple[Floats, int, str]:
+    """Return vectors by rounds of Chebyshev polynomials of N, the products taken, and the solver to go on with."""
+    n = N.shape[0]
+    order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(N), symmetric_mode=True)  # neighbours near in memory
+    N, null, back = sp.csr_array(N[order][:, order]), null[order], np.argsort(order)
+    width = min(count + max(_SPARE, count // 2), n - null.shape[1])
+    V = np.linalg.qr(_without(np.random.default_rng(0).normal(size=(n, width)), null))[0]
+    bound, products = 0.5, 0
+    for turn in range(1, max_iter + 1):
+        degree = int(np.ceil(_POWER / np.sqrt(2.0 * bound)))
+        if judged and degree > _HIGHEST:
+            return V[back, :count], products, "factor"
+        degree = min(max(degree, 4), _HIGHEST)
+        V = np.linalg.qr(_without(_filtered(N, V, degree, bound), null))[0]
+        products += degree
+        image = np.asarray(N @ V)
+        T = V.T @ image
+        values, s = np.linalg.eigh(0.5 * (T + T.T))
+        V, image = V @ s, image @ s
+        worst = float(np.linalg.norm(image - V * values, axis=0)[:count].max())
+        stopped = monitor is not None and bool(monitor(turn, worst))
+        if worst <= tol or stopped:
+            break
+        bound = float(np.clip(values[-1], 1e-9, 1.0))
+    return V[back, :count], products, "filter"
+
+
+def _without(V: Floats, null: Any) -> Floats:
+    return V - null @ (null.T @ V)
+
+
+def _filtered(N: Any, V: Floats, degree: int, bound: float) -> Floats:
+    """Return T(x) V for the Chebyshev polynomial on [bound, 2], which is at most 1 there and large below it."""
+    n = N.shape[0]
+    csr = (N.data, N.indices.astype(np.int64), N.indptr.astype(np.int64))
+    slope, constant = 2.0 / (2.0 - bound), (2.0 + bound) / (2.0 - bound)
+    before, now = np.zeros_like(V), np.ascontiguousarray(V)
+    for k in range(degree):
+        factor = 1.0 if k == 0 else 2.0
+
+        def work(start: int, now: Floats = now, before: Floats = before, factor: float = factor) -> None:
+            _advance(csr, factor * constant, factor * slope, (start, min(start + _ROWS, n)), now, before)
+
+        run_tasks(range(0, n, _ROWS), work)
+        before, now = now, before
+    return now
+
+
+@compiled
+def _advance(csr, constant, slope, rows, now, before):
+    """Replace T_(k-1) by T_(k+1) = constant T_k - slope N T_k - T_(k-1), in some rows."""
+    data, indices, indptr = csr
+    width = now.shape[1]
+    for i in range(rows[0], rows[1]):
+        for c in range(width):
+            before[i, c] = constant * now[i, c] - before[i, c]
+        for place in range(indptr[i], indptr[i + 1]):
+            weight, j = slope * data[place], indices[place]
+            for c in range(width):
+                before[i, c] -= weight * now[j, c]

@@ -1,0 +1,68 @@
+"""Eigenvectors of weighted, centred Gram matrices, by all three ways."""
+
+import numpy as np
+import pytest
+
+from mercer.domains import Vectors
+from mercer.estimators.directions import (
+    all_directions,
+    decomposed,
+    factor_directions,
+    factor_rank,
+    principal_directions,
+)
+from mercer.gram import Dense, Features, Nystrom, Tiles
+from mercer.kernels import Gaussian, Linear
+
+rng = np.random.default_rng(1)
+S = Vectors.pack(rng.normal(size=(50, 3)) * [2.0, 1.0, 0.5] + 1.0)
+W = rng.uniform(0.5, 3.0, 50)
+
+
+def matrix(K, centered):
+    """W^(1/2) P K P^T W^(1/2), from its definition."""
+    P = np.eye(50) - np.outer(np.ones(50), W / W.sum()) if centered else np.eye(50)
+    root = np.sqrt(W)
+    return root[:, None] * (P @ K @ P.T) * root
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_all_ways_find_the_eigenvectors(centered):
+    kernel = Gaussian(2.0)
+    G = matrix(kernel(S.X), centered)
+    expected = np.linalg.eigvalsh(G)[::-1][:4]
+    ways = (
+        all_directions(Dense().build(kernel, S), W, centered, None),
+        all_directions(Tiles().build(kernel, S), W, centered, None),
+        factor_directions(Nystrom(50).build(kernel, S), W, centered, None),
+        principal_directions(Tiles().build(kernel, S), W, 4, centered=centered, tol=1e-12),
+    )
+    for found in ways:
+        V = found.first(4, np.sqrt(W))
+        assert V.values == pytest.approx(expected, rel=1e-9)
+        np.testing.assert_allclose(G @ V.vectors, V.vectors * V.values, atol=1e-8)
+        np.testing.assert_allclose(V.vectors.T @ V.vectors, np.eye(4), atol=1e-8)
+        np.testing.assert_allclose(V.vectors, ways[0].first(4, np.sqrt(W)).vectors, atol=1e-7)
+        assert found.trace == pytest.approx(np.trace(G), rel=1e-8)
+        if centered:
+            np.testing.assert_allclose(found.means, kernel(S.X) @ W / W.sum(), atol=1e-8)
+
+
+def test_the_factor_far_from_the_origin_keeps_its_digits():
+    far = Vectors.pack(S.X + 1e6)
+    near, moved = (decomposed(Features().build(Linear(), part), W) for part in (S, far))
+    assert moved.values[:3] == pytest.approx(near.values[:3], rel=1e-6)
+
+
+def test_what_has_a_factor():
+    assert factor_rank(Dense().build(Linear(), S)) is None
+    assert factor_rank(Features().build(Linear(), S)) == 3
+    assert decomposed(Features().build(Linear(), S), W).weights is not None
+    assert decomposed(Dense().build(Linear(), S), W).weights is None
+
+
+def test_iterations_end_when_told():
+    K = Gaussian(0.5)(S.X)
+    found = principal_directions(K, W, 3, tol=1e-13, monitor=lambda iteration, residual: iteration >= 2)
+    assert found.iterations == 2 and found.residual > 0.0
+    assert principal_directions(K, W, 3, max_iter=1).iterations == 1

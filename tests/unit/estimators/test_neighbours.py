@@ -1,0 +1,77 @@
+"""Neighbours in feature space against all pairs, and against scikit-learn."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from mercer.budget import Resources
+from mercer.domains import Vectors
+from mercer.errors import DomainError
+from mercer.estimators.neighbours import affinities, find_neighbours
+from mercer.kernels import Exponential, Gaussian, Linear, Matern, Polynomial, Precomputed, RationalQuadratic, Spectrum
+from mercer.numerics.tiling import Stopped
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3)) + 2.0
+
+
+def naive(kernel, data, k):
+    squares = kernel.distance(data) ** 2
+    np.fill_diagonal(squares, np.inf)
+    index = np.argsort(squares, axis=1, kind="stable")[:, :k]
+    return index, np.sqrt(np.take_along_axis(squares, index, axis=1))
+
+
+KERNELS = [
+    Linear(), Gaussian(1.5), Gaussian((1.0, 3.0, 0.2)), Matern(1.5, 2.0), Exponential(0.5), RationalQuadratic(2.0, 1.0),
+    Polynomial(2), 2.0 * Gaussian(0.7), Gaussian(1.0) + Linear(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_neighbours_are_the_nearest_of_all_pairs(kernel):
+    near = find_neighbours(kernel, kernel.pack(X), 5)
+    index, distances = naive(kernel, X, 5)
+    np.testing.assert_array_equal(near.index, index)
+    np.testing.assert_allclose(near.distances, distances, atol=1e-6)
+    np.testing.assert_allclose(near.values, np.take_along_axis(kernel(X), index, axis=1), rtol=1e-10)
+
+
+def test_other_domains_and_sparse_samples():
+    words = ["abab", "abba", "baba", "zzz", "zzab", "bbbb"]
+    near = find_neighbours(Spectrum(2), Spectrum(2).pack(words), 2)
+    np.testing.assert_allclose(near.distances, naive(Spectrum(2), words, 2)[1], atol=1e-7)
+    K = Gaussian(1.0)(X)
+    given = find_neighbours(Precomputed(), Precomputed().pack(K), 4)
+    np.testing.assert_array_equal(given.index, find_neighbours(Gaussian(1.0), Vectors.pack(X), 4).index)
+    np.testing.assert_array_equal(
+        find_neighbours(Linear(), Vectors.pack(sp.csr_array(X)), 4).index, naive(Linear(), X, 4)[0]
+    )
+
+
+def test_copies_are_neighbours_and_a_sample_is_not_its_own():
+    twice = np.concatenate([X[:10], X[:10], X[:10]])
+    near = find_neighbours(Linear(), Vectors.pack(twice), 2)
+    assert np.all(near.distances < 1e-7) and not np.any(near.index == np.arange(30)[:, None])
+    assert find_neighbours(Linear(), Vectors.pack(X[:4]), 10).index.shape == (4, 3)  # no more than there are
+
+
+def test_the_graph_is_tied_both_ways():
+    near = find_neighbours(Gaussian(1.0), Vectors.pack(X), 4)
+    theirs = NearestNeighbors(n_neighbors=4).fit(X).kneighbors_graph().toarray()
+    np.testing.assert_array_equal(affinities(near, "one").toarray(), np.maximum(theirs, theirs.T))
+    np.testing.assert_allclose(
+        affinities(near, "kernel").toarray(), np.maximum(theirs, theirs.T) * Gaussian(1.0)(X), rtol=1e-9
+    )
+
+
+def test_errors_tell_what_to_do():
+    with pytest.raises(DomainError, match="n_samples=1"):
+        find_neighbours(Linear(), Vectors.pack(X[:1]), 2)
+    with pytest.raises(DomainError, match="negative"):
+        affinities(find_neighbours(Linear(), Vectors.pack(X - 2.0), 50), "kernel")
+    with pytest.raises(DomainError, match="wider kernel"):
+        affinities(find_neighbours(Gaussian(1e-3), Vectors.pack(X), 3), "kernel")
+    with pytest.raises(Stopped):
+        find_neighbours(Linear(), Vectors.pack(X), 3, Resources(monitor=lambda fraction: True))

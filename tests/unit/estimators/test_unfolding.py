@@ -1,0 +1,132 @@
+"""Manifold kernels against scikit-learn's maps, and unfolding against its optimality."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.decomposition import KernelPCA
+from sklearn.manifold import Isomap, LocallyLinearEmbedding
+
+from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.estimators.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel, unfolding_kernel
+from mercer.kernels import Gaussian, Linear, Polynomial, Spectrum
+
+rng = np.random.default_rng(0)
+u, v = rng.uniform(size=(2, 150))
+ROLL = np.column_stack([(1 + 3 * u) * np.cos(4 * u), 2 * v, (1 + 3 * u) * np.sin(4 * u)])
+
+
+def leading(K, q):
+    values, vectors = np.linalg.eigh(K)
+    return values[::-1][:q], vectors[:, ::-1][:, :q]
+
+
+def check_centred(K):
+    np.testing.assert_array_equal(K, K.T)
+    assert np.abs(K.sum(axis=0)).max() < 1e-7 * np.abs(K).max() * len(K)
+
+
+@pytest.mark.parametrize("k", [6, 15])
+def test_isomap_is_that_of_scikit_learn(k):
+    K = isomap_kernel(ROLL, k)
+    check_centred(K)
+    values, vectors = leading(K, 2)
+    theirs = Isomap(n_neighbors=k, n_components=2, eigen_solver="dense").fit_transform(ROLL)
+    np.testing.assert_allclose(np.abs(vectors * np.sqrt(values)), np.abs(theirs), atol=1e-7)
+    scores = KernelPCA(2, kernel="precomputed", eigen_solver="dense").fit_transform(K)
+    np.testing.assert_allclose(np.abs(scores), np.abs(theirs), atol=1e-7)
+
+
+def test_isomap_of_a_chain_is_its_length():
+    x = np.cumsum(rng.uniform(0.1, 1.0, size=30))
+    K = isomap_kernel(x[:, None], 2)
+    np.testing.assert_allclose(K, np.outer(x - x.mean(), x - x.mean()), atol=1e-9)
+    copies = isomap_kernel(np.repeat(x, 2)[:, None], 4)  # edges of length zero
+    np.testing.assert_allclose(copies[::2, 1::2], K, atol=1e-9)
+    with pytest.raises(DomainError, match="2 parts"):
+        isomap_kernel(np.concatenate([x, x + 1000.0])[:, None], 3)
+
+
+@pytest.mark.parametrize("k", [8, 14])
+def test_locally_linear_embedding_is_that_of_scikit_learn(k):
+    K = locally_linear_kernel(ROLL, k)
+    check_centred(K)
+    assert np.linalg.eigvalsh(K)[0] > -1e-9 * np.abs(K).max()
+    model = LocallyLinearEmbedding(n_neighbors=k, n_components=2, eigen_solver="dense").fit(ROLL)
+    assert np.abs(np.abs(leading(K, 2)[1]) - np.abs(model.embedding_)).max() < 1e-5
+
+
+def test_hessian_map_is_that_of_scikit_learn():
+    K = hessian_kernel(ROLL, 12)
+    check_centred(K)
+    model = LocallyLinearEmbedding(n_neighbors=12, n_components=2, method="hessian", eigen_solver="dense").fit(ROLL)
+    mine = leading(K, 2)[1]
+    assert np.linalg.svd(mine.T @ model.embedding_)[1].min() > 1 - 1e-6  # the same plane
+    with pytest.raises(ParameterError, match="= 5 neighbours"):
+        hessian_kernel(ROLL, 5)
+
+
+def test_feature_spaces_are_as_good_as_samples():
+    features = np.column_stack([ROLL**2, np.sqrt(2) * ROLL[:, [0, 0, 1]] * ROLL[:, [1, 2, 2]]])
+    for function in (isomap_kernel, locally_linear_kernel, hessian_kernel):
+        a, b = function(ROLL, 9, kernel=Polynomial(2, 0.0)), function(features, 9)
+        np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
+    words = ["abab", "abba", "baba", "zzab", "zbab", "bbbb"]
+    assert locally_linear_kernel(words, 3, kernel=Spectrum(2)).shape == (6, 6)
+
+
+def test_many_samples_take_the_largest_eigenvalue_by_products():
+    many = rng.normal(size=(510, 2))
+    K = locally_linear_kernel(many, 6)
+    values = np.linalg.eigvalsh(K)
+    assert values[0] > -1e-6 * values[-1]
+    assert np.sort(np.abs(values))[0] < 1e-8 * values[-1]  # constants
+
+
+def test_parameters_are_checked():
+    with pytest.raises(ParameterError, match="n_neighbors"):
+        isomap_kernel(ROLL, 0)
+    with pytest.raises(ParameterError, match="regularization"):
+        locally_linear_kernel(ROLL, regularization=0.0)
+    with pytest.raises(MemoryError):
+        isomap_kernel(ROLL, memory="10kB")
+
+
+# maximum variance unfolding ----------------------------------------------------------------------------
+
+
+def test_unfolding_keeps_distances_and_gains_variance():
+    pytest.importorskip("clarabel")
+    angle = np.linspace(0.0, 4.0, 16)
+    arc = np.column_stack([np.cos(angle), np.sin(angle)])
+    K = unfolding_kernel(arc, 2)
+    check_centred(K)
+    d = np.diag(K)
+    squares = d[:, None] + d - 2 * K
+    for step in (1, 2):  # neighbours, and neighbours of the same sample
+        np.testing.assert_allclose(np.diag(squares, step), np.sum((arc[step:] - arc[:-step]) ** 2, axis=1), rtol=1e-4)
+    plain = Linear()(arc - arc.mean(axis=0))
+    assert np.trace(K) > 1.5 * np.trace(plain) and np.linalg.eigvalsh(K)[0] > -1e-8
+
+
+def test_a_straight_line_is_unfolded_already():
+    pytest.importorskip("clarabel")
+    x = np.arange(10.0)
+    np.testing.assert_allclose(unfolding_kernel(x[:, None], 2), np.outer(x - 4.5, x - 4.5), atol=1e-3)
+
+
+def test_a_rank_comes_near_the_exact_solution():
+    pytest.importorskip("clarabel")
+    angle = np.linspace(0.0, 4.0, 200)
+    arc = np.column_stack([np.cos(angle), np.sin(angle)])
+    K = unfolding_kernel(arc, 4, rank=8)
+    values, vectors = leading(K, 2)
+    assert values[0] > 0.98 * np.trace(K)
+    assert abs(np.corrcoef(vectors[:, 0], angle)[0, 1]) > 0.99
+    assert np.ptp(vectors[:, 0]) * np.sqrt(values[0]) == pytest.approx(4.0, rel=0.1)  # the length of the arc
+
+
+def test_without_clarabel_the_message_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    with pytest.raises(CapabilityError, match="mercer\\[qp\\]"):
+        unfolding_kernel(np.arange(6.0)[:, None], 2, kernel=Gaussian(3.0))

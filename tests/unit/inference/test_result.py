@@ -1,0 +1,41 @@
+"""Null distributions: p-values and quantiles."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mercer.inference.result import Null, TestResult, concluded
+
+
+def test_draws_never_give_zero_and_ties_count():
+    null = Null.of_draws("permutation", np.array([1.0, 2.0, 3.0]))
+    assert null.p_value(10.0) == 0.25
+    assert null.p_value(3.0) == 0.5
+    assert null.p_value(3.0 * (1.0 + 1e-13)) == 0.5  # rounding is no evidence
+    assert null.p_value(-1.0) == 1.0
+    assert null.quantile(0.5) == 2.0
+
+
+def test_gamma_and_normal_agree_with_scipy():
+    gamma = Null.gamma(2.0, 3.0)
+    law = stats.gamma(4.0 / 3.0, scale=1.5)
+    assert gamma.p_value(3.3) == pytest.approx(law.sf(3.3), rel=1e-12)
+    assert gamma.quantile(0.95) == pytest.approx(law.ppf(0.95), rel=1e-12)
+    normal = Null("normal", 1.0, 2.0)
+    assert normal.p_value(3.0) == pytest.approx(stats.norm(1.0, 2.0).sf(3.0), rel=1e-12)
+    assert normal.quantile(0.9) == pytest.approx(stats.norm(1.0, 2.0).ppf(0.9), rel=1e-12)
+
+
+def test_points():
+    constant = Null.gamma(1.0, 0.0)
+    assert constant.p_value(1.0) == 1.0 and constant.p_value(2.0) == 0.0 and constant.quantile(0.5) == 1.0
+    zero = Null.gamma(0.0, 0.0)
+    assert zero.p_value(0.0) == 1.0
+    assert Null("normal", 0.0, 0.0).p_value(0.0) == 1.0
+
+
+def test_results_are_named_tuples():
+    result = concluded(1.0, Null("normal", 0.0, 1.0), ("kernel",))
+    assert isinstance(result, TestResult) and isinstance(result, tuple)
+    assert result[:2] == (result.statistic, result.p_value)
+    assert "normal" in repr(result.null)
