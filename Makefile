@@ -95,7 +95,7 @@ lint: .venv/.stamp-dev
 test: lint
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
 
-# Every probe of bad input: the tests take one in eighty of estimators that are much like others.
+# Every probe of bad input: the tests take one in eighty of estimators and one in four of kernels that are much like others.
 probes: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.probes
 

@@ -39,7 +39,7 @@ def test_kernel_ridge_fits_in_the_memory_of_its_gram_matrix():
     assert peak_of(lambda: model.predict(X)) <= 0.2 * square
 
 
-@pytest.mark.parametrize("n", [1500, 2000, 2500, 3000])
+@pytest.mark.parametrize("n", [1500, 2500])
 @pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize(
     "make",

@@ -42,20 +42,24 @@ GROUPS: dict[str, tuple[Callable[[], Iterator[Probe]], ...]] = {
 }
 
 
-CORE = ("KernelRidge", "KernelMeanClassifier", "ParzenDensity", "SVC", "SVR", "OneClassSVM")
+CORE = ("KernelRidge", "SVC")
+MANY = 10**6
 
 
 def all_probes(groups: Iterable[str] = GROUPS, share: int = 1) -> list[Probe]:
-    """Return the probes of some groups, or of estimators that are much like others one in `share`, in turns."""
+    """Return the probes of some groups; of estimators that are much like others one in `share`, in turns."""
     every = [probe for group in groups for source in GROUPS[group] for probe in source() if probe.group == group]
-    return [probe for probe in every if share == 1 or not _is_sibling(probe) or _turn(probe) % share == 0]
+    return [probe for probe in every if _turn(probe) % min(share, _likeness(probe)) == 0]
 
 
-def _is_sibling(probe: Probe) -> bool:
+def _likeness(probe: Probe) -> int:
+    """How many probes are about as good as this one: with others of its kind it shares what meets a fault."""
     name = probe.subject.partition("(")[0]
     if probe.group in ("estimators", "structures", "settings") and hasattr(mercer, name):
-        return name not in CORE
-    return probe.group == "structures" and name.partition(":")[0] in siblings()
+        return 1 if name in CORE else MANY
+    if probe.group == "structures":
+        return MANY if name.partition(":")[0] in siblings() else 1
+    return 4 if probe.group in ("kernels", "parameters") else 1
 
 
 def _turn(probe: Probe) -> int:

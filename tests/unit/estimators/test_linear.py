@@ -22,10 +22,7 @@ TIGHT = {"tol": 1e-10, "max_iter": 2_000_000, "random_state": 0}
 
 @parametrize_with_checks(
     [
-        LinearSVC(loss="hinge"),
         LinearSVC(multi_class="crammer_singer"),
-        LinearSVC(solver=CuttingPlane(1e-9)),
-        LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"),
         LinearSVR(solver=BundleMethod(1e-9)),
     ]
 )
