@@ -72,7 +72,7 @@ def test_a_change_of_frequency_is_found():
     x = np.sin(np.where(t < 150, 0.25, 0.5) * t) + 0.05 * rng.normal(size=300)
     peak = krylov_scan(series_windows(x, 20), 20, rank=2).peaks(1)[0]  # rows begin 20 values before they end
     assert 125 <= peak <= 155
-    assert np.all((krylov_scan(series_windows(x, 20), 20, rank=3).scores >= 0.0))
+    assert np.all(krylov_scan(series_windows(x, 20), 20, rank=3).scores >= 0.0)
 
 
 def test_the_test_has_its_level_and_power():
