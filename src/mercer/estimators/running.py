@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer.budget import Clock, Resources
 from mercer.errors import TimeBudgetError
+from mercer.numerics.background import heard
 from mercer.numerics.tiling import Stopped
 from mercer.problems import Status
 from mercer.solvers.solver import Monitor
@@ -142,7 +143,7 @@ def whole(estimator: Any) -> Iterator[None]:
     """
     before = dict(vars(estimator))
     try:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except BaseException:
         state = vars(estimator)

@@ -1,9 +1,12 @@
-"""Long calls of LAPACK that Ctrl-C does not have to wait for.
+"""Ctrl-C in the middle of numerical work.
 
 Python answers a signal in the main thread, and only between two of its own instructions: a factorisation of
 half a minute called there is deaf for half a minute. Here it runs in a helper thread on which the main thread
 waits. That helps only if the call gives up the interpreter's lock, which SciPy's ``scipy.linalg.lapack`` does
 not do; the same routines, reached through the addresses that SciPy publishes for Cython, do.
+
+A signal may also arrive while a compiled function hands over its result, in a few lines of Python of Numba that do
+not expect it: what comes out is a SystemError that hides the KeyboardInterrupt.
 """
 
 from __future__ import annotations
@@ -15,12 +18,13 @@ import importlib
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["in_background", "lapack"]
+__all__ = ["heard", "in_background", "lapack"]
 
 Result = TypeVar("Result")
 
@@ -29,6 +33,30 @@ _MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") fo
 WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed by whoever presses Ctrl-C
 _KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float), ("_d", ctypes.c_double))
 _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Raise KeyboardInterrupt where the code inside hid one behind a SystemError.
+
+    Examples
+    --------
+    >>> try:
+    ...     with heard():
+    ...         raise SystemError("a result with an exception set") from KeyboardInterrupt()
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+            cause = cause.__cause__
+        raise
 
 
 def in_background(

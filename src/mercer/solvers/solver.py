@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError
+from mercer.numerics.background import heard
 from mercer.problems import Solution, Status
 from mercer.spec import Spec
 
@@ -97,7 +98,7 @@ class Solver(Spec, ABC):
 def _without_warnings(solve: Callable[..., Solution]) -> Callable[..., Solution]:
     @functools.wraps(solve)
     def quiet(self: Solver, problem: Any, start: Any = None, monitor: Any = None) -> Solution:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return solve(self, problem, start=start, monitor=monitor)
 
     return quiet

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from mercer.numerics import background
-from mercer.numerics.background import in_background, lapack
+from mercer.numerics.background import heard, in_background, lapack
+from mercer.numerics.compiled import compiled
 
 
 def here():
@@ -164,3 +165,29 @@ def test_routines_of_float32():
     assert np.array_equal(np.triu(A), [[2.0, 1.0], [0.0, 2.0]]) and info[0] == 0
     with pytest.raises(TypeError, match="float32"):
         lapack("spotrf")("L", 2, A.astype(float), 2, info)
+
+
+@compiled
+def _pair(n):
+    return np.zeros(n), np.ones(n)
+
+
+def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard():
+    _pair(2)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    hidden = 0
+    for _ in range(30):
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+        try:
+            with heard():
+                while True:
+                    _pair(2)
+        except KeyboardInterrupt as answer:
+            hidden += isinstance(answer.__cause__, SystemError)
+    signal.signal(signal.SIGALRM, before)
+    assert hidden  # otherwise this test shows nothing
+
+
+def test_other_system_errors_are_left_as_they_are():
+    with pytest.raises(SystemError, match="else"), heard():
+        raise SystemError("something else")
