@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -90,6 +90,54 @@ class Pairs(Samples):
         return cls(packed[0], packed[1], np.column_stack(index))
 
     @classmethod
+    def among(cls, X: Any, pack: Callable[[Any], Samples]) -> Self:
+        """Turn a sequence of pairs of objects of one kind into one packed collection, on both sides, and an index.
+
+        Parameters
+        ----------
+        X : as for `pack`
+        pack : callable
+            What packs a list of the objects.
+
+        Examples
+        --------
+        >>> from mercer.domains.strings import Strings
+        >>> S = Pairs.among([("GAT", "TAC"), ("TAC", "CAT")], Strings.pack)
+        >>> S.left is S.right, S.index.tolist()
+        (True, [[0, 1], [1, 2]])
+        """
+        if cls._is_packed(X):
+            return X
+        left, right = _sides(X)
+        distinct, positions = _distinct([*left, *right])
+        try:
+            members = pack(distinct)
+        except DomainError as error:
+            raise type(error)(f"The objects of the pairs: {error}") from error
+        return cls(members, members, np.ascontiguousarray(positions.reshape(2, -1).T))
+
+    @classmethod
+    def grid(cls, left: Samples, right: Samples | None = None) -> Self:
+        """Pair every object of one packed collection with every object of another, or of itself.
+
+        The pairs of the first object come first: ``y.reshape(len(left), len(right))`` is the table of targets.
+
+        Examples
+        --------
+        >>> from mercer.domains.vectors import Vectors
+        >>> Pairs.grid(Vectors.pack([[1.0], [2.0]]), Vectors.pack([[3.0]])).index.tolist()
+        [[0, 0], [1, 0]]
+        """
+        right = left if right is None else right
+        if not (isinstance(left, Samples) and isinstance(right, Samples)):
+            raise DomainError(
+                f"{kind_of(left)} and {kind_of(right)} were given; all pairs are made of two packed collections. "
+                "Pack both sides first, as in Pairs.grid(Strings.pack(a), Vectors.pack(b))."
+            )
+        index = np.indices((len(left), len(right))).reshape(2, -1).T
+        return cls(left, right, np.ascontiguousarray(index, dtype=np.intp))
+
+    @classmethod
     def zip(cls, left: Samples, right: Samples) -> Self:
         """Pair the samples of two equally long packed collections, first with first."""
         if not (isinstance(left, Samples) and isinstance(right, Samples)) or len(left) != len(right):
@@ -130,6 +178,10 @@ class Pairs(Samples):
 
     def landmarks(self) -> Self:
         """The same pairs with only the objects that occur in them."""
+        if self.right is self.left:
+            used, index = np.unique(self.index, return_inverse=True)
+            members = self.left.take(used).landmarks()
+            return type(self)(members, members, index.reshape(self.index.shape))._deriving(self)
         used, index = zip(*(np.unique(column, return_inverse=True) for column in self.index.T), strict=True)
         left, right = self.left.take(used[0]).landmarks(), self.right.take(used[1]).landmarks()
         return type(self)(left, right, np.column_stack(index))._deriving(self)
@@ -139,7 +191,8 @@ class Pairs(Samples):
 
     def _joined(self, other: Any) -> Self:
         left, shift_left = _merged(self.left, other.left)
-        right, shift_right = _merged(self.right, other.right)
+        one = self.right is self.left and other.right is other.left
+        right, shift_right = (left, shift_left) if one else _merged(self.right, other.right)
         shifted = other.index + np.array([shift_left, shift_right], dtype=np.intp)
         return type(self)(left, right, np.concatenate((self.index, shifted)))
 
@@ -193,13 +246,18 @@ def _some(objects: list[Any]) -> list[Any]:
 def _distinct(objects: list[Any]) -> tuple[list[Any], Indices]:
     """Distinct objects in the order first seen and where each object is among them.
 
-    Equal objects are one; what cannot be hashed (arrays, lists) is one with itself only.
+    Equal objects are one, and so are arrays of the same numbers; what else cannot be hashed (lists) is one with itself
+    only.
     """
     position: dict[Any, int] = {}
     distinct: list[Any] = []
     positions = np.empty(len(objects), dtype=np.intp)
     for i, thing in enumerate(objects):
-        key = ("equal", thing) if is_hashable(thing) else ("same", id(thing))
+        key: Hashable = ("same", id(thing))
+        if is_hashable(thing):
+            key = ("equal", thing)
+        elif isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+            key = ("array", thing.dtype.str, thing.shape, thing.tobytes())
         positions[i] = position.setdefault(key, len(distinct))
         if positions[i] == len(distinct):
             distinct.append(thing)

@@ -31,7 +31,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import thread_count, tile_side
 from mercer.problems import Solution, Status
-from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
+from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
 from mercer.spec import Spec
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
@@ -239,7 +239,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
-        solver = self.solver if self.solver is not None else self._default_solver(problem.gram)
+        solver = self.solver
+        if solver is None:
+            solver = Spectral() if Spectral.fits(problem) else self._default_solver(problem.gram)
         with run.stage("solver", until):
             if hasattr(solver, "max_iter"):
                 unwatched(problem.gram)

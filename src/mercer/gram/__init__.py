@@ -7,8 +7,11 @@ from mercer.gram.element import Element
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.features import Features
 from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
+from mercer.gram.incomplete_cholesky import IncompleteCholesky
+from mercer.gram.kronecker import Kronecker
 from mercer.gram.nystrom import Nystrom
 from mercer.gram.repair import Repair
+from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles
 
 __all__ = [
@@ -25,10 +28,13 @@ __all__ = [
     "HasEigen",
     "HasFactor",
     "HasRows",
+    "IncompleteCholesky",
+    "Kronecker",
     "Nystrom",
     "Repair",
     "Repeated",
     "Shifted",
+    "SparseGreedy",
     "Tiles",
     "Weighted",
 ]

@@ -34,6 +34,7 @@ from mercer.kernels.nodes import (
     spectral_bisection,
 )
 from mercer.kernels.pair_hidden_markov import PairHiddenMarkov
+from mercer.kernels.pairs import PairProduct, PairSum
 from mercer.kernels.paths import PathSum
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
@@ -130,6 +131,8 @@ __all__ = [
     "Normalized",
     "PStepWalk",
     "PairHiddenMarkov",
+    "PairProduct",
+    "PairSum",
     "PartialTree",
     "PathSum",
     "Periodic",

@@ -20,6 +20,7 @@ from mercer.domains import Samples, Vectors
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, dense_series, enclosed, row_products
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, pull_block
+from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
 from mercer.kernels.series import Series
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
@@ -131,6 +132,15 @@ class Sum(Terms):
         """Those of all terms; frequencies only if the spectral measures are known up to their mass."""
         found = super().capabilities
         return found if all(_variance(k) is not None for k in self.kernels) else found - {"frequencies"}
+
+    def pair_terms(self) -> tuple[PairTerm, ...] | None:
+        """Return the products of all terms, if all are kernels on pairs that consist of such."""
+        found = [pair_terms(kernel) for kernel in self.kernels]
+        return None if None in found else tuple(term for terms in found if terms for term in terms)
+
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+        return pair_function(self, samples, coef)
 
     def series(self) -> Series:
         """Add the series of the terms."""
@@ -360,6 +370,15 @@ class Scaled(Wrapped):
         """That of the kernel, unless the scale is zero."""
         return self.scale > 0 and self.kernel.injective
 
+    def pair_terms(self) -> tuple[PairTerm, ...] | None:
+        """Return the products of the kernel, times a."""
+        found = pair_terms(self.kernel)
+        return found and tuple(term._replace(weight=float(self.scale) * term.weight) for term in found)
+
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+        return pair_function(self, samples, coef)
+
     def series(self) -> Series:
         """Return a times the kernel's series."""
         return Series.of([float(self.scale)]) * self.kernel.series()
@@ -453,6 +472,10 @@ class Constant(Tiled):
     def nonzero(self) -> bool:
         """Whether the constant is positive."""
         return self.value > 0
+
+    def pair_terms(self) -> tuple[PairTerm, ...]:
+        """Return the constant as the weight of ones."""
+        return (PairTerm(float(self.value), None, None),)
 
     def series(self) -> Series:
         """Return the constant, the coefficient of degree 0."""

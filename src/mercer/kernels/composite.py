@@ -226,4 +226,5 @@ def _reads(kernel: Kernel) -> str:
     name = getattr(kernel, "reads", kernel.domain.__name__)
     if kernel.domain is not Pairs:
         return name
-    return f"{name} of {' and '.join(_reads(side) for _, side in kernel._children() if isinstance(side, Kernel))}"
+    sides = [_reads(side) for _, side in kernel._children() if isinstance(side, Kernel)]
+    return f"{name} of {' and '.join(2 * sides if len(sides) == 1 else sides)}"

@@ -20,6 +20,7 @@ from mercer.solvers.proximal import ProximalGradient
 from mercer.solvers.proximal_point import ProximalPoint
 from mercer.solvers.smo import SMO
 from mercer.solvers.solver import Solver
+from mercer.solvers.spectral import Spectral
 from mercer.solvers.woodbury import Woodbury
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Cholesky",
     "Woodbury",
     "ConjugateGradient",
+    "Spectral",
     "SMO",
     "InteriorPoint",
     "Adatron",

@@ -9,10 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mercer.arrays import Bools, Floats
-from mercer.constraints import Integer, Interval, OneOf, Optional
+from mercer.constraints import Boolean, Integer, Interval, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite
 from mercer.gram.gram import HasRows
+from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
+from mercer.numerics.sketches import nystrom_sketch
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver, lengths
@@ -52,21 +54,26 @@ class ConjugateGradient(Solver):
         Length of the residual over that of the right-hand side, reached for each output.
     max_iter : int, optional
         None allows ten per sample, at most 10 000.
-    preconditioner : {None, "diagonal", "pivoted"}, default None
+    preconditioner : {None, "diagonal", "pivoted", "nystrom"}, default None
         ``"diagonal"`` divides by the diagonal of K + diag(s): of use where sample weights or the
         self-similarities differ by orders of magnitude. ``"pivoted"`` solves with L L^T + diag(s), L the pivoted
         Cholesky factor of `rank` rows of K: of use where the shift is small and K is smooth, so that it has few
-        large eigenvalues.
+        large eigenvalues. ``"nystrom"`` does the same with a factor from one product of K with `rank` random columns,
+        for Grams that offer products alone.
     rank : int, default 100
-        Of the pivoted factor: n times as many numbers are held.
+        Of the factor: n times as many numbers are held.
+    block : bool, default False
+        Whether several outputs search in the space of all their directions together (block conjugate gradients): fewer
+        products, and O(n k^2) operations besides each. Of use where the products are what costs.
 
     Notes
     -----
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
-    orthogonal to the border. Needs products (and for the preconditioners the diagonal and rows). The outputs are
-    independent runs that share their products; each ends by itself. A residual that the recurrence says is
-    small is computed anew before it is believed. The number of iterations grows with the square root of the
-    condition number. Cost one product per iteration, memory 4 n k numbers and what the product needs.
+    orthogonal to the border. Needs products (and for the preconditioners "diagonal" and "pivoted" the diagonal and
+    rows). The outputs are independent runs that share their products, unless `block`; each ends by itself. A residual
+    that the recurrence says is small is computed anew before it is believed. The number of iterations grows with the
+    square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
+    what the product needs.
 
     References
     ----------
@@ -90,28 +97,37 @@ class ConjugateGradient(Solver):
     constraints = {
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Optional(Integer(1)),
-        "preconditioner": OneOf(None, "diagonal", "pivoted"),
+        "preconditioner": OneOf(None, "diagonal", "pivoted", "nystrom"),
         "rank": Integer(1),
+        "block": Boolean(),
     }
     solves = LinearSystem
     needs = (HasProducts,)
     remedy = "Use gram=Dense() or gram=Tiles()."
 
     def __init__(
-        self, tol: float = 1e-8, max_iter: int | None = None, preconditioner: str | None = None, rank: int = 100
+        self,
+        tol: float = 1e-8,
+        max_iter: int | None = None,
+        preconditioner: str | None = None,
+        rank: int = 100,
+        block: bool = False,
     ) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.preconditioner = preconditioner
         self.rank = rank
+        self.block = block
 
     def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         rhs = Columns.of(problem.rhs)
         n = len(rhs.values)
         system = _System(problem, self._preconditioner(problem, n))
-        run = _Run(system, rhs, None if start is None else rhs.like(start))
         limit = min(10 * n, _MOST_ITERATIONS) if self.max_iter is None else self.max_iter
+        if self.block and rhs.values.shape[1] > 1:
+            return _solve_block(system, rhs, None if start is None else rhs.like(start), self.tol, limit, monitor)
+        run = _Run(system, rhs, None if start is None else rhs.like(start))
         status = run.iterate(self.tol, limit, monitor)
         left = run.left_now(np.flatnonzero(~run.verified))
         coef, multipliers = run.a, system.multipliers(left)
@@ -132,10 +148,12 @@ class ConjugateGradient(Solver):
             inverse = _inverse_diagonal(problem.gram.diag(), shift[:, None])
             return lambda R: inverse * R
         gram: Any = problem.gram
+        if self.preconditioner == "nystrom":
+            return Preconditioner.of(nystrom_sketch(lambda V: gram @ V, n, self.rank), shift).solve
         if not isinstance(gram, HasRows):
             raise CapabilityError(
                 f"preconditioner='pivoted' needs Gram.rows; {type(gram).__name__} offers only products. "
-                "Use gram=Dense() or gram=Tiles(), or preconditioner='diagonal'."
+                "Use gram=Dense() or gram=Tiles(), or preconditioner='nystrom'."
             )
         partial = pivoted_cholesky(problem.gram.diag(), lambda i: gram.rows(np.array([i]))[0], self.rank)
         return Preconditioner.of(partial.array, shift).solve
@@ -176,6 +194,39 @@ class _System:
         if self.border is None:
             return np.zeros((0, left.shape[1]))
         return self.border.multipliers(self.basis.T @ left)
+
+
+def _solve_block(
+    system: _System, rhs: Columns, start: Floats | None, tol: float, limit: int, monitor: Monitor | None
+) -> Solution:
+    """Solution by block conjugate gradients; its trace has the objective at the two ends alone."""
+    began, answers = time.perf_counter(), []
+    rows = [(0.0 if start is None else np.nan, 1.0 if start is None else np.nan, 0.0)]
+
+    def watch(iteration: int, residual: float) -> bool:
+        rows.append((np.nan, residual, time.perf_counter() - began))
+        answers.append(monitor(iteration, residual) if monitor is not None else False)
+        return bool(answers[-1])
+
+    found = block_solve(
+        lambda V: system.project(system @ V), system.project(rhs.values),
+        None if system.inverse is None else system.precondition,
+        start=None if start is None else system.project(start), tol=tol, max_iter=limit, monitor=watch,
+    )  # fmt: skip
+    left = rhs.values - system @ found.solutions
+    residual = rhs.residual(system.project(left))
+    rows.append((rhs.objective(found.solutions, left), residual, time.perf_counter() - began))
+    stopped = answers[-1] if found.stopped else None
+    if stopped is None:
+        ended = Status.MAX_ITER if found.iterations >= limit else Status.STALLED
+        stopped = Status.CONVERGED if found.converged else ended
+    return Solution(
+        coef=rhs.restore(found.solutions),
+        multipliers=rhs.restore(system.multipliers(left)),
+        status=stopped if isinstance(stopped, Status) else Status.STOPPED,
+        residual=residual,
+        trace=Trace.of(rows),
+    )
 
 
 class _Run:

@@ -11,7 +11,7 @@ from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
 from mercer.gram import Dense, Nystrom
-from mercer.gram.nystrom import exchanged
+from mercer.gram.samplers import exchanged
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
 from mercer.testing import check_gram
 
@@ -39,8 +39,8 @@ def test_everything_is_one_matrix(sampler, memory):
 def test_streamed_and_held_are_the_same(monkeypatch):
     S = Vectors.pack(X)
     held = Nystrom(12).build(Gaussian(1.5), S)
-    monkeypatch.setattr("mercer.gram.nystrom._ROWS", 7)
-    monkeypatch.setattr("mercer.gram.nystrom._SHARE", 0.0)
+    monkeypatch.setattr("mercer.gram.factor.ROWS", 7)
+    monkeypatch.setattr("mercer.gram.factor.SHARE", 0.0)
     streamed = Nystrom(12).build(Gaussian(1.5), S)
     assert held._held is not None and streamed._held is None
     check_gram(Nystrom(12), Gaussian(1.5), X, exact=False)

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.errors import NotPositiveDefinite
 from mercer.kernels import Gaussian
-from mercer.numerics.krylov import krylov_solve
+from mercer.numerics.krylov import krylov_solve, stochastic_logdet
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 
 rng = np.random.default_rng(0)
@@ -64,3 +64,18 @@ def test_iterations_and_monitors_are_obeyed():
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(NotPositiveDefinite, match="curvature"):
         krylov_solve(lambda V: -V, R)
+
+
+@pytest.mark.parametrize("preconditioner", [None, P])
+def test_the_determinant_is_within_its_error(preconditioner):
+    exact = np.linalg.slogdet(G)[1]
+    found = [stochastic_logdet(times, 80, preconditioner, probes=20, random_state=seed) for seed in range(20)]
+    gaps = np.array([(run.value - exact) / run.error for run in found])
+    assert np.abs(gaps).max() < 5.0 and np.sqrt(np.mean(gaps**2)) < 2.0
+    assert found[0].value == stochastic_logdet(times, 80, preconditioner, probes=20, random_state=0).value
+
+
+def test_a_preconditioner_leaves_less_to_chance():
+    plain, better = stochastic_logdet(times, 80), stochastic_logdet(times, 80, P)
+    assert better.error < 0.6 * plain.error and better.iterations < plain.iterations
+    assert stochastic_logdet(times, 80, probes=1).error == np.inf

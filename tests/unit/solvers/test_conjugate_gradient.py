@@ -293,3 +293,39 @@ def test_pivoted_preconditioner_needs_rows_and_a_shift():
         solver.solve(LinearSystem(Products(np.eye(10)), 1.0, np.ones(10)))
     with pytest.raises(ParameterError):
         ConjugateGradient(rank=0).check()
+
+
+@pytest.mark.parametrize("border", BORDERS.values(), ids=BORDERS)
+@pytest.mark.parametrize("preconditioner", [None, "diagonal", "nystrom"])
+def test_blocks_equal_elimination(border, preconditioner):
+    solver = ConjugateGradient(tol=1e-11, preconditioner=preconditioner, rank=20, block=True)
+    for shift in SHIFTS.values():
+        rhs = SIDES["matrix"]
+        solution = solver.solve(LinearSystem(Products(K), shift, rhs, border))
+        coef, multipliers = reference(K, shift, rhs, border)
+        assert solution.status is Status.CONVERGED and solution.residual <= 1e-10
+        np.testing.assert_allclose(solution.coef, coef, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(solution.multipliers, multipliers, rtol=1e-6, atol=1e-8)
+        warm = solver.solve(LinearSystem(Products(K), shift, rhs, border), start=coef)
+        assert len(warm.trace) <= 4
+
+
+def test_blocks_need_fewer_products_and_obey():
+    y = rng.normal(size=(N, 6))
+    problem = LinearSystem(Products(K), 1e-3, y)
+    together, apart = ConjugateGradient(block=True).solve(problem), ConjugateGradient().solve(problem)
+    assert len(together.trace) < 0.7 * len(apart.trace)
+    assert together.trace.objective[-1] == pytest.approx(apart.trace.objective[-1], rel=1e-6)
+    short = ConjugateGradient(block=True, max_iter=2).solve(problem)
+    assert short.status is Status.MAX_ITER and short.residual > 1e-8
+    ended = ConjugateGradient(block=True).solve(problem, monitor=lambda i, r: Status.TIME if i == 3 else False)
+    assert ended.status is Status.TIME
+    assert ConjugateGradient(block=True).solve(problem, monitor=lambda i, r: i == 3).status is Status.STOPPED
+
+
+def test_the_nystrom_preconditioner_needs_products_alone():
+    problem = LinearSystem(Products(K), 1e-4, rng.normal(size=N))
+    plain = ConjugateGradient().solve(problem)
+    better = ConjugateGradient(preconditioner="nystrom", rank=40).solve(problem)
+    assert better.status is Status.CONVERGED and len(better.trace) < 0.5 * len(plain.trace)
+    np.testing.assert_allclose(better.coef, plain.coef, rtol=1e-3, atol=1e-3 * np.abs(plain.coef).max())
