@@ -243,6 +243,8 @@ def _entries() -> dict[str, Entry]:
         "Selected": ([G.on([0, 2]), L.on(1), (G + L).on((2,)), L.normalized().on([0, 1])], TRIPLES),
         "Precomputed": ([K.Precomputed()], MATRICES),
         "Tensor": ([G.tensor(K.Spectrum(1)), L.tensor(K.Spectrum(2) + 1.0)], COUPLES),
+        "PairProduct": ([K.PairProduct(G), K.PairProduct(L + G, symmetric=True)], TWINS),
+        "PairSum": ([K.PairSum(G), K.PairSum(L + 0.5, symmetric=True)], TWINS),
         "DirectSum": ([G.direct_sum(K.Spectrum(1)), (L + G).direct_sum(K.Spectrum(2))], COUPLES),
         "Spectrum": ([K.Spectrum(1), K.Spectrum(2), K.Spectrum(2, method="trie")], WORDS),
         "BlendedSpectrum": ([K.BlendedSpectrum(2), K.BlendedSpectrum(3, decay=0.5)], WORDS),

@@ -14,7 +14,7 @@ from mercer.arrays import Indices
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.errors import DomainError
 
-__all__ = ["Pairs"]
+__all__ = ["Pairs", "occurring"]
 
 _ACCEPTED = "Pairs are a list of tuples (left, right), an array or a table with two columns."
 
@@ -179,10 +179,11 @@ class Pairs(Samples):
     def landmarks(self) -> Self:
         """The same pairs with only the objects that occur in them."""
         if self.right is self.left:
-            used, index = np.unique(self.index, return_inverse=True)
+            used, index = occurring(self.index, len(self.left))
             members = self.left.take(used).landmarks()
-            return type(self)(members, members, index.reshape(self.index.shape))._deriving(self)
-        used, index = zip(*(np.unique(column, return_inverse=True) for column in self.index.T), strict=True)
+            return type(self)(members, members, index)._deriving(self)
+        sides = zip(self.index.T, (len(self.left), len(self.right)), strict=True)
+        used, index = zip(*(occurring(column, size) for column, size in sides), strict=True)
         left, right = self.left.take(used[0]).landmarks(), self.right.take(used[1]).landmarks()
         return type(self)(left, right, np.column_stack(index))._deriving(self)
 
@@ -199,6 +200,21 @@ class Pairs(Samples):
     def _summary(self) -> str:
         left, right = (f"{len(s)} {type(s).__name__}" for s in (self.left, self.right))
         return f", {left} with {right}"
+
+
+def occurring(index: Indices, size: int) -> tuple[Indices, Indices]:
+    """Return which of `size` places occur in an array, ascending, and the array with places among these.
+
+    Examples
+    --------
+    >>> occurring(np.array([[4, 1], [1, 4]]), 6)
+    (array([1, 4]), array([[1, 0],
+           [0, 1]]))
+    """
+    used = np.flatnonzero(np.bincount(index.ravel(), minlength=size))
+    place = np.empty(size, dtype=np.intp)
+    place[used] = np.arange(len(used))
+    return used, place[index]
 
 
 def _merged(mine: Samples, other: Samples) -> tuple[Samples, int]:

@@ -235,6 +235,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         with run.stage("Gram matrix", until):
             gram = spec.build(kernel, S, run.resources())
         self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
+        for name in ("residual_trace_", "gram_error_"):
+            vars(self).pop(name, None)
+        if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
+            self.residual_trace_, self.gram_error_ = float(low.trace), float(low.entries)
         return gram
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:

@@ -24,6 +24,7 @@ from mercer.estimators.estimator import KernelEstimator, sample_weights, spread,
 from mercer.estimators.logistic import require_no_twice
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
+from mercer.gram.feature_maps import Mapped
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import narrowed, overflow_error
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
@@ -352,8 +353,10 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         if len(terms) == 1:
             return [FeatureExpansion(f.kernel, f.keys, f.weights, np.array(0.0))(T)]
         found, first = [], 0
-        for k, keys in zip(terms, f.keys, strict=True):
-            matrix, _ = k.features(narrowed(k, T), keys)
+        drawn: Any = f.kernel.map if isinstance(f.kernel, Mapped) else None
+        for k, keys in zip(terms, f.keys if drawn is None else drawn.maps, strict=True):
+            part = k.prepare(narrowed(k, T))
+            matrix = k.features(part, keys)[0] if drawn is None else keys(part)
             found.append(np.asarray(matrix @ f.weights[first : first + matrix.shape[1]]))
             first += matrix.shape[1]
         return found

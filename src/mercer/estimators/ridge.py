@@ -20,14 +20,17 @@ from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.running import STEPS, Run, whole
 from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram.factor import FactorGram
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
-from mercer.solvers import Cholesky, Solver
+from mercer.solvers import Cholesky, PrimalGradient, Solver
 from mercer.targets import Real
 
 __all__ = ["KernelRidge"]
 
+_PASSES = 64  # samples per column of a factor from which on passes over the data are faster than its normal equations
+_LONG = 2e11  # operations of the normal equations from which on it matters
 _LARGE = 2000  # samples from which on a factor in float32 and its refinement are faster than one in float64
 
 
@@ -70,8 +73,11 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return K, solution
 
     def _default_solver(self, gram: Gram) -> Solver:
-        """Float32 with refinement where it pays; the closed forms of leaving out need the digits of float64."""
+        """Float32 with refinement, or passes over data, where it pays; closed forms of leaving out need a factor."""
         chosen = super()._default_solver(gram)
+        if isinstance(gram, FactorGram) and not self._keeps_factor:
+            n, r = len(gram.samples), gram.rank
+            return PrimalGradient() if n >= _PASSES * r and float(n) * r * r >= _LONG else chosen
         large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self._keeps_factor
         return Cholesky("mixed") if large else chosen
 
@@ -118,8 +124,8 @@ class KernelRidge(RidgeEstimator):
         there are samples, else dense if it fits, else tiles.
     solver : Solver, optional
         None: Cholesky for a dense K (from 2000 samples on with ``precision="mixed"``: a factor in float32, and a
-        solution with the residual of float64; not with ``leave_one_out``), Woodbury for the primal form, conjugate
-        gradients for tiles.
+        solution with the residual of float64; not with ``leave_one_out``), Woodbury for the primal form (PrimalGradient
+        where its normal equations would take long), conjugate gradients for tiles.
     fit_intercept : bool, default False
         Whether a constant that is not penalised is added to the function (the form of the LS-SVM).
     leave_one_out : bool, default False

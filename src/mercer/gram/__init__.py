@@ -5,11 +5,13 @@ from mercer.gram.auto import Auto
 from mercer.gram.dense import Dense
 from mercer.gram.element import Element
 from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.fast_gauss import FastGauss
 from mercer.gram.features import Features
 from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
 from mercer.gram.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.kronecker import Kronecker
 from mercer.gram.nystrom import Nystrom
+from mercer.gram.random_features import RandomFeatures
 from mercer.gram.repair import Repair
 from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles
@@ -21,6 +23,7 @@ __all__ = [
     "Dense",
     "Element",
     "Expansion",
+    "FastGauss",
     "FeatureExpansion",
     "Features",
     "Gram",
@@ -31,6 +34,7 @@ __all__ = [
     "IncompleteCholesky",
     "Kronecker",
     "Nystrom",
+    "RandomFeatures",
     "Repair",
     "Repeated",
     "Shifted",

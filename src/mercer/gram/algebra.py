@@ -131,8 +131,8 @@ class Centered(_Over):
         n = self.shape[0]
         weight = np.broadcast_to(np.asarray(weight, dtype=float), (n,))
         rhs = np.asarray(rhs, dtype=float)
-        square, moment = gram.normal(weight, rhs)
-        _, sums = gram.normal(weight, np.ones(n))
+        square, both = gram.normal(weight, np.column_stack([rhs.reshape(n, -1), np.ones(n)]))
+        moment, sums = both[:, :-1].reshape(len(both), *rhs.shape[1:]), both[:, -1]
         square = square - np.outer(sums, mean) - np.outer(mean, sums) + weight.sum() * np.outer(mean, mean)
         return square, moment - np.multiply.outer(mean, weight @ rhs)
 
@@ -147,8 +147,10 @@ class Centered(_Over):
 
     @property
     def _factor_mean(self) -> Floats:
-        n = self.shape[0]
-        return self._factored.normal(np.full(n, 1.0 / n), np.ones(n))[1]
+        n, gram = self.shape[0], self._factored
+        if hasattr(gram, "moment"):  # without the squares
+            return gram.moment(np.full(n, 1.0 / n))  # pyright: ignore[reportAttributeAccessIssue]
+        return gram.normal(np.full(n, 1.0 / n), np.ones(n))[1]
 
     def take(self, index: Index) -> Centered:
         """Return the Gram of some samples, centred by their own mean."""

@@ -25,7 +25,15 @@ from mercer.gram.products import quick_fill
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
 from mercer.numerics.background import in_background
-from mercer.numerics.compiled import compiled
+from mercer.numerics.row_sums import (
+    add_triangle,
+    backward,
+    divided,
+    forward,
+    large_directions,
+    mirror_lower,
+    sandwiched,
+)
 from mercer.numerics.tiling import run_tasks, spans
 
 __all__ = ["FactorCross", "FactorGram", "Residual"]
@@ -41,7 +49,6 @@ _CHEAP = 4e10  # operations that take about a second: the whole factor, or a sta
 _QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
 DEEP = 4096  # rows whose squares are added in the precision of the rows, and then in float64
 _LOOKS = 512  # samples that tell in which directions C is large
-_MOST = 64  # such directions
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class FactorGram(Gram):
     All else is here once. Sums are made in a fixed order: they do not depend on the number of threads.
     """
 
-    root: Floats | None = None  # R, if rows of F are those of C times it
+    root: Any = None  # R (c, r), if rows of F are those of C times it
     tile_dtype: np.dtype = np.dtype(np.float64)  # of the rows of C while they are summed
 
     def __init__(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> None:
@@ -144,7 +151,7 @@ class FactorGram(Gram):
     def factor(self, rows: slice = slice(None)) -> Floats:
         """Return rows of F."""
         if self._held is not None:
-            return self._held[rows]
+            return np.asarray(self._held[rows], dtype=float)
         if self._kept is not None and self.root is not None:
             return np.asarray(self._kept[rows] @ self.root, dtype=float)
         return self._features(self.samples.take(rows))
@@ -165,6 +172,10 @@ class FactorGram(Gram):
         chosen = rows if index is None else index[rows]
         return self._columns(self.samples.take(chosen)) if self._kept is None else self._kept[chosen]
 
+    def _reader(self, span: slice) -> tuple[Callable[[slice], Floats], int]:
+        """Return what gives rows of C within a span, valid until the next call in this thread; and how many at once."""
+        return lambda rows: self._raw(rows, None), ROWS
+
     @property
     def _through(self) -> Floats | None:
         """R, if sums are made of C and not of F."""
@@ -175,6 +186,11 @@ class FactorGram(Gram):
 
     # sums over rows ---------------------------------------------------------------------------------
 
+    @staticmethod
+    def _ranges(n: int, size: int) -> list[slice]:
+        """Return spans of rows whose sums, of so many numbers each, are made apart; they depend on the sizes alone."""
+        return spans(n, max(ROWS, -(-n // min(max(_SUMS // max(size, 1), 2), 64)))) or [slice(0, 0)]
+
     def _summed(
         self,
         shapes: list[tuple[int, ...]],
@@ -184,8 +200,7 @@ class FactorGram(Gram):
     ) -> list[Floats]:
         """Return sums over rows of F, which `add` adds to given arrays; the order of the sum is always the same."""
         part = self._part if part is None else part
-        n, size = self._count(index), sum(int(np.prod(shape)) for shape in shapes)
-        ranges = spans(n, max(ROWS, -(-n // min(max(_SUMS // max(size, 1), 2), 64)))) or [slice(0, 0)]
+        ranges = self._ranges(self._count(index), sum(int(np.prod(shape)) for shape in shapes))
         sums: list[list[Floats]] = [[np.zeros(shape) for shape in shapes] for _ in ranges]
         stop = threading.Event()
 
@@ -220,14 +235,14 @@ class FactorGram(Gram):
             return square, moment.reshape(len(moment), *rhs.shape[1:])
         T = self._split[1]
         moment = (T.T @ moment).reshape(T.shape[1], *rhs.shape[1:])
-        return in_background(_sandwich, square, T, work=4.0 * T.size * len(T)), moment
+        return in_background(sandwiched, square, T, work=4.0 * T.size * len(T)), moment
 
     def _normal(self, weight: Floats, rhs: Floats) -> tuple[Floats, Floats]:
         """Return B^T W B and B^T W rhs, where F = B or F = B T for T of `_split`."""
         n, k = rhs.shape
         split = None if self._through is None else self._split[0]
         width = self.rank if self._through is None else len(self._split[1])
-        ranges = spans(n, max(ROWS, -(-n // min(max(_SUMS // max(width * width, 1), 2), 64)))) or [slice(0, 0)]
+        ranges = self._ranges(n, width * width)
         sums = [(np.zeros((width, width)), np.zeros((width, k))) for _ in ranges]
         signs = np.any(weight < 0.0)
         root = np.sqrt(np.abs(weight))
@@ -238,14 +253,15 @@ class FactorGram(Gram):
             part = None
             for start in range(ranges[place].start, ranges[place].stop, DEEP):
                 rows = slice(start, min(start + DEEP, ranges[place].stop))
+                read, height = self._reader(rows)
                 B = None
-                for piece in spans(rows.stop - rows.start, ROWS):
+                for piece in spans(rows.stop - rows.start, height):
                     if stop.is_set():
                         return
-                    C = self._raw(slice(start + piece.start, start + piece.stop), None)
+                    C = read(slice(start + piece.start, start + piece.stop))
                     if B is None:
                         B = np.empty((rows.stop - rows.start, width), C.dtype)
-                    _divide(C, split, root[start + piece.start : start + piece.stop], B[piece])
+                    divided(C, split, root[start + piece.start : start + piece.stop], B[piece])
                 assert B is not None
                 if part is None or part.dtype != B.dtype:
                     part = np.empty((width, width), B.dtype)
@@ -305,9 +321,61 @@ class FactorGram(Gram):
         run_tasks(spans(len(out), ROWS), work, n_threads=self.resources.n_threads)
         return out
 
+    def moment(self, V: Floats) -> Floats:
+        """Return F^T V, (r,) or (r, k), streamed."""
+        return self._moment(V)
+
     def times(self, weights: Floats) -> Floats:
         """Return F @ weights, (n,) or (n, k), streamed."""
         return self._times(np.asarray(weights, dtype=float))
+
+    def sweep(self, weights: Floats, respond: Callable[[slice, Floats], Floats]) -> tuple[Floats, Floats]:
+        """Return F weights and F^T U in one pass, where U answers the rows of F weights.
+
+        Parameters
+        ----------
+        weights : (r, k) array
+        respond : callable
+            ``respond(rows, values)`` returns the rows of U, (m, p), for the values of F weights at some rows, (m, k).
+
+        Returns
+        -------
+        values : (n, k) array
+        moment : (r, p) array
+            Products with rows of C in float32 are made in float64.
+        """
+        through = self._through
+        inner = np.ascontiguousarray((weights if through is None else through @ weights).T)
+        n = len(self.samples)
+        values = np.empty((n, weights.shape[1]))
+        width = respond(slice(0, 0), values[:0]).shape[1]
+        across = self.rank if through is None else len(through)
+
+        ranges = self._ranges(n, width * across)
+        sums = [np.zeros((width, across)) for _ in ranges]
+        stop = threading.Event()
+
+        def work(place: int) -> None:
+            span, total = ranges[place], sums[place]
+            read, height = self._reader(span)
+            for start in range(span.start, span.stop, height):
+                if stop.is_set():
+                    return
+                rows = slice(start, min(start + height, span.stop))
+                C, out = read(rows), values[rows]
+                if C.dtype == np.float32 and width + len(inner) <= 8:
+                    forward(C, inner, out)
+                    backward(C, np.ascontiguousarray(respond(rows, out)), total)
+                else:
+                    C = C.astype(np.float64, copy=False)
+                    np.matmul(C, inner.T, out=out)
+                    total += respond(rows, out).T @ C
+
+        run_tasks(range(len(ranges)), work, n_threads=self.resources.n_threads, stop=stop)
+        for more in sums[1:]:
+            sums[0] += more
+        total = sums[0].T
+        return values, total if through is None else through.T @ total
 
     # the matrix -------------------------------------------------------------------------------------
 
@@ -374,6 +442,10 @@ class FactorGram(Gram):
         weights = solution.weights
         if weights is None:
             weights = self._moment(solution.coef)
+        return self.function(weights, intercept)
+
+    def function(self, weights: Floats, intercept: Any = 0.0) -> Expansion | FeatureExpansion:
+        """Return the function x -> F(x) weights + intercept, for weights (r,) or (r, k)."""
         return self._function(np.asarray(weights, dtype=float), np.asarray(intercept, dtype=float))
 
     # how far it is from K ---------------------------------------------------------------------------
@@ -399,7 +471,7 @@ class FactorGram(Gram):
         total = max(float(own.sum()), np.finfo(float).tiny)
         part = (own if index is None else own[index]) - self._lengths(index)
         trace = float(part.sum()) if index is None else float(part.mean()) * n
-        spread = 0.0 if index is None else float(part.std()) * n / np.sqrt(len(part)) / total
+        spread = 0.0 if index is None else float(part.std()) * n / float(np.sqrt(len(part))) / total
         return Residual(trace / total, spread, self.entries_error())
 
     def entries_error(self) -> float:
@@ -440,56 +512,6 @@ class FactorCross(Cross):
         return self.gram._times(self.gram._features(self.T).T).T.copy()
 
 
-def large_directions(C: Floats) -> Floats:
-    """Return orthonormal directions (c, q) in which rows of C (s, c) are large: over 1/50 of the largest.
-
-    Examples
-    --------
-    >>> large_directions(np.array([[3.0, 4.0], [-3.0, -4.0]])).round(3).ravel()
-    array([0.6, 0.8])
-    """
-    values, V = np.linalg.eigh(C @ C.T)
-    count = int(np.sum(values > 4e-4 * max(float(values[-1]), 0.0))) if len(values) else 0
-    count = min(count, _MOST, C.shape[1] // 4 + 1)
-    U = np.linalg.qr(C.T @ V[:, len(values) - count :][:, ::-1])[0] if count else np.zeros((C.shape[1], 0))
-    return np.ascontiguousarray(U * np.where(U.sum(axis=0) < 0.0, -1.0, 1.0))
-
-
-def _divide(C: Floats, split: Floats | None, scale: Floats, out: Floats) -> None:
-    """Write the rows of C, or of (C U, C - C U U^T), times a scale each."""
-    scale = scale.astype(C.dtype)[:, None]
-    if split is None:
-        np.multiply(C, scale, out=out)
-        return
-    q = split.shape[1]
-    inside = C @ split
-    np.multiply(inside, scale, out=out[:, :q])
-    C = C - inside @ split.T
-    np.multiply(C, scale, out=out[:, q:])
-
-
-def _sandwich(S: Floats, T: Floats) -> Floats:
-    """Return T^T S T, symmetric to the bit."""
-    found = T.T @ (S @ T)
-    return 0.5 * (found + found.T)
-
-
-@compiled
-def add_triangle(total, part):
-    """Add the lower half of a matrix to that of another."""
-    for i in range(total.shape[0]):
-        for j in range(i + 1):
-            total[i, j] += part[i, j]
-
-
-@compiled
-def mirror_lower(square):
-    """Copy the lower half of a matrix to its upper half."""
-    for i in range(square.shape[0]):
-        for j in range(i):
-            square[j, i] = square[i, j]
-
-
 def block(kernel: Kernel, A: Samples, B: Samples, dtype: Any = np.float64) -> Floats:
     """Return kernel values of prepared samples, tile by tile, without further threads; quick ones in float32."""
     out = np.empty((len(A), len(B)), dtype)
@@ -511,8 +533,11 @@ def require_definite(spec: Any, kernel: Kernel) -> None:
 
 
 def warn_left(spec: Any, left: float, tol: float) -> None:
-    """Warn if a factor of the largest rank that was allowed leaves more of the trace than was asked for."""
-    if left > tol * (1.0 + 1e-9) + 64.0 * np.finfo(float).eps:
+    """Warn if a factor of the largest rank that was allowed leaves more of the trace than was asked for.
+
+    A tolerance of zero asks for the rank alone.
+    """
+    if tol > 0.0 and left > tol * (1.0 + 1e-9) + 64.0 * np.finfo(float).eps:
         warn_caller(
             f"{spec!r} leaves {left:.3g} of the trace of the Gram matrix; tol={tol:.3g} was asked for. "
             "Give a larger rank, or a larger tol.",

@@ -1,6 +1,6 @@
 """IncompleteCholesky: the Gram matrix through the first columns of its pivoted Cholesky factor.
 
-Symbols: L (n, r) the factor, p its pivots, T = L[p] lower triangular, C (n, r) kernel values with the pivots: L = C T^-T.
+Symbols: L (n, r) the factor, p its pivots, T = L[p] lower triangular, C kernel values with the pivots: L = C T^-T.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mercer.gram.factor import Residual, block, require_definite, warn_left
 from mercer.gram.gram import GramSpec
 from mercer.gram.nystrom import NystromGram
 from mercer.gram.samplers import pivots
+from mercer.gram.tiles import fits_single
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.pivoting import PartialFactor, pivoted_cholesky
 from mercer.numerics.tiling import Stopped
@@ -42,19 +43,22 @@ class IncompleteCholesky(GramSpec):
     rank : int, default 1000
         Columns of L at most.
     tol : float, default 1e-3
-        The factor ends when tr(K - L L^T) <= tol tr K.
+        The factor ends when tr(K - L L^T) <= tol tr K; 0 asks for the rank alone.
     pivoting : {"large", "largest", "drawn"}, default "large"
         "largest" is the formula above, one column at a time. "large" takes some hundred pivots at once, each at least
         half as large as the largest, which is many times faster and leaves no more of the trace, as a rule. "drawn"
         draws them with what is left as their probability, which is as fast and protects from outliers.
     random_state : int or None, default 0
         Of drawn pivots.
+    precision : {"double", "mixed"}, default "double"
+        "mixed" holds L in float32: half the memory and time, and entries are off by about 1e-6 of the largest. Not
+        for "largest", which is in float64.
 
     Notes
     -----
-    Offers products, rows and factors; L is held. With all samples as pivots K is that of `Dense`. The fitted function is
-    an `Expansion` on the pivots. ``residual`` of the Gram has the trace that is left, of all samples. Cost O(n r d +
-    n r^2), memory 8 n r bytes; `Nystrom` with ``sampler="rpcholesky"`` needs less.
+    Offers products, rows and factors; L is held. With all samples as pivots K is that of `Dense`. The fitted function
+    is an `Expansion` on the pivots. ``residual`` of the Gram has the trace that is left, of all samples. Cost
+    O(n r d + n r^2), memory 8 n r bytes; `Nystrom` with ``sampler="rpcholesky"`` needs less.
 
     Examples
     --------
@@ -71,20 +75,28 @@ class IncompleteCholesky(GramSpec):
         "tol": Fixed(Interval(0.0, 1.0, closed="left")),
         "pivoting": OneOf("large", "largest", "drawn"),
         "random_state": Optional(Integer(0)),
+        "precision": OneOf("double", "mixed"),
     }
 
     def __init__(
-        self, rank: int = 1000, tol: float = 1e-3, pivoting: str = "large", random_state: int | None = 0
+        self,
+        rank: int = 1000,
+        tol: float = 1e-3,
+        pivoting: str = "large",
+        random_state: int | None = 0,
+        precision: str = "double",
     ) -> None:
         self.rank = rank
         self.tol = tol
         self.pivoting = pivoting
         self.random_state = random_state
+        self.precision = precision
 
     def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
         """Return the factor and the matrix of its pivots."""
         r = min(self.rank, n)
-        buffers = {"factor": 8 * n * r * (2 if self.pivoting == "largest" else 1), "pivots": 24 * r * r}
+        size = 16 if self.pivoting == "largest" else 8 if self.precision == "double" else 4
+        buffers = {"factor": size * n * r, "pivots": 24 * r * r}
         options = ("a smaller rank", f"gram=Nystrom({self.rank}, sampler='rpcholesky')")
         return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, options)
 
@@ -100,9 +112,9 @@ class IncompleteCholesky(GramSpec):
         left = factor.left / max(float(own.sum()), np.finfo(float).tiny)
         if len(factor.pivots) == self.rank < len(samples):
             warn_left(self, left, self.tol)
-        T = factor.array[factor.pivots]
-        root = solve_triangular(T, np.eye(len(T)), lower=True).T if len(T) else np.zeros((0, 0))
-        landmarks = samples.take(factor.pivots).landmarks()
+        T = factor.array[factor.pivots].astype(float)
+        root = solve_triangular(T, np.eye(len(T)), lower=True).T if len(T) else np.zeros((1, 0))
+        landmarks = samples.take(factor.pivots if len(T) else np.arange(1)).landmarks()
         gram = NystromGram(kernel, samples, landmarks, np.ascontiguousarray(root), resources)
         gram.index, gram._held = factor.pivots, factor.array
         gram._residual = Residual(left, 0.0, gram.entries_error())
@@ -112,7 +124,8 @@ class IncompleteCholesky(GramSpec):
         rank = min(self.rank, len(samples))
         if self.pivoting != "largest":
             rng = np.random.default_rng(self.random_state) if self.pivoting == "drawn" else None
-            return pivots(kernel, samples, rank, self.tol, rng, resources)
+            single = self.precision == "mixed" and fits_single(samples)
+            return pivots(kernel, samples, rank, self.tol, rng, resources, np.float32 if single else np.float64)
         count = [0]
 
         def row(i: int) -> Floats:

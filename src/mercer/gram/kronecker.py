@@ -1,6 +1,6 @@
 r"""Kronecker: the Gram matrix of pairs through the small matrices of their objects.
 
-Symbols: q_1 and q_2 distinct left and right objects in n pairs; K_1, K_2 their matrices; M (q_1, q_2) the table that has
+Symbols: q_1 and q_2 distinct left and right objects in n pairs; K_1, K_2 their matrices; M (q_1, q_2) the table with
 v_i at the place of pair i. The product K v consists of entries of K_1 M K_2^T.
 """
 
@@ -35,8 +35,8 @@ class Kronecker(GramSpec):
 
     .. math:: (K_1 \otimes K_2) \,\mathrm{vec}(M) = \mathrm{vec}(K_1 M K_2^\top)
 
-    Seed: [KIKS] Eq. (22) and Section 6.1.1, the matrix that "is not realistic to store". Ledger: K-ALG-PAIR, K-ALG-KSUM,
-    K-ALG-BIP, A-NOGRAM.
+    Seed: [KIKS] Eq. (22) and Section 6.1.1, the matrix that "is not realistic to store". Ledger: K-ALG-PAIR,
+    K-ALG-KSUM, K-ALG-BIP, A-NOGRAM.
 
     Notes
     -----
@@ -78,11 +78,12 @@ class Kronecker(GramSpec):
             raise CapabilityError(
                 f"Kronecker() was given {kernel!r}; it holds kernels on pairs that are sums of products of a function "
                 "of the left and one of the right objects: PairProduct(k), PairSum(k), k1.tensor(k2), "
-                "k1.direct_sum(k2), their sums and multiples. Use gram=Dense() or gram=Tiles()."
+                "k1.direct_sum(k2), their sums and multiples. Normalise the kernels inside, as in "
+                "PairProduct(k.normalized()), or use gram=Dense() or gram=Tiles()."
             )
         samples = kernel.prepare(samples)
         assert isinstance(samples, Pairs)
-        members = Members.of(samples)
+        members = Members.of(samples, kernel)
         q1, q2 = members.index.sizes
         plan = Plan(
             f"{kernel!r} on {len(samples)} pairs of {q1} and {q2} objects",
@@ -140,7 +141,9 @@ class KroneckerGram(Gram):
     def take(self, index: Index) -> KroneckerGram:
         """Return the Gram of some pairs; the matrices are shared."""
         chosen = np.arange(self.shape[0])[index]
-        return KroneckerGram(self.kernel, self.samples.take(chosen), self.matrix, self.index.take(chosen), self.resources)
+        return KroneckerGram(
+            self.kernel, self.samples.take(chosen), self.matrix, self.index.take(chosen), self.resources
+        )
 
     def cross(self, T: Samples) -> Cross:
         """Return the operator between new pairs and these."""
@@ -165,7 +168,7 @@ class KroneckerCross(Cross):
         kernel, resources = gram.kernel, gram.resources
         T = kernel.prepare(T)
         assert isinstance(T, Pairs)
-        target, source = Members.of(T), gram.matrix.source
+        target, source = Members.of(T, kernel), gram.matrix.source
         self.kernel, self.resources, self.shape = kernel, resources, (len(T), len(gram.index))
         Plan(f"{kernel!r} on {len(T)} new pairs", member_bytes(kernel, target, source)).require(resources.memory)
         self.matrix = PairMatrix(kernel, target, source, resources)
@@ -260,9 +263,7 @@ class KroneckerBasis:
 
     __array_ufunc__ = None  # arrays leave products with it to it
 
-    def __init__(
-        self, left: Floats, right: Floats, places: Indices, order: Indices, symmetric: bool = False
-    ) -> None:
+    def __init__(self, left: Floats, right: Floats, places: Indices, order: Indices, symmetric: bool = False) -> None:
         self.left, self.right, self.places, self.order, self.symmetric = left, right, places, order, symmetric
         self.shape = len(places), len(places)
         self.transposed = False
@@ -339,7 +340,7 @@ def _is_matrix(factor: Any) -> bool:
 
 
 def _common_factors(matrix: PairMatrix) -> tuple[Floats | None, Floats | None] | None:
-    """Return the one matrix of each side (None if there are identities alone), or None if there are several, or ones."""
+    """Return the one matrix of each side (None of identities alone), or None if there are several, or ones."""
     sides: list[Any] = [None, None]
     swapped = [part.swapped for part in matrix.parts]
     if any(swapped) and (2 * sum(swapped) != len(swapped) or matrix.source.left is not matrix.source.right):

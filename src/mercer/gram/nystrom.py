@@ -6,6 +6,9 @@ landmarks, W = U diag(lambda) U^T; R = U diag(lambda)^-1/2, so that F = C R has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
@@ -14,7 +17,7 @@ from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Opti
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion
-from mercer.gram.factor import DEEP, ROWS, FactorGram, block, large_directions, require_definite, warn_left
+from mercer.gram.factor import ROWS, FactorGram, block, require_definite, warn_left
 from mercer.gram.gram import GramSpec
 from mercer.gram.products import product
 from mercer.gram.samplers import OFFERS, SAMPLERS, enough, landmarks
@@ -22,11 +25,15 @@ from mercer.gram.tiles import fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.background import in_background
+from mercer.numerics.row_sums import large_directions
 from mercer.numerics.tiling import spans
 
 __all__ = ["Nystrom"]
 
 _NOTHING = Resources()
+_FLOOR = 1e-7  # of the trace: below it the ridge decides
+_LOUD = 0.25  # noise over what it is noise of
+_HEIGHT = 256  # rows of a quick tile, which is used while it is in cache
 _PIECE = 2**16  # samples that are compared with the landmarks at once
 
 
@@ -167,8 +174,11 @@ def on_landmarks(
     gram.index = index
     if precision == "mixed" and fits_single(samples):
         gram.tile_dtype = np.dtype(np.float32)
-        least = max(least, gram.rounding())
-    kept = values > least
+        kept = values > least
+        values, U = values[kept], U[:, kept]
+        kept = gram.audible(values, U)
+    else:
+        kept = values > least
     gram.root = np.ascontiguousarray(U[:, kept] / np.sqrt(values[kept]))
     gram._directions = None
     gram.hold()
@@ -177,8 +187,6 @@ def on_landmarks(
 
 class NystromGram(FactorGram):
     """A Gram matrix on landmarks, as an operator: F = C R."""
-
-    root: Floats
 
     def __init__(
         self, kernel: Kernel, samples: Samples, landmarks: Samples, root: Floats, resources: Resources = _NOTHING
@@ -194,6 +202,16 @@ class NystromGram(FactorGram):
 
     def _columns(self, T: Samples) -> Floats:
         return block(self.kernel, T, self.landmarks, self.tile_dtype)
+
+    def _reader(self, span: slice) -> tuple[Callable[[slice], Floats], int]:
+        quick = None
+        if self._through is not None and self._kept is None:
+            comparison = Comparison(self.kernel, self.samples.take(span), self.landmarks, self.tile_dtype)
+            quick = self.kernel.quick(comparison) if span.stop > span.start else None
+        if quick is None:
+            return super()._reader(span)
+        make, every, first = quick, slice(0, len(self.landmarks)), span.start
+        return lambda rows: make(slice(rows.start - first, rows.stop - first), every), _HEIGHT
 
     def _rows(self, T: Samples) -> Floats:
         return self._columns(T) @ self.root
@@ -212,24 +230,38 @@ class NystromGram(FactorGram):
             out[rows] = product(self.kernel, comparison, coef, self.resources)
         return out
 
-    def rounding(self) -> float:
-        r"""Return the least eigenvalue of W whose direction is not lost when sums over rows of C are made in float32.
+    def audible(self, values: Floats, U: Floats) -> Any:
+        r"""Return which directions of W are not lost when sums over rows of C are made in float32.
 
-        Some sums are made in float32 and in float64. Their difference, an error of size e in the sums over all samples,
-        is e / lambda in F^T F, whose entry is about n lambda / r there: a tenth of it at lambda^2 = 10 e r / n.
+        The sums over some samples are made in float32 and in float64. Their difference, scaled to all samples and
+        seen in the coordinates of F, is compared with the diagonal of F^T F and 1e-7 of the trace, below which a ridge
+        hides it. A direction whose noise is above a quarter of that is left out.
+
+        Parameters
+        ----------
+        values : (c,) array
+            Eigenvalues of W, ascending, positive.
+        U : (c, c) array
+            Its eigenvectors.
+
+        Returns
+        -------
+        kept : (c,) array of bool
         """
-        n, c = len(self.samples), len(self.landmarks)
+        n = len(self.samples)
         some = np.sort(np.random.default_rng(1).choice(n, min(n, ROWS), replace=False))
         T = self.samples.take(some)
-        C, exact = self._columns(T), block(self.kernel, T, self.landmarks)
-        entry = float(np.sqrt(np.mean(np.square(C - exact))))
-        U = large_directions(exact)
-        rest = C - (C @ U.astype(C.dtype)) @ U.T.astype(C.dtype)
-        wide = rest.astype(np.float64)
-        error = float(np.sqrt(np.mean(np.square(rest.T @ rest - wide.T @ wide))))
-        error *= np.sqrt(n * min(DEEP, n)) / len(some)  # of sums that are DEEP rows long, as many as there are
-        norm = 2.0 * np.sqrt(c) * error + n * entry**2 + 2.0 * n * entry * float(np.sqrt(np.mean(np.square(wide))))
-        return float(np.sqrt(10.0 * norm * c / n))
+        exact = block(self.kernel, T, self.landmarks)
+        rough = self._columns(T)
+        directions = large_directions(exact).astype(rough.dtype)
+        rest = rough - (rough @ directions) @ directions.T
+        wide = exact - (exact @ directions.astype(float)) @ directions.T.astype(float)
+        error = (rest.T @ rest - wide.T @ wide).astype(np.float32)
+        root = U / np.sqrt(values)
+        own = n * (np.square(exact @ root).mean(axis=0) + _FLOOR * float(self.kernel.diag(T).mean()))
+        R = (root / np.sqrt(own)).astype(np.float32)
+        noise = np.square(R.T @ (error @ R)) * np.float32(n / len(some))
+        return 2.0 * np.sqrt(np.triu(noise).sum(axis=1)) <= _LOUD
 
     def take(self, index: Index) -> NystromGram:
         """Return the Gram of some samples; the landmarks stay those of all."""

@@ -1,8 +1,8 @@
 """Points that fill space evenly, offered in the form of a random generator.
 
-A kernel draws its frequencies by calls such as ``rng.normal(size=(count, width))``. A generator that answers these calls
-from a low-discrepancy sequence, each column of a call a coordinate of its own, through the inverse of the distribution
-function, makes a quasi-Monte Carlo sampler of every kernel that draws a fixed number of numbers.
+A kernel draws its frequencies by calls such as ``rng.normal(size=(count, width))``. A generator that answers these
+calls from a low-discrepancy sequence, each column of a call a coordinate of its own, through the inverse of the
+distribution function, makes a quasi-Monte Carlo sampler of every kernel that draws a fixed number of numbers.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def quasi_frequencies(kernel: Kernel, rng: np.random.Generator, count: int, widt
             f"method='quasi' was given {kernel!r:.200} in {width} columns, which needs points of {probe.used} "
             f"coordinates; Sobol sequences have {qmc.Sobol.MAXDIM} at most. Use method='orthogonal' or 'hadamard'."
         )
-    engine = qmc.Sobol(max(probe.used, 1), scramble=True, bits=_BITS, seed=rng)
-    points = engine.random_base2(max(count - 1, 0).bit_length())[:count]
-    evenly = _Evenly(count, points + 0.5**(_BITS + 1), kernel)  # never 0, never 1
+    sobol: Any = qmc.Sobol  # newer versions call the seed rng, and know the old name
+    engine = sobol(max(probe.used, 1), scramble=True, bits=_BITS, seed=rng)
+    points = engine.random_base2(max(int(count) - 1, 0).bit_length())[:count]
+    evenly = _Evenly(count, points + 0.5 ** (_BITS + 1), kernel)  # never 0, never 1
     return np.asarray(kernel.frequencies(evenly, count, width))  # pyright: ignore[reportArgumentType]
 
 
@@ -66,8 +67,8 @@ class _Evenly:
         axis = 1 if len(shape) == 3 else 0
         if shape[axis] != self.count:
             raise CapabilityError(
-                f"method='quasi' was given {self.kernel!r:.200}, which draws frequencies by rejection; one that draws a "
-                "fixed number of them is needed. Use method='independent'."
+                f"method='quasi' was given {self.kernel!r:.200}, which draws frequencies by rejection; one that draws "
+                "a fixed number of them is needed. Use method='independent'."
             )
         columns = int(np.prod(shape)) // self.count
         first, self.used = self.used, self.used + columns

@@ -7,6 +7,7 @@ diagonal are asked for, so every sampler works on every domain.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -79,14 +80,22 @@ def pivots(
     tol: float,
     rng: np.random.Generator | None,
     resources: Resources = _NOTHING,
+    dtype: Any = np.float64,
 ) -> PartialFactor:
     """Return the pivoted Cholesky factor of prepared samples; drawn pivots if there is a generator."""
+
+    def between(rows: Any, index: Indices) -> Floats:
+        # among candidates in float64: pivots are found there
+        single = isinstance(rows, slice) and dtype == np.float32
+        return block(kernel, samples.take(rows), samples.take(index), np.float32 if single else np.float64)
+
     return block_pivoted_cholesky(
         kernel.diag(samples),
-        lambda rows, index: block(kernel, samples.take(rows), samples.take(index)),
+        between,
         rank,
         tol,
         rng=rng,
+        dtype=dtype,
         n_threads=resources.n_threads,
         monitor=resources.monitor,
     )

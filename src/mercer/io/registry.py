@@ -51,7 +51,10 @@ PACKAGES = (
         "estimators.imported",
         "estimators.reduction",
         "estimators.posterior",
+        "gram.feature_maps",
+        "numerics.hadamard",
         "numerics.ragged",
+        "numerics.sketches",
     ),
 )
 # A record (a small dataclass that a fitted model keeps, such as the features of a string kernel) need not be

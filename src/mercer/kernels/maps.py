@@ -19,7 +19,7 @@ from mercer.kernels.calls import called, real_values, sample_count
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
-from mercer.kernels.pair_forms import PairTerm, gathered, pair_function
+from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
 
 __all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
 
@@ -385,10 +385,11 @@ class _OnPairs(Kernel):
         return Pairs.pack(X, self.left.pack, self.right.pack)
 
     def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Return the same node over learned kernels."""
-        left, right = self._sides(S)
-        learned = self.left.learn(left, y, weight), self.right.learn(right, y, weight)
-        return self if learned == (self.left, self.right) else type(self)(*learned)
+        """Return the same node over kernels that have learned from the members, as often as they occur."""
+        assert isinstance(S, Pairs)
+        i, j = S.index.T
+        found = learned(self.left, S.left, i, weight), learned(self.right, S.right, j, weight)
+        return self if found == (self.left, self.right) else type(self)(*found)
 
     def prepare(self, A: Samples) -> Samples:
         """Prepare the members once, however many pairs they are in."""

@@ -17,11 +17,12 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources, budget
 from mercer.domains import Pairs, Samples
 from mercer.domains.identity import distinct, matches
+from mercer.domains.pairs import occurring
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill, overflow_error
 from mercer.numerics.kronecker import Factor, PairIndex, pair_products
 
-__all__ = ["SAME", "Members", "PairMatrix", "PairTerm", "gathered", "pair_function", "pair_terms"]
+__all__ = ["SAME", "Members", "PairMatrix", "PairTerm", "gathered", "learned", "pair_function", "pair_terms"]
 
 SAME: Literal["same"] = "same"
 """The factor that is one for equal objects and zero for others."""
@@ -78,6 +79,12 @@ def gathered(kernel: Kernel, A: Samples, i: Indices, B: Samples, j: Indices) -> 
     return block[rows[:, None], columns]
 
 
+def learned(kernel: Kernel, S: Samples, index: Indices, weight: Floats | None = None) -> Kernel:
+    """Return a kernel that has learned from objects S[index], each given once with as much weight as it occurs."""
+    used, place = occurring(index, len(S))
+    return kernel.learn(S.take(used), None, np.bincount(place, weights=weight, minlength=len(used)).astype(float))
+
+
 def _in_order(index: Indices) -> bool:
     return bool((index == np.arange(len(index))).all())
 
@@ -98,21 +105,37 @@ class Members:
     index: PairIndex
 
     @classmethod
-    def of(cls, S: Pairs) -> Members:
-        """Find the objects that occur, equal ones once."""
+    def of(cls, S: Pairs, kernel: Kernel) -> Members:
+        """Find the objects that occur in pairs.
+
+        Equal ones are taken for one, unless all pairs of the objects are there, for which there are eigenvectors, and
+        the kernel does not ask which objects are equal.
+        """
         if S.right is S.left:
-            members, index = _occurring(S.left, S.index.ravel())
-            index = index.reshape(S.index.shape)
-            return cls(members, members, PairIndex(index, (len(members), len(members))))
-        (left, i), (right, j) = _occurring(S.left, S.index[:, 0]), _occurring(S.right, S.index[:, 1])
-        return cls(left, right, PairIndex(np.column_stack([i, j]), (len(left), len(right))))
+            used, index = occurring(S.index, len(S.left))
+            left = S.left.take(used)
+            found = cls(left, left, PairIndex(index, (len(left), len(left))))
+        else:
+            (first, i), (second, j) = occurring(S.index[:, 0], len(S.left)), occurring(S.index[:, 1], len(S.right))
+            sizes = len(first), len(second)
+            found = cls(S.left.take(first), S.right.take(second), PairIndex(np.column_stack([i, j]), sizes))
+        asks = any(SAME in (term.left, term.right) for term in pair_terms(kernel) or ())
+        return found if found.index.is_grid and not asks else found.merged()
+
+    def merged(self) -> Members:
+        """Take equal objects for one."""
+        left, i = _distinct(self.left)
+        right, j = (left, i) if self.right is self.left else _distinct(self.right)
+        if left is self.left and right is self.right:
+            return self
+        index = np.column_stack([i[self.index.index[:, 0]], j[self.index.index[:, 1]]])
+        return Members(left, right, PairIndex(index, (len(left), len(right))))
 
 
-def _occurring(S: Samples, index: Indices) -> tuple[Samples, Indices]:
-    used, places = np.unique(index, return_inverse=True)
-    S = S.take(used)
+def _distinct(S: Samples) -> tuple[Samples, Indices]:
+    """Return the objects, equal ones once, and the place of each among these."""
     first, group = distinct(S)
-    return S.take(first), group[places.reshape(-1)]
+    return (S, group) if len(first) == len(S) else (S.take(first), group)
 
 
 class PairPart(NamedTuple):
@@ -178,9 +201,7 @@ class PairMatrix:
         held = {id(f): f.nbytes for part in self.parts for f in (part.left, part.right) if f is not None}
         return sum(held.values())
 
-    def times(
-        self, V: Floats, source: PairIndex, target: PairIndex, resources: Resources = _NOTHING
-    ) -> Floats:
+    def times(self, V: Floats, source: PairIndex, target: PairIndex, resources: Resources = _NOTHING) -> Floats:
         """Return the product with V, (n,) or (n, k), for some pairs of either set."""
         V = np.asarray(V, dtype=float)
         if len(V) != len(source):
@@ -197,18 +218,18 @@ class PairMatrix:
 
     def entries(self, target: Indices, source: Indices, out: Floats | None = None) -> Floats:
         """Return the matrix between pairs (q, 2) and (p, 2), shape (q, p)."""
-        out = np.empty((len(target), len(source))) if out is None else out
-        out[...] = 0.0
+        total = np.empty((len(target), len(source))) if out is None else out
+        total[...] = 0.0
         for part in self.parts:
             pairs = source[:, ::-1] if part.swapped else source
-            value = np.full(out.shape, part.weight)
+            value = np.full(total.shape, part.weight)
             for side, factor in enumerate((part.left, part.right)):
                 if factor is not None and factor.ndim == 1:
                     value *= factor[target[:, side], None] == pairs[:, side]
                 elif factor is not None:
                     value *= factor[target[:, side]][:, pairs[:, side]]
-            out += value
-        return out
+            total += value
+        return total
 
     def diag(self, index: Indices) -> Floats:
         """Return the entries of pairs (n, 2) with themselves; of a symmetric matrix."""
@@ -259,7 +280,7 @@ def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[S
     """
     if pair_terms(kernel) is None or not isinstance(samples, Pairs):
         return None
-    source = Members.of(samples)
+    source = Members.of(samples, kernel)
 
     def function(T: Samples) -> Floats:
         assert isinstance(T, Pairs)
@@ -267,7 +288,7 @@ def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[S
         assert isinstance(T, Pairs)
         if not len(T):
             return np.zeros((0, *np.shape(coef)[1:]))
-        target = Members.of(T)
+        target = Members.of(T, kernel)
         size = Plan("", member_bytes(kernel, target, source)).total
         if size > _SHARE * budget(None) and len(T) > 1:
             half = len(T) // 2

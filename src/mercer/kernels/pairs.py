@@ -15,9 +15,10 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean
 from mercer.domains import Pairs, Samples
 from mercer.domains.identity import identities, matches
+from mercer.domains.pairs import occurring
 from mercer.errors import ParameterError
 from mercer.kernels.kernel import Kernel, offered, overflow_error
-from mercer.kernels.pair_forms import SAME, PairTerm, gathered, pair_function
+from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["PairProduct", "PairSum"]
@@ -43,7 +44,7 @@ class _BetweenPairs(Kernel):
         """Raise ParameterError unless there is a kernel inside."""
         if not isinstance(self.kernel, Kernel):
             raise ParameterError(
-                f"{type(self).__name__} was given {self.kernel!r}; a kernel between the objects of the pairs is needed. "
+                f"{type(self).__name__} was given {self.kernel!r}; a kernel between the objects of pairs is needed. "
                 f"Write for example {type(self).__name__}(Gaussian(1.0))."
             )
         return super().check()
@@ -55,14 +56,12 @@ class _BetweenPairs(Kernel):
     def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same kernel over one that has learned from the objects, as often as they occur."""
         assert isinstance(S, Pairs)
-        i, j = S.index.T
-        if S.right is S.left:
-            objects = S.left.take(np.concatenate([i, j]))
-        else:
-            objects = S.left.take(i).concat(S.right.take(j))
-        y = None if y is None else np.concatenate([y, y])
-        learned = self.kernel.learn(objects, y, None if weight is None else np.concatenate([weight, weight]))
-        return self if learned is self.kernel else self.replace(kernel=learned)
+        objects, index = S.left, S.index.T.ravel()
+        if S.right is not S.left:
+            (used, i), (other, j) = occurring(S.index[:, 0], len(S.left)), occurring(S.index[:, 1], len(S.right))
+            objects, index = S.left.take(used).concat(S.right.take(other)), np.concatenate([i, len(used) + j])
+        found = learned(self.kernel, objects, index, None if weight is None else np.concatenate([weight, weight]))
+        return self if found is self.kernel else self.replace(kernel=found)
 
     def prepare(self, A: Samples) -> Samples:
         """Prepare the objects once, however many pairs they are in."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,13 +37,11 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import run_tasks
 
-__all__ = ["HermiteTransform", "axis_bound", "half_side"]
+__all__ = ["HermiteTransform", "axis_bound", "grid_size", "half_side"]
 
-EPS = float(np.finfo(np.float64).eps)
 _POINTS = 4096  # of one box that are summed as one piece: Ctrl-C, threads, and short sums
+_LARGEST_GRID = 2**26
 _WORK = 4e7  # multiplications in a task: some 20 ms
-_HELD = 2**24  # numbers of moments of some right-hand sides at once
-LARGEST_GRID = 2**25
 
 
 def axis_bound(rho: float, p: int) -> float:
@@ -73,6 +72,18 @@ def half_side(p: int, tol: float) -> float:
     return low
 
 
+def grid_size(X: Floats, rho: float) -> int:
+    """Return the number of boxes of side 2 rho in the grid of all coordinates that some point has.
+
+    Examples
+    --------
+    >>> grid_size(np.array([[0.1, 0.1], [9.1, 9.1]]), 0.5)
+    4
+    """
+    coordinates = np.floor(X / (2.0 * rho))
+    return math.prod(len(np.unique(column)) for column in coordinates.T)
+
+
 @dataclass(frozen=True, eq=False)
 class Boxed:
     """Points sorted into the boxes of a lattice.
@@ -100,20 +111,28 @@ class Boxed:
     @classmethod
     def of(cls, X: Floats, rho: float) -> Boxed:
         """Sort points into boxes of side 2 rho."""
-        coordinates = np.floor(X / (2.0 * rho))
-        axes, keys, shape = [], np.zeros(len(X), np.int64), []
-        for j in range(X.shape[1]):
-            column = coordinates[:, j].astype(np.int64)
-            axis, place = _compressed(column)
-            axes.append(axis)
-            shape.append(len(axis))
-            keys = keys * len(axis) + place
-        order, starts, used = _sorted_by(keys, math.prod(shape))
-        cells = np.stack(np.unravel_index(used, shape), axis=1).astype(np.int64)
-        inside = X[order]
-        inside -= (coordinates[order] + 0.5) * (2.0 * rho)
-        inside /= rho
-        return cls(tuple(axes), cells, order, starts, np.clip(inside, -1.0, 1.0))
+        side = 2.0 * rho
+        low = [math.floor(X[:, j].min() / side) for j in range(X.shape[1])]
+        ranges = [math.floor(X[:, j].max() / side) - first + 1 for j, first in enumerate(low)]
+        keys = np.empty(len(X), np.int64)
+        if max(ranges) <= 4 * len(X) + 1024:
+            starts = np.concatenate([[0], np.cumsum(ranges)])
+            seen = np.zeros(starts[-1], np.int64)
+            first = np.array(low, dtype=np.int64)
+            _mark(X, side, first, starts, seen)
+            used = [np.flatnonzero(seen[a:b]) for a, b in pairwise(starts)]
+            places = np.concatenate([np.cumsum(seen[a:b]) - 1 for a, b in pairwise(starts)])
+            axes = tuple(some + start for some, start in zip(used, low, strict=True))
+            _label(X, side, (first, starts, np.array([len(axis) for axis in axes])), places, keys)
+        else:  # a few points are very far away
+            found = [np.unique(np.floor(column / side).astype(np.int64), return_inverse=True) for column in X.T]
+            axes = tuple(axis for axis, _ in found)
+            keys[:] = np.ravel_multi_index([place for _, place in found], [len(axis) for axis in axes])
+        order, starts, occupied = _sorted_by(keys, math.prod(map(len, axes)))
+        cells = np.stack(np.unravel_index(occupied, [len(axis) for axis in axes]), axis=1).astype(np.int64)
+        inside = np.empty_like(X)
+        _shift(X, side, order, inside)
+        return cls(axes, cells, order, starts, inside)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -195,10 +214,31 @@ class HermiteTransform:
         """Numbers of one series."""
         return self.p**self.width
 
+    @property
+    def held(self) -> int:
+        """Numbers that one right-hand side takes."""
+        return self.size * len(self.sources.cells)
+
     def aim(self, X: Floats | None = None) -> HermiteAim:
-        """Return what is needed for products at some targets; None are the sources."""
-        targets = self.sources if X is None else Boxed.of(X, self.rho)
-        return HermiteAim(targets, *_sweeps(self.sources, targets, self.reach))
+        """Return what is needed for products at some targets; None are the sources.
+
+        ValueError is raised if the targets are spread over more boxes than memory should hold a list of.
+        """
+        if X is None:
+            return HermiteAim(self.sources, *_sweeps(self.sources, self.sources, self.reach))
+        coordinates = np.floor(X / (2.0 * self.rho))
+        near = np.ones(len(X), bool)
+        for j, axis in enumerate(self.sources.axes):
+            column = coordinates[:, j]
+            near &= np.searchsorted(axis, column + self.reach, "right") > np.searchsorted(axis, column - self.reach)
+        kept = np.flatnonzero(near)
+        if not len(kept):
+            return HermiteAim(None, [], np.zeros(0, np.int64), kept, len(X))
+        targets = Boxed.of(X[kept], self.rho)
+        for j in range(self.width + 1):
+            if math.prod(targets.shape[:j] + self.sources.shape[j:]) > _LARGEST_GRID:
+                raise ValueError("the targets are spread over too many boxes")
+        return HermiteAim(targets, *_sweeps(self.sources, targets, self.reach), kept, len(X))
 
     def moments(self, V: Floats, n_threads: int | None = None) -> Floats:
         """Return sums of powers over each source box, (boxes, k, p^d), for V (n, k)."""
@@ -222,10 +262,12 @@ class HermiteTransform:
 
     def values(self, moments: Floats, aim: HermiteAim, n_threads: int | None = None) -> Floats:
         """Return the sums at the targets, (m, k), from moments of the sources."""
-        series = moments
+        series, k = moments, moments.shape[1]
+        if aim.targets is None:
+            return np.zeros((aim.total, k))
         for axis, sweep in enumerate(aim.sweeps):
             series = self._swept(series, sweep, axis, n_threads)
-        targets, k = aim.targets, moments.shape[1]
+        targets = aim.targets
         out = np.empty((len(targets.order), k))
         pieces = targets.pieces
         tasks = _tasks((pieces[:, 1] - pieces[:, 0]) * (self.size * k))
@@ -235,7 +277,11 @@ class HermiteTransform:
             _evaluate(targets.inside, series, aim.rows, some, self.p, targets.order, out)
 
         run_tasks(tasks, work, n_threads=n_threads)
-        return out
+        if aim.kept is None or len(aim.kept) == aim.total:
+            return out
+        whole = np.zeros((aim.total, k))
+        whole[aim.kept] = out
+        return whole
 
     def _swept(self, series: Floats, sweep: Sweep, axis: int, n_threads: int | None) -> Floats:
         """Return series with the powers of one axis turned from those of sources to those of targets."""
@@ -254,21 +300,16 @@ class HermiteTransform:
 
 @dataclass(frozen=True, eq=False)
 class HermiteAim:
-    """Targets in their boxes, how their series come about, and which series is each box's (-1: all is far away)."""
+    """Targets in their boxes, how their series come about, and which series is each box's (-1: all is far away).
 
-    targets: Boxed
+    `kept` are the targets that are near any source at all, of a total of them; None are all.
+    """
+
+    targets: Boxed | None
     sweeps: list[Sweep]
     rows: Array
-
-
-def _compressed(column: Array) -> tuple[Array, Array]:
-    """Return the distinct numbers of a column, in order, and the place of each entry among them."""
-    low, high = int(column.min()), int(column.max())
-    if high - low < 4 * len(column) + 1024:
-        seen = np.zeros(high - low + 1, bool)
-        seen[column - low] = True
-        return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[column - low]
-    return np.unique(column, return_inverse=True)
+    kept: Indices | None = None
+    total: int = 0
 
 
 def _sorted_by(keys: Array, size: int) -> tuple[Indices, Indices, Array]:
@@ -314,9 +355,7 @@ def _sweeps(sources: Boxed, targets: Boxed, reach: int) -> tuple[list[Sweep], Ar
             if j != axis:
                 base += places[j] * strides[j]
         here = places[axis]
-        sweeps.append(
-            Sweep(len(here), index.ravel(), base, strides[axis], low[here], high[here], theirs[here], ours)
-        )
+        sweeps.append(Sweep(len(here), index.ravel(), base, strides[axis], low[here], high[here], theirs[here], ours))
         index = np.full(need.shape, -1, np.int32)
         index[places] = np.arange(len(here))
     return sweeps, index[tuple(targets.cells.T)]
@@ -343,6 +382,33 @@ def _translations(p: int, rho: float, reach: int) -> Floats:
     logs = n * math.log(rho) - np.array([math.lgamma(k + 1) for k in n])
     sign = np.where(n % 2, -1.0, 1.0)
     return np.moveaxis(h[n[:, None] + n], 2, 0) * np.exp(logs[:, None] + logs) * sign[:, None]
+
+
+@compiled
+def _mark(X, side, low, starts, seen):
+    for i in range(len(X)):
+        for j in range(low.size):
+            seen[starts[j] + math.floor(X[i, j] / side) - low[j]] = 1
+
+
+@compiled
+def _label(X, side, axes, places, keys):
+    low, starts, sizes = axes
+    for i in range(len(X)):
+        key = 0
+        for j in range(low.size):
+            key = key * sizes[j] + places[starts[j] + math.floor(X[i, j] / side) - low[j]]
+        keys[i] = key
+
+
+@compiled
+def _shift(X, side, order, inside):
+    """Write offsets from the centre of the box in half sides, in another order."""
+    for i in range(len(X)):
+        for j in range(X.shape[1]):
+            x = X[order[i], j]
+            offset = 2.0 * ((x - (math.floor(x / side) + 0.5) * side) / side)
+            inside[i, j] = min(max(offset, -1.0), 1.0)
 
 
 @compiled

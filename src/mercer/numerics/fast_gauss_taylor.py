@@ -6,7 +6,7 @@ radius, a = |y - c| <= r, b = |x - c|; alpha multi-indices in graded order, p th
 .. math:: e^{-|x - y|^2} = e^{-a^2} e^{-b^2} e^{2 (y - c) \cdot (x - c)}, \qquad
     e^{2 (y - c) \cdot (x - c)} \approx \sum_{|\alpha| < p} \frac{2^{|\alpha|}}{\alpha!} (y - c)^\alpha (x - c)^\alpha
 
-The bound. With z = 2 (y - c) . (x - c), abs(z) <= 2 a b, Taylor's theorem leaves at most abs(z)^p / p! exp(max(z, 0)), so
+The bound. With z = 2 (y - c) . (x - c), abs(z) <= 2 a b, Taylor's theorem leaves at most abs(z)^p / p! exp(max(z, 0)):
 
 .. math:: |\mathrm{error}| \le E_p(a, b) = \frac{(2 a b)^p}{p!} e^{-(a - b)^2} .
 
@@ -14,11 +14,12 @@ In b it rises up to :math:`b_*(a) = (a + \sqrt{a^2 + 2p}) / 2` and falls beyond.
 :math:`b_* > a`, so :math:`E_p(r, b_*(r))` bounds all sources and targets, and for a target at a known distance b the
 largest :math:`E_p(a, b)` over a <= r does (it rises in a while :math:`p > 2 a (a - b)`). A target farther than R from
 all points of a cluster leaves it out, with an error below exp(-R^2). Every source is treated in one of the two ways, so
-the error over the sum of abs(v) is the larger of the two bounds. Where all sources are within B of a centre, degrees are
-those needed for targets within B, and a source at a distance a has those that it needs itself: whichever of a source
-and a target needs fewer, they suffice for the pair. For a target farther off than B a cluster is summed directly.
+the error over the sum of abs(v) is the larger of the two bounds. Where all sources are within B of a centre, degrees
+are those needed for targets within B, and a source at a distance a has those that it needs itself: whichever of a
+source and a target needs fewer, they suffice for the pair. For a target farther off than B, clusters are summed
+directly.
 
-The number of series is binomial(p - 1 + d, d), which grows slower with the dimension than p^d: it is the choice for wide
+A series has binomial(p - 1 + d, d) terms, which grow slower with the dimension than p^d: it is the choice for wide
 kernels in four to ten dimensions. The degree is chosen for each cluster by its radius, and again for each target by
 its distance: in graded order a lower degree is a prefix.
 """
@@ -36,12 +37,20 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import run_tasks, spans
 
-__all__ = ["TaylorTransform", "degrees_needed", "farthest_points", "graded_factors", "graded_size", "largest_radii"]
+__all__ = [
+    "TaylorTransform",
+    "covering",
+    "degrees_needed",
+    "farthest_points",
+    "graded_factors",
+    "graded_size",
+    "largest_radii",
+]
 
 _BINS = 64  # distances from a centre for which the number of degrees is tabulated
 _POINTS = 4096
 _WORK = 2e7  # multiplications in a task: some 20 ms
-MOST_DEGREES = 60
+MOST_DEGREES = 120
 
 
 def graded_size(p: int, d: int) -> int:
@@ -152,6 +161,33 @@ def farthest_points(X: Floats, count: int) -> tuple[Indices, Floats]:
     return chosen[:done], radii[:done]
 
 
+def covering(Y: Floats, centres: Floats, radius: float, most: int = 4096) -> Floats:
+    """Return the centres, and more of them for points that are farther than a radius from all.
+
+    Parameters
+    ----------
+    Y : (n, d) array
+    centres : (q, d) array
+    radius : float
+    most : int
+        ValueError is raised if more are needed than this.
+
+    Examples
+    --------
+    >>> covering(np.array([[0.0], [1.0], [9.0]]), np.array([[0.5]]), 1.0).ravel()
+    array([0.5, 9. ])
+    """
+    clusters = _assigned(Y, centres)
+    squares = np.einsum("ij,ij->i", clusters.offsets, clusters.offsets)
+    outside = Y[clusters.order[squares > radius * radius]]
+    if not len(outside):
+        return centres
+    chosen, radii = farthest_points(outside, most)
+    if radii[-1] > radius:
+        raise ValueError(f"more than {most} clusters of radius {radius:.3g} are needed")
+    return np.concatenate([centres, outside[chosen[: int(np.argmax(radii <= radius)) + 1]]])
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Sources by clusters."""
@@ -186,6 +222,8 @@ class TaylorTransform:
         The bound asked for.
     centres : (q, d) array
         From `farthest_points`, perhaps of some of the sources only: radii are those of all.
+    most_terms : int
+        ValueError is raised if the longest series has more.
 
     Attributes
     ----------
@@ -196,8 +234,8 @@ class TaylorTransform:
 
     Notes
     -----
-    A value does not depend on what it is asked for together with. The approximation of K is not symmetric. Memory O(n d)
-    and a series a cluster.
+    A value does not depend on what it is asked for together with. The approximation of K is symmetric if there is one
+    cluster. Memory O(n d) and a series a cluster.
 
     Examples
     --------
@@ -207,7 +245,7 @@ class TaylorTransform:
     array([1.36788, 1.36788])
     """
 
-    def __init__(self, Y: Floats, tol: float, centres: Floats) -> None:
+    def __init__(self, Y: Floats, tol: float, centres: Floats, most_terms: int = 2**20) -> None:
         inner = 0.9 * tol
         self.width, self.bound = Y.shape[1], tol
         self.cutoff = math.sqrt(-math.log(inner))
@@ -216,14 +254,14 @@ class TaylorTransform:
         farthest = np.minimum(_extents(Y, clusters.centres), reach)
         around = list(zip(clusters.radii.tolist(), farthest.tolist(), strict=True))
         self.degrees = np.array([degrees_needed(r, inner, b) for r, b in around], np.int64)
-        if self.degrees.max() > MOST_DEGREES:
+        top = int(self.degrees.max())
+        if top > MOST_DEGREES or graded_size(top, self.width) > most_terms:
             raise ValueError(f"a series of clusters of radius {max(clusters.radii):.3g} has too many terms")
         steps = np.linspace(0.0, 1.0, _BINS + 1)
         ends = list(zip(around, self.degrees.tolist(), strict=True))
         self.where = clusters.centres, farthest, reach
         self.of_targets = np.stack([_degree_table(r, inner, b * steps, p) for (r, b), p in ends])
         self.of_sources = np.stack([_degree_table(b, inner, r * steps, p) for (r, b), p in ends])  # E is symmetric
-        top = int(self.degrees.max())
         self.sizes = np.array([graded_size(p, self.width) if p else 0 for p in range(top + 1)], np.int64)
         self.factors = graded_factors(top, self.width)
 
@@ -231,6 +269,30 @@ class TaylorTransform:
     def size(self) -> int:
         """Numbers of the longest series."""
         return int(self.sizes[-1])
+
+    @property
+    def held(self) -> int:
+        """Numbers that one right-hand side takes."""
+        return self.size * len(self.clusters.centres)
+
+    def terms_per_point(self) -> tuple[float, float, float]:
+        """Return how many terms a source and a target have on average, and near how many clusters a target is.
+
+        The sources are the targets.
+        """
+        clusters = self.clusters
+        owner = np.repeat(np.arange(len(clusters.centres)), np.diff(clusters.starts))
+        lengths = np.sqrt(np.einsum("ij,ij->i", clusters.offsets, clusters.offsets))
+        sources = np.mean(self.sizes[self.of_sources[owner, _bins(lengths, clusters.radii[owner])]])
+        centres, farthest, reach = self.where
+        points = clusters.offsets + clusters.centres[owner]
+        targets = near = 0.0
+        for q in range(len(centres)):
+            b = np.sqrt(np.sum((points - centres[q]) ** 2, axis=1))
+            terms = self.sizes[self.of_targets[q, _bins(b, farthest[q])]]
+            targets += float(np.mean(np.where(b < reach[q], terms, 0)))
+            near += float(np.mean(b < reach[q]))
+        return float(sources), targets, near
 
     def aim(self, X: Floats | None = None) -> Floats:
         """Return the targets as they are; None are the sources."""
@@ -273,7 +335,7 @@ class TaylorTransform:
         """Return the sums at the targets, (m, k), from the series of the clusters."""
         clusters, k = self.clusters, len(moments.weights)
         out = np.empty((len(aim), k))
-        each = self.size * len(clusters.centres) * k
+        each = self.size * len(clusters.centres) * max(k, 1)
         sources = clusters.offsets, clusters.starts, moments.weights
         step = max(16, int(_WORK / each))
 
@@ -282,6 +344,13 @@ class TaylorTransform:
 
         run_tasks(spans(len(aim), step), work, n_threads=n_threads)
         return out
+
+
+def _bins(lengths: Floats, whole: Any) -> Array:
+    """Return the places of lengths in a table of the whole."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(whole > 0.0, lengths / whole, 0.0)
+    return np.minimum((share * _BINS).astype(np.int64), _BINS - 1)
 
 
 def _assigned(Y: Floats, centres: Floats) -> Clusters:

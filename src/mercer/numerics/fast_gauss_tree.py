@@ -33,10 +33,10 @@ from mercer.numerics.tiling import run_tasks
 
 __all__ = ["Tree", "TreeTransform"]
 
-_LEAF = 48
+_LEAF = 64
 _TASK = 256  # targets of a task
 _DEGREES = 24
-_TERM, _PAIR = 0.6, 1.2  # nanoseconds: of a term of a series, and of a pair of points
+_TERM, _PAIR = 1.0, 2.5  # nanoseconds: of a term of a series, and of a pair of points
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Tree:
     --------
     >>> tree = Tree.of(np.arange(100.0)[:, None])
     >>> tree.levels, tree.starts[0].tolist(), tree.high[0].tolist()
-    (2, [0, 100], [99.0])
+    (1, [0, 100], [99.0])
     """
 
     order: Indices
@@ -72,7 +72,7 @@ class Tree:
 
     @classmethod
     def of(cls, X: Floats, n_threads: int | None = None) -> Tree:
-        """Divide points until leaves have at most 48 of them."""
+        """Divide points until leaves have at most 64 of them."""
         n, d = X.shape
         levels = max(0, math.ceil(math.log2(n / _LEAF)))
         nodes = 2 ** (levels + 1) - 1
@@ -132,15 +132,20 @@ class TreeTransform:
         self.centres = 0.5 * (tree.low + tree.high)
         radii = 0.5 * np.sqrt(np.sum((tree.high - tree.low) ** 2, axis=1)) * (1.0 + 1e-12)
         degrees = np.searchsorted(largest_radii(self.tol, _DEGREES), radii) + 1
-        self.sizes = np.array([0] + [graded_size(p, self.width) for p in range(1, _DEGREES + 2)], np.int64)
+        sizes = np.array([0.0] + [float(graded_size(p, self.width)) for p in range(1, _DEGREES + 2)])
         worth = tree.starts[:, 1] - tree.starts[:, 0]
-        dear = np.where(degrees <= _DEGREES, _TERM * self.sizes[degrees], np.inf)
+        dear = np.where(degrees <= _DEGREES, _TERM * sizes[degrees], np.inf)
         self.place = np.full(len(radii), -1, np.int64)  # of a node among those with series
         self.series = _worthwhile(dear, _PAIR * worth, tree.levels)
         self.place[self.series] = np.arange(len(self.series))
         self.degrees = degrees[self.series]
         top = int(self.degrees.max(initial=1))
         self.factors = graded_factors(top, self.width)
+
+    @property
+    def held(self) -> int:
+        """Numbers that one right-hand side takes."""
+        return len(self.tree.starts) + len(self.series) * len(self.factors)
 
     def aim(self, X: Floats | None = None) -> Tree:
         """Return the tree of the targets; None are the sources."""
@@ -174,7 +179,7 @@ class TreeTransform:
         level = min(aim.levels, max(0, math.ceil(math.log2(max(1, len(aim.order) / _TASK)))))
         ours = tree.starts, tree.low, tree.high, tree.points, 2**tree.levels - 1
         theirs = aim.starts, aim.low, aim.high, aim.points, 2**aim.levels - 1
-        expanded = self.place, self.centres, self.degrees, self.sizes
+        expanded = self.place, self.centres, self.degrees
 
         def work(node: int) -> None:
             _visit(node, theirs, ours, expanded, moments, self.tol, found)
@@ -299,8 +304,10 @@ def _all_pairs(targets, some, sources, others, weights, out):
     first, last = others
     values = np.empty(last - first)
     for i in range(some[0], some[1]):
-        values[:] = 0.0
-        for j in range(len(targets)):
+        x, row = targets[0, i], sources[0, first:last]
+        for t in range(values.size):
+            values[t] = (x - row[t]) * (x - row[t])
+        for j in range(1, len(targets)):
             x, row = targets[j, i], sources[j, first:last]
             for t in range(values.size):
                 values[t] += (x - row[t]) * (x - row[t])
@@ -377,7 +384,7 @@ def _distances(low, high, other_low, other_high):
 def _visit(root, targets, sources, expanded, moments, tol, out):
     t_starts, t_low, t_high, t_points, t_leaves = targets
     s_starts, s_low, s_high, s_points, s_leaves = sources
-    place, centres, degrees, _ = expanded
+    place, centres, degrees = expanded
     weights, sums, series = moments
     far = -math.log(tol)
     stack = [(root, 0)]

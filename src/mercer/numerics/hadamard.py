@@ -106,9 +106,25 @@ class StructuredProjection:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def check(self) -> None:
+        """Raise ParameterError unless the arrays are such, as those of a file need not be."""
+        shape = self.signs.shape
+        good = len(shape) == 2 and shape == self.order.shape == self.normal.shape and self.order.dtype.kind == "i"
+        good = good and shape[1] == padded_width(shape[1]) and 0 < len(self.lengths) <= self.signs.size
+        if not (good and np.all((self.order >= 0) & (self.order < shape[1]))):
+            raise ParameterError(
+                f"StructuredProjection was given arrays of shapes {shape}, {self.order.shape}, {self.normal.shape} for "
+                f"{len(self.lengths)} lengths that do not fit together. Use draw."
+            )
+
     def __call__(self, X: Floats, out: Floats | None = None) -> Floats:
         """Return the projections of rows (m, d), d at most D, shape (m, q), in the precision of X."""
         X = np.ascontiguousarray(X)
+        if X.shape[1] > self.signs.shape[1]:
+            raise ParameterError(
+                f"StructuredProjection was given rows of {X.shape[1]} numbers; it was drawn for {self.signs.shape[1]} "
+                "at most. Give these."
+            )
         out = np.empty((len(X), len(self)), X.dtype) if out is None else out
         kind = X.dtype.type
         buffers = np.empty((2, self.signs.shape[1]), X.dtype)

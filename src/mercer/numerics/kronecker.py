@@ -5,15 +5,17 @@ q2) the factors; V (n, k). Asked for is
 
     u_i = sum_j L[a_i, r_j] R[b_i, c_j] v_j,
 
-the entries (a_i, b_i) of L M R^T where M[r_j, c_j] = v_j. It takes n m1 + m q2 operations if M is sparse (or n m2 + m q1,
-the other way round), and two matrix products if it is not; the matrix of all n m entries would take n m.
+the entries (a_i, b_i) of L M R^T where M[r_j, c_j] = v_j. It takes n m1 + m q2 operations if M is sparse (or n m2 +
+m q1, the other way round), and two matrix products if it is not; the matrix of all n m entries would take n m.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.arrays import Floats, Indices
 from mercer.numerics.compiled import compiled
@@ -21,7 +23,7 @@ from mercer.numerics.tiling import Monitor, run_tasks, spans
 
 __all__ = ["Factor", "PairIndex", "pair_products"]
 
-Factor = Floats | Indices | None
+Factor = NDArray[Any] | None
 """A matrix; whole numbers (m1,), of an identity: which object of the source is the same, -1 for none; None, of ones."""
 
 _ROWS = 64  # of the target's left objects at a time: their columns of L and of L M stay in cache
@@ -54,7 +56,10 @@ class PairIndex:
     @cached_property
     def left(self) -> tuple[Indices, Indices]:
         """Pairs in the order of their left places, and where each place begins, (q1 + 1,)."""
-        order = np.argsort(self.index[:, 0], kind="stable")
+        places = self.index[:, 0]
+        if self.sizes[0] <= 2**16:
+            places = places.astype(np.uint16)  # which are sorted in linear time
+        order = np.argsort(places, kind="stable")
         counts = np.bincount(self.index[:, 0], minlength=self.sizes[0])
         return order, np.concatenate([[0], np.cumsum(counts)])
 
@@ -84,7 +89,7 @@ class PairIndex:
 
     def table(self, v: Floats) -> Floats:
         """Return numbers (n,) at their places of the table (q1, q2) of all pairs; those of equal pairs are added."""
-        return np.bincount(self.flat, weights=v, minlength=self.sizes[0] * self.sizes[1]).reshape(self.sizes)
+        return _sums(self.flat, v, self.sizes[0] * self.sizes[1]).reshape(self.sizes)
 
     def take(self, rows: Indices) -> PairIndex:
         """Return some of the pairs."""
@@ -131,18 +136,18 @@ def pair_products(
     if _is_matches(left):
         return pair_products(right, left, source.swapped, target.swapped, V, n_threads=n_threads, monitor=monitor)
     assert left.ndim == 2, "two identities have no Kronecker product here"
+    (m1, q1), n, m = left.shape, len(source), len(target)
     if _is_matches(right):
-        work = _Sparse(left, right, source, target, V)
-        work.run(n_threads, monitor)
-        return work.out
-    (m1, q1), (m2, q2) = left.shape, right.shape
-    n, m = len(source), len(target)
-    costs = {
-        ("sparse", False): n * m1 + m * q2,
-        ("sparse", True): n * m2 + m * q1,
-        ("dense", False): m1 * q2 * (q1 + m2) / _GAIN,
-        ("dense", True): m2 * q1 * (q2 + m1) / _GAIN,
-    }
+        q2 = source.sizes[1]
+        costs = {("sparse", False): n * m1, ("dense", False): m1 * q1 * q2 / _GAIN}
+    else:
+        m2, q2 = right.shape
+        costs = {
+            ("sparse", False): n * m1 + m * q2,
+            ("sparse", True): n * m2 + m * q1,
+            ("dense", False): m1 * q2 * (q1 + m2) / _GAIN,
+            ("dense", True): m2 * q1 * (q2 + m1) / _GAIN,
+        }
     kind, turned = min(costs, key=costs.__getitem__)
     if turned:
         left, right, source, target = right, left, source.swapped, target.swapped
@@ -161,10 +166,15 @@ def _beside_ones(left: Factor, right: Factor, source: PairIndex, target: PairInd
         return np.broadcast_to(V.sum(axis=0), (len(target), V.shape[1])).copy()
     if left is None:
         return _beside_ones(right, None, source.swapped, target.swapped, V)
-    columns = [np.bincount(source.index[:, 0], weights=v, minlength=source.sizes[0]) for v in V.T]
+    columns = [_sums(source.index[:, 0], v, source.sizes[0]) for v in V.T]
     sums = np.stack(columns, axis=1) if columns else np.zeros((source.sizes[0], 0))
     values = _matched(sums, left) if _is_matches(left) else left @ sums
     return values[target.index[:, 0]]
+
+
+def _sums(places: Indices, v: Floats, size: int) -> Floats:
+    """Sums of the numbers at each place."""
+    return np.asarray(np.bincount(places, weights=v, minlength=size), dtype=np.float64)
 
 
 def _matched(rows: Floats, matches: Indices) -> Floats:
@@ -228,7 +238,7 @@ class _Sparse(_Work):
 class _Dense(_Work):
     """By two matrix products, of which the entries of the target are kept."""
 
-    right: Floats
+    right: NDArray[Any]
 
     def __init__(self, left: Floats, right: Factor, source: PairIndex, target: PairIndex, V: Floats) -> None:
         super().__init__(left, right, source, target, V)
@@ -240,9 +250,13 @@ class _Dense(_Work):
 
     def some(self, rows: Indices) -> None:
         pairs, row, column = self.places(rows)
+        left, right = self.left[rows], self.right
         for k, table in enumerate(self.tables):
-            product = self.left[rows] @ table @ self.right.T
-            self.out[pairs, k] = product[row, column]
+            if right.ndim == 1:
+                place = right[column]
+                self.out[pairs, k] = np.where(place >= 0, (left @ table)[row, place], 0.0)
+            else:
+                self.out[pairs, k] = (left @ table @ right.T)[row, column]
 
 
 @compiled

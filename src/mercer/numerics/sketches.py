@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy import fft
 
 from mercer.arrays import Array, Floats
+from mercer.errors import ParameterError
 from mercer.numerics.compiled import compiled
 
 __all__ = ["CountSketch", "nystrom_sketch", "sketched_product"]
@@ -53,8 +54,21 @@ class CountSketch:
         places = rng.integers(count, size=width, dtype=np.int32)
         return cls(places, np.where(rng.random(width) < 0.5, -1, 1).astype(np.int8), count)
 
+    def check(self) -> None:
+        """Raise ParameterError unless places and signs are such, as those of a file need not be."""
+        good = self.places.shape == self.signs.shape == (len(self.places),) and self.places.dtype.kind == "i"
+        if not (good and np.all((self.places >= 0) & (self.places < self.count)) and np.all(np.abs(self.signs) == 1)):
+            raise ParameterError(
+                f"CountSketch was given {self.places.shape} places among {self.count} and {self.signs.shape} signs "
+                "that do not fit together; a place below the count and a sign for each number are needed. Use draw."
+            )
+
     def __call__(self, X: Any) -> Floats:
         """Return the sketches of rows (m, d), dense or sparse, as a dense (m, D) array in the precision of X."""
+        if X.shape[1] != len(self.places):
+            raise ParameterError(
+                f"CountSketch was given rows of {X.shape[1]} numbers; it was drawn for {len(self.places)}. Give these."
+            )
         if sp.issparse(X):
             d = len(self.places)
             fold = sp.csr_array((self.signs.astype(X.dtype), (np.arange(d), self.places)), shape=(d, self.count))

@@ -337,7 +337,7 @@ def _solver_deeds(model: Any) -> Iterator[str]:
     gram, solver, solution = (getattr(model, f"{name}_", None) for name in ("gram", "solver", "solution"))
     if gram is not None:
         chosen = "" if getattr(model, "gram", None) is not None else ", chosen by the rule of Auto()"
-        yield f"The Gram matrix was held as {shown(repr(gram))}{chosen}; {_exactness(gram)}."
+        yield f"The Gram matrix was held as {shown(repr(gram))}{chosen}; {_exactness(gram, model)}."
     if solver is not None:
         chosen = "" if getattr(model, "solver", None) is not None else ", chosen by what the Gram offers"
         status = solution.status.value if solution else ""
@@ -351,6 +351,12 @@ def _solver_deeds(model: Any) -> Iterator[str]:
         )
 
 
-def _exactness(gram: Any) -> str:
+def _exactness(gram: Any, model: Any) -> str:
+    left = getattr(model, "residual_trace_", None)
+    if left is not None:
+        return (
+            f"this approximates the kernel: {number(left)} of the trace of the Gram matrix is left out, and entries "
+            f"are off by {number(model.gram_error_)} of their size, estimated on some of the samples"
+        )
     exact = type(gram).__name__ in ("Dense", "Tiles", "Features", "Auto")
     return "this is exact" if exact else "this may approximate the kernel"

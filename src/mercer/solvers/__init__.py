@@ -16,6 +16,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lars import LeastAngle
 from mercer.solvers.multiclass_descent import SequentialDual
 from mercer.solvers.newton import Newton
+from mercer.solvers.primal_gradient import PrimalGradient
 from mercer.solvers.proximal import ProximalGradient
 from mercer.solvers.proximal_point import ProximalPoint
 from mercer.solvers.smo import SMO
@@ -28,6 +29,7 @@ __all__ = [
     "Cholesky",
     "Woodbury",
     "ConjugateGradient",
+    "PrimalGradient",
     "Spectral",
     "SMO",
     "InteriorPoint",

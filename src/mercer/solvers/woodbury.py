@@ -62,7 +62,7 @@ class Woodbury(Solver):
         self.check_capabilities(problem)
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)
-        shift = _positive(problem.shift, len(rhs.values))
+        shift = positive_shift(problem.shift, len(rhs.values))
         state, normal_rhs = NormalFactored.of(problem, shift, rhs.values)
         weights, left = state.factor.refined(normal_rhs)
         residual = largest_ratio(left, normal_rhs)
@@ -138,6 +138,11 @@ class NormalFactored:
     def coefficients(self, rhs: Floats, weights: Floats) -> Floats:
         """Coefficients a = S^-1 (y - P weights), (n, k)."""
         basis = None if self.border is None else self.border.thin()
+        if hasattr(self.gram, "times"):  # without rows of F, which may cost more than the sums
+            r = len(weights) - (0 if basis is None else basis.shape[1])
+            fitted = self.gram.times(weights[:r])
+            fitted = fitted if basis is None else fitted + basis @ weights[r:]
+            return (rhs - fitted) / self.shift[:, None]
         coef = np.empty_like(rhs)
         for block in self.blocks():
             coef[block] = (rhs[block] - self.rows(block, basis) @ weights) / self.shift[block, None]
@@ -165,7 +170,7 @@ class NormalFactored:
         return np.diag(1.0 / shift) - (halves / shift).T @ (halves / shift)
 
 
-def _positive(shift: float | Floats, n: int) -> Floats:
+def positive_shift(shift: float | Floats, n: int) -> Floats:
     """Shift as (n,) positive numbers, or ParameterError."""
     full = np.array(np.broadcast_to(np.asarray(shift, dtype=np.float64), (n,)))
     with np.errstate(over="ignore", divide="ignore"):

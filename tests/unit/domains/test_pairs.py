@@ -138,3 +138,33 @@ def test_domains_of_the_sides_are_needed():
 
 def test_repr():
     assert repr(Pairs.pack(X, Strings.pack)) == "<Pairs: 3 samples, 2 Strings with 2 Strings>"
+
+
+def test_pairs_of_one_collection_share_it():
+    S = Pairs.among([("a", "b"), ("b", "a"), ("b", "c")], Strings.pack)
+    assert S.left is S.right and S.index.tolist() == [[0, 1], [1, 0], [1, 2]] and S.index.flags.c_contiguous
+    assert Pairs.among(S, Strings.pack) is S
+    kept = S[:2].landmarks()
+    assert kept.left is kept.right and len(kept.left) == 2 and texts(kept) == [("a", "b"), ("b", "a")]
+    other = Pairs.among([("d", "a")], Strings.pack)
+    joined = S.concat(other)
+    assert joined.left is joined.right and texts(joined) == [*texts(S), ("d", "a")]
+    mixed = S.concat(Pairs.pack([("d", "a")], Strings.pack))
+    assert texts(mixed) == [*texts(S), ("d", "a")]
+    with pytest.raises(DomainError, match="The objects of the pairs: Sample 1 is"):
+        Pairs.among([("a", "b"), (None, "a")], Strings.pack)
+
+
+def test_all_pairs():
+    left, right = Strings.pack(["a", "b"]), Strings.pack(["x", "y", "z"])
+    S = Pairs.grid(left, right)
+    assert texts(S) == [(a, b) for a in "ab" for b in "xyz"]
+    assert Pairs.grid(left).right is left and len(Pairs.grid(left)) == 4
+    with pytest.raises(DomainError, match="two packed collections"):
+        Pairs.grid(["a"], right)
+
+
+def test_equal_arrays_are_one_object():
+    X = np.repeat(np.arange(6.0).reshape(1, 2, 3), 4, axis=0)
+    S = Pairs.pack(X, Vectors.pack)
+    assert (len(S.left), len(S.right)) == (1, 1) and S.index.tolist() == [[0, 0]] * 4

@@ -74,3 +74,17 @@ def test_same_seed_same_bits():
     one, two = (StructuredProjection.draw(np.random.default_rng(3), np.ones(9), 6) for _ in range(2))
     X = rng.normal(size=(4, 6))
     assert np.array_equal(one(X), two(X))
+
+
+def test_what_does_not_fit_is_refused():
+    P = StructuredProjection.draw(np.random.default_rng(3), np.ones(9), 6)
+    P.check()
+    with pytest.raises(ParameterError, match="at most"):
+        P(np.ones((2, 9)))
+    for bad in (
+        StructuredProjection(P.signs, P.order + 1, P.normal, P.lengths),
+        StructuredProjection(P.signs, P.order, P.normal[:1], P.lengths),
+        StructuredProjection(P.signs, P.order, P.normal, np.ones(99)),
+    ):
+        with pytest.raises(ParameterError, match="fit together"):
+            bad.check()

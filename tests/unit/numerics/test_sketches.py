@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer.errors import ParameterError
 from mercer.kernels import Gaussian
 from mercer.numerics import sketches
 from mercer.numerics.sketches import CountSketch, nystrom_sketch, sketched_product
@@ -69,3 +70,14 @@ def test_nystrom_sketch():
     found = nystrom_sketch(lambda V: low @ V, 120, 10)
     assert found.shape[1] == 2 and np.allclose(found @ found.T, low)
     assert nystrom_sketch(lambda V: 0.0 * V, 5, 2).shape == (5, 0)
+
+
+def test_what_does_not_fit_is_refused():
+    S = CountSketch.draw(np.random.default_rng(1), 12, 7)
+    S.check()
+    with pytest.raises(ParameterError, match="12"):
+        S(X[:, :5])
+    for places, signs in ((S.places + 7, S.signs), (S.places, S.signs[:3]), (S.places, 0 * S.signs)):
+        bad = CountSketch(places, signs, 7)
+        with pytest.raises(ParameterError, match="fit together"):
+            bad.check()

@@ -1,0 +1,96 @@
+"""How landmarks are found."""
+
+import numpy as np
+import pytest
+
+from mercer.budget import Resources
+from mercer.domains import Vectors
+from mercer.errors import ConvergenceWarning
+from mercer.gram import Nystrom
+from mercer.gram.samplers import SAMPLERS, enough, exchanged, landmarks
+from mercer.kernels import Gaussian, Linear, Spectrum
+
+rng = np.random.default_rng(1)
+CLUSTERED = np.concatenate([0.05 * rng.normal(size=(500, 2)), rng.uniform(-3, 3, size=(100, 2))])
+WORDS = ["".join(word) for word in rng.choice(list("abc"), size=(60, 6))]
+
+
+def left(X, index, kernel):
+    """Share of the trace that the definition leaves."""
+    K = kernel(X)
+    C = K[:, index]
+    values, U = np.linalg.eigh(K[np.ix_(index, index)])
+    kept = values > len(index) * np.finfo(float).eps * values[-1]
+    return 1.0 - np.square(C @ U[:, kept] / np.sqrt(values[kept])).sum() / np.trace(K)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_every_sampler_finds_different_landmarks_on_every_domain(sampler):
+    for kernel, raw, rank in ((Gaussian(0.5), CLUSTERED, 30), (Spectrum(2), WORDS, 7)):
+        S = kernel.prepare(kernel.pack(raw))
+        index = landmarks(kernel, S, rank, sampler, np.random.default_rng(0))
+        assert len(set(index.tolist())) == len(index) == rank
+        again = landmarks(kernel, S, rank, sampler, np.random.default_rng(0))
+        assert np.array_equal(index, again)
+        assert np.array_equal(np.sort(landmarks(kernel, S, 10**6, sampler, rng)), np.arange(len(S)))
+        gram = Nystrom(rank, sampler).build(kernel, kernel.pack(raw))
+        assert np.isclose(gram.residual_trace, left(raw if kernel.domain is Vectors else S, gram.index, kernel))
+
+
+@pytest.mark.parametrize("sampler", ["k-means++", "leverage", "rpcholesky"])
+def test_samplers_leave_less_than_a_uniform_draw(sampler):
+    kernel = Gaussian(0.5)
+    traces = [Nystrom(30, s).build(kernel, Vectors.pack(CLUSTERED)).residual_trace for s in ("uniform", sampler)]
+    assert traces[1] < 0.75 * traces[0]
+
+
+def test_seeds_of_k_means_are_drawn_by_their_distance():
+    X = np.array([[0.0], [0.0], [1.0], [3.0]])
+    S, counts = Vectors.pack(X), np.zeros((4, 4))
+    generator = np.random.default_rng(0)
+    for _ in range(400):
+        a, b = SAMPLERS["k-means++"](Linear(), S, 2, generator, Resources())
+        counts[a, b] += 1
+    for first in range(4):
+        squares = np.square(X[:, 0] - X[first, 0])
+        assert np.allclose(counts[first] / counts[first].sum(), squares / squares.sum(), atol=0.12)
+
+
+def test_leverage_finds_the_odd_ones():
+    X = np.concatenate([np.zeros((300, 2)), 5.0 * np.eye(2), -7.0 * np.eye(2)])
+    index = landmarks(Gaussian(1.0), Vectors.pack(X), 12, "leverage", np.random.default_rng(0))
+    assert {300, 301, 302, 303} <= set(index.tolist())
+
+
+def test_nothing_is_left_to_express():
+    X = np.zeros((50, 2))
+    for sampler in SAMPLERS:
+        gram = Nystrom(5, sampler).build(Gaussian(1.0), Vectors.pack(X))
+        assert gram.rank == 1 and np.allclose(gram.to_dense(), 1.0)
+
+
+def test_as_many_as_are_enough():
+    kernel, S = Gaussian(0.3), Vectors.pack(CLUSTERED[400:])
+    order = np.random.default_rng(0).permutation(200)[:150]
+    for tol in (0.3, 0.2, 0.15):
+        index, stated = enough(kernel, S, order, tol)
+        assert stated <= tol and np.isclose(left(CLUSTERED[400:], index, kernel), stated, atol=1e-9)
+        assert left(CLUSTERED[400:], index[:-1], kernel) > tol
+    index, stated = enough(kernel, S, order[:3], 1e-9)
+    assert len(index) == 3 and np.isclose(stated, left(CLUSTERED[400:], index, kernel))
+    gram = Nystrom(150, tol=0.2).build(kernel, S)
+    assert gram.residual_trace <= 0.2 + 1e-9 and len(gram.landmarks) < 150
+    with pytest.warns(ConvergenceWarning, match="larger rank"):
+        Nystrom(3, tol=1e-3).build(kernel, S)
+
+
+def test_the_trace_is_estimated_on_some(monkeypatch):
+    monkeypatch.setattr("mercer.gram.samplers._PROBES", 200)
+    kernel, S = Gaussian(1.0), Vectors.pack(CLUSTERED)
+    gram = Nystrom(300, "rpcholesky", tol=1e-2).build(kernel, S)
+    assert gram.residual_trace < 2e-2
+
+
+def test_an_exchange_is_made_only_if_the_entropy_grows():
+    K = Gaussian(1.0)(np.array([[0.0], [0.1], [5.0], [0.05]]))
+    assert np.array_equal(exchanged(lambda a, b: K[np.ix_(a, b)], np.array([0, 2]), np.array([1, 3])), [0, 2])
