@@ -93,7 +93,7 @@ lint: .venv/.stamp-dev
 
 # pytest's closing line is the last line printed.
 test: lint
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in four of kernels that are much like others.
 probes: .venv/.stamp-dev

@@ -3,8 +3,8 @@ What two views share
 ====================
 
 Two measurements of the same thing have something in common, and much that is their own. Canonical correlation analysis
-finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be bounded: without
-it any two tables agree perfectly.
+finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be bounded:
+without it any two tables agree perfectly.
 """
 
 import matplotlib.pyplot as plt

@@ -12,7 +12,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.errors import ParameterError
-from mercer.estimators.kernel_cca import KernelCCA, _each
+from mercer.estimators.kernel_cca import KernelCCA
+from mercer.estimators.views import each
 from mercer.gram import Features
 from mercer.kernels import Linear
 
@@ -212,7 +213,7 @@ class LeastSquaresCCA(KernelCCA):
         return 1.0 / (1.0 + self.nu)
 
     def _options(self, count: int) -> list[Floats]:
-        for nu in _each("nu", self.nu, count):
+        for nu in each("nu", self.nu, count):
             _COST.check("nu", nu, self)
         return super()._options(count)
 

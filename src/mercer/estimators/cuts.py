@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
@@ -22,6 +23,7 @@ from mercer.numerics.tiling import run_tasks, spans
 
 __all__ = ["normalized_cut"]
 
+_UNEQUAL = 1e-8  # of the largest affinity
 _ROWS = 512  # of a dense K, for one product of a thread
 
 
@@ -55,15 +57,16 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     >>> normalized_cut(A, [0, 0, 1])  # 1 of 7 is cut off the one, 1 of 4 off the other
     0.39285714285714285
     """
-    if not hasattr(affinity, "shape"):
-        affinity = np.asarray(affinity, dtype=float)
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    n = len(codes)
-    if tuple(affinity.shape) != (n, n):
+    if not isinstance(affinity, Gram) and not sp.issparse(affinity):
+        affinity = Similarities.pack(affinity)
+    given = np.asarray(labels)
+    if tuple(affinity.shape) != given.shape * 2:
         raise DomainError(
-            f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and {n} labels; a square matrix "
-            "and one label per sample are accepted. Give both for the same samples."
+            f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and labels of shape {given.shape}; "
+            "a square matrix and one label per sample are accepted. Give both for the same samples."
         )
+    names, codes = np.unique(given, return_inverse=True)
+    affinity, n = _symmetric(affinity), len(codes)
     s = sample_weights(sample_weight, n)
     V = (codes[:, None] == np.arange(len(names))) * s[:, None]
     U = np.asarray(affinity @ V, dtype=float)
@@ -71,6 +74,19 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     volumes, links = V.T @ degrees, np.einsum("it,it->t", V, U)
     held = volumes > 0  # a cluster of samples of weight zero is none
     return float(np.sum((volumes[held] - links[held]) / volumes[held]))
+
+
+def _symmetric(affinity: Any) -> Any:
+    """Return affinities that may be multiplied; raise DomainError unless they are symmetric (a Gram is)."""
+    if isinstance(affinity, Similarities):
+        affinity.check_symmetric()
+        return affinity.matrix
+    if sp.issparse(affinity) and abs(affinity - affinity.T).max() > _UNEQUAL * abs(affinity).max():
+        raise DomainError(
+            "normalized_cut was given sparse affinities that are not symmetric; ties have no direction. Use "
+            "(A + A.T) / 2."
+        )
+    return affinity
 
 
 def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:

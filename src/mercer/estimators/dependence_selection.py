@@ -21,7 +21,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, TargetError
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.running import Run, whole
 from mercer.kernels import Gaussian, Kernel, Linear
 from mercer.kernels.pointwise import OneBase, dense, median_distance
@@ -232,12 +232,9 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         with whole(self):
             self._check_parameters()
             run = Run(self)
-            kernel, self.kernel = self.kernel, None  # it compares some of the columns
-            try:
-                packed, _ = self._pack(X)
-            finally:
-                self.kernel = kernel
-            assert isinstance(packed, Vectors)
+            kernel = self.kernel
+            packed = _pack_vectors(X, kernel)  # the kernel compares some of the columns
+            _remember_columns(self, X, packed, reset=True)
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
             targets = targets.take(index) if len(index) < len(packed) else targets

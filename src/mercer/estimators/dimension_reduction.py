@@ -22,7 +22,7 @@ from mercer.constraints import InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence_selection import target_samples
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
 from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
 from mercer.estimators.running import Run, whole
@@ -205,12 +205,9 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     # steps --------------------------------------------------------------------------------------------
 
     def _vectors(self, X: Any) -> Vectors:
-        kernel, self.kernel = self.kernel, None  # it compares projections; samples are vectors in any case
-        try:
-            packed, _ = self._pack(X)
-        finally:
-            self.kernel = kernel
-        assert isinstance(packed, Vectors)
+        """Pack the samples, and remember their columns; the kernel compares projections, whatever the samples are."""
+        packed = _pack_vectors(X, self.kernel)
+        _remember_columns(self, X, packed, reset=True)
         if self.n_components > packed.width:
             raise ParameterError(
                 f"n_components={self.n_components} was given for samples of {packed.width} columns. Use at most "

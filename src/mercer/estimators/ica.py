@@ -23,7 +23,7 @@ from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
 from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
 from mercer.estimators.running import Run, whole
@@ -330,13 +330,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     # steps --------------------------------------------------------------------------------------------
 
     def _vectors(self, X: Any) -> Vectors:
-        """Pack the samples, and remember their columns."""
-        kernel, self.kernel = self.kernel, None  # the kernel compares components; samples are vectors in any case
-        try:
-            packed, _ = self._pack(X)
-        finally:
-            self.kernel = kernel
-        assert isinstance(packed, Vectors)
+        """Pack the samples, and remember their columns; the kernel compares components, whatever the samples are."""
+        packed = _pack_vectors(X, self.kernel)
+        _remember_columns(self, X, packed, reset=True)
         return packed
 
     def _resolved(self, total: float) -> Kernel:

@@ -1,7 +1,7 @@
 r"""Projections that keep neighbours together: linear, and in the feature space of a kernel.
 
-Symbols: A affinities, d_i = sum_j A_ij, D = diag(d), L = D - A; X (n, d) samples in rows; F a factor of the Gram matrix,
-K = F F^T; f = F b the values of a function of squared length b^T b, mu its eigenvalue.
+Symbols: A affinities, d_i = sum_j A_ij, D = diag(d), L = D - A; X (n, d) samples in rows; F a factor of the Gram
+matrix, K = F F^T; f = F b the values of a function of squared length b^T b, mu its eigenvalue.
 """
 
 from __future__ import annotations
@@ -416,7 +416,7 @@ def _forms(rows: Any, A: Any, d: Floats) -> tuple[Floats, Floats]:
 
 
 def _smallest(small: Floats, large: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of small v = mu large v, ascending, and v with v^T large v = 1, where large is not zero."""
+    """Return eigenvalues of small v = mu large v, ascending, and v with v^T large v = 1, where large is not zero."""
     masses, U = np.linalg.eigh(large)
     kept = masses > len(large) * _EPS * float(masses.max(initial=0.0))
     root = U[:, kept] / np.sqrt(masses[kept])

@@ -110,7 +110,7 @@ def _relative(one: Floats, other: Floats) -> float:
     return float(np.linalg.norm(one - other)) / (float(np.linalg.norm(one)) or 1.0)
 
 
-def _step(P: Sequence[Floats], views: Sequence[_Downdated], pull: Callable[[int], Floats]) -> None:
+def _step(P: list[Floats], views: Sequence[_Downdated], pull: Callable[[int], Floats]) -> None:
     """One step of all problems, in place: two views take turns, more move together, shifted to be positive."""
     if len(P) == 2:
         for v in range(2):

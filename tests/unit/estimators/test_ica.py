@@ -101,7 +101,7 @@ def test_amari_error_is_from_zero_to_one_and_blind_to_order_and_scale():
 
 
 def test_what_is_stored_fits_together():
-    X = np.column_stack([UNIFORM @ A.T, UNIFORM @ [1.0, 2.0]]) + [1.0, 2.0, 3.0]
+    X = np.column_stack([UNIFORM @ A.T, UNIFORM @ [1.0, 2.0]]) + np.array([1.0, 2.0, 3.0])
     model = KernelICA(n_init=1).fit(X)
     S = model.transform(X)
     assert S.shape == (300, 2) and model.rotation_.shape == (2, 2)
