@@ -6,14 +6,18 @@ together and asks whether they are independent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
+from mercer.budget import Clock
 from mercer.cli.data import column_kinds, open_data, pose, samples
 from mercer.cli.failures import UsageFault
 from mercer.cli.terminal import Terminal, pairs
-from mercer.inference import aggregated_test, hsic_test, mmd_test
+from mercer.inference import Limits, aggregated_test, hsic_test, mmd_test
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.language import parse
@@ -36,9 +40,11 @@ class Request:
     permutations: int
     seed: int
     level: float
-    drop: bool
+    missing: str
     format: str | None
     memory: str | None
+    max_time: float | None
+    threads: int | None
 
 
 def run(terminal: Terminal, **options: Any) -> None:
@@ -62,7 +68,14 @@ def run(terminal: Terminal, **options: Any) -> None:
             f"{request.data} has {first} rows and {request.other} has {second}; --stat hsic takes rows as observed "
             "together. Give files with the same rows, or use --stat mmd."
         )
-    result = _tested(request, X, Y, kernel, other_kernel)
+    clock = Clock.start(request.max_time)
+    with threadpool_limits(request.threads, user_api="blas"), terminal.progress("testing") as bar:
+
+        def monitor(fraction: float) -> bool:
+            bar(fraction)
+            return clock.expired
+
+        result = _tested(request, X, Y, (kernel, other_kernel), monitor)
     rejected = result.p_value <= request.level
     told = {
         "test": request.stat,
@@ -105,7 +118,7 @@ def _read(
     data = open_data(path, request.format, request.memory, column_kinds(kernel) if kernel is not None else None)
     for note in data.notes:
         terminal.say(f"{path}: {note}")
-    problem = pose(data, None, None, columns, request.drop) if isinstance(data, Table) else None
+    problem = pose(data, None, None, columns, request.missing == "drop") if isinstance(data, Table) else None
     data = data if problem is None else problem.data
     if problem is not None and problem.dropped:
         if request.stat == "hsic":
@@ -118,9 +131,13 @@ def _read(
     return X, data.n, tuple(used)
 
 
-def _tested(request: Request, X: Any, Y: Any, kernel: Kernel | None, other: Kernel | None) -> Any:
+def _tested(
+    request: Request, X: Any, Y: Any, kernels: tuple[Kernel | None, Kernel | None], monitor: Callable[[float], bool]
+) -> Any:
+    limits = Limits(memory=request.memory, n_threads=request.threads, monitor=monitor)
+    count, seed = request.permutations, request.seed
     if request.null == "aggregated":
-        return aggregated_test(X, Y, None, request.permutations, request.seed, statistic=request.stat)
+        return aggregated_test(X, Y, None, count, seed, statistic=request.stat, **limits)
     if request.stat == "mmd":
-        return mmd_test(X, Y, kernel, request.permutations, request.seed, null=request.null)
-    return hsic_test(X, Y, (kernel, other), request.permutations, request.seed, null=request.null)
+        return mmd_test(X, Y, kernels[0], count, seed, null=request.null, **limits)
+    return hsic_test(X, Y, kernels, count, seed, null=request.null, **limits)

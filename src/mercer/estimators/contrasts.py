@@ -154,7 +154,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     >>> from mercer.kernels import Linear
     >>> model = KernelFeatureAnalysis(Linear(), 2).fit([[3.0, 0.0], [-3.0, 0.1], [0.0, 1.0], [0.0, -1.0]])
     >>> model.support_
-    array([0, 2])
+    array([1, 2])
     """
 
     own_constraints = {

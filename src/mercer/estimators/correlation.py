@@ -204,6 +204,7 @@ class LeastSquaresCCA(KernelCCA):
         self.n_threads = n_threads
 
     n_permutations = 1
+    taus = (1.0,)
 
     @property
     def tau(self) -> Any:

@@ -13,16 +13,18 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
-from mercer.errors import DomainError
+from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights
 from mercer.estimators.running import Run
 from mercer.gram import Dense, Gram
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.tiling import run_tasks, spans
 
 __all__ = ["normalized_cut"]
 
+_LIGHT = 1e-75  # weight of a sample; the fourth power is a number
 _UNEQUAL = 1e-8  # of the largest affinity
 _ROWS = 512  # of a dense K, for one product of a thread
 
@@ -100,6 +102,46 @@ def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
             "leave out samples that are tied to nothing."
         )
     return degrees
+
+
+def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, Floats, Indices]:
+    """Return affinities, weights, degrees and places of the samples that are tied to any; tell if others are left out.
+
+    Parameters
+    ----------
+    A : Gram
+    s : (n,) array
+        Weights, positive.
+    used : (n,) array of int
+        Places of the samples among all that were given.
+    least : int
+        How many must remain.
+    """
+    degrees = A @ s
+    if not np.isfinite(degrees).all():
+        raise overflow_error(A.kernel)
+    alone = (degrees == 0.0) & (A.diag() == 0.0)
+    rest = np.flatnonzero(~alone)
+    if not alone.any() or len(rest) < least:
+        return A, s, checked_degrees(degrees), used
+    warn_caller(
+        f"{alone.sum()} samples, sample {used[np.flatnonzero(alone)[0]]} the first of them, are similar to nothing, "
+        "not even themselves; they are left out, and labelled as new samples like them are. Leave them out yourself, "
+        "or use a kernel under which they are similar to something.",
+        DegenerateWarning,
+    )
+    return A.take(rest), s[rest], checked_degrees(degrees[rest]), used[rest]
+
+
+def checked_weights(s: Floats) -> Floats:
+    """Return weights whose products with each other are numbers; raise DomainError if they are not."""
+    if len(s) and (s.min() < _LIGHT or s.max() > 1.0 / _LIGHT):
+        raise DomainError(
+            f"sample_weight goes from {s.min():.3g} to {s.max():.3g}; products of weights must be numbers, so that "
+            f"{_LIGHT:g} to {1.0 / _LIGHT:g} are accepted. Divide them by the largest, and give samples that are to be "
+            "left out a weight of zero."
+        )
+    return s
 
 
 def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:

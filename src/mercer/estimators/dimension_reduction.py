@@ -85,6 +85,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     values_ : (t,) array
         At the end of each search.
     n_iter_ : int
+        Steps of the best search, at least 1.
     kernel_, target_kernel_ : Kernel
 
     Notes
@@ -173,7 +174,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             best = self._minimise(Z, H, w, run)
             self.frame_ = best.frame
             self.components_ = best.frame / self.scale_
-            self.value_, self.residual_, self.n_iter_ = best.value, best.residual, best.iterations
+            self.value_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)
             run.end(X, y)
         return self
 

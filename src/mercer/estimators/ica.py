@@ -142,9 +142,9 @@ def _determinant(R: Floats) -> tuple[float, Floats]:
 
 Contrast = Callable[[list[Floats], float, float], tuple[float, list[Floats]]]
 CONTRASTS: dict[str, Contrast] = {
-    "hsic": _hsic,
-    "kcc": lambda factors, total, kappa: _canonical(factors, total, kappa, _smallest),
     "kgv": lambda factors, total, kappa: _canonical(factors, total, kappa, _determinant),
+    "kcc": lambda factors, total, kappa: _canonical(factors, total, kappa, _smallest),
+    "hsic": _hsic,
 }
 
 
@@ -163,10 +163,10 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kernel : Kernel, optional
         Compares values of one component, whose variance is 1; with a derivative in its inputs. None is
         ``Gaussian(1.0)`` for up to 1000 samples and ``Gaussian(0.5)`` for more.
-    contrast : {"hsic", "kcc", "kgv"}, default "hsic"
-        J. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2. "kcc": minus half the logarithm of the smallest
-        eigenvalue of the matrix of canonical correlations, 1 - kcc for two components. "kgv": of the determinant of
-        that matrix, which takes in all correlations.
+    contrast : {"kgv", "kcc", "hsic"}, default "kgv"
+        J. "kgv": minus half the logarithm of the determinant of the matrix of canonical correlations, the kernel
+        generalised variance, which takes in all correlations. "kcc": of its smallest eigenvalue alone, 1 - kcc for two
+        components. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2.
     kappa : float, optional
         Ridge of the canonical correlations, as of `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
         0.002 for more.
@@ -201,7 +201,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     residual_ : float
         Of the gradient, as for ``tol``.
     n_iter_ : int
-        Steps of the best search.
+        Steps of the best search, at least 1.
     kernel_ : Kernel
 
     Notes
@@ -237,7 +237,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         n_components: int | None = None,
         kernel: Kernel | None = None,
         *,
-        contrast: str = "hsic",
+        contrast: str = "kgv",
         kappa: float | None = None,
         n_init: int = 5,
         max_iter: int = 200,
@@ -413,4 +413,4 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.rotation_ = V * signs[:, None]
         self.components_ = W * signs[:, None]
         self.mixing_ = np.linalg.pinv(self.components_)
-        self.contrast_, self.residual_, self.n_iter_ = best.value, best.residual, best.iterations
+        self.contrast_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)

@@ -21,7 +21,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
-from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
 from mercer.estimators.running import Run, whole
 from mercer.estimators.views import as_views, column, each, listed, reads_other_things, require_pairs
@@ -429,6 +429,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """Solve, and store the functions."""
         total = float(w.sum())
         count = min(self.n_components, *(len(b.values) for b in bases))
+        if count == 0:
+            flat = [v for v, b in enumerate(bases) if not len(b.values)]
+            warn_caller(
+                f"view {flat[0]} does not vary, so that nothing is correlated with it: {type(self).__name__} has no "
+                "components. Give a view whose samples differ.",
+                DegenerateWarning,
+            )
         penalties = [float(self._penalty(b, total, total)) for b in bases]
         with run.stage("correlations", 0.97):
             found = canonical(bases, self.tau_, penalties, count, run.deadline)
@@ -503,8 +510,8 @@ def retrieval_ranks(A: Floats, B: Floats) -> Indices:
     A, B = (np.asarray(one, dtype=float) for one in (A, B))
     if A.ndim != 2 or A.shape != B.shape or not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise DomainError(
-            f"scores of shapes {A.shape} and {B.shape} were given, or they are not finite; two tables of finite numbers "
-            "with the same rows and columns are accepted. Give what transform(X, Y) returns."
+            f"scores of shapes {A.shape} and {B.shape} were given, or they are not finite; two tables of finite "
+            "numbers with the same rows and columns are accepted. Give what transform(X, Y) returns."
         )
     units = []
     for one in (A, B):

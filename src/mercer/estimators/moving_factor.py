@@ -68,10 +68,14 @@ class MovingFactor:
     def __init__(self, kernel: Kernel, points: Floats, weight: Floats, rank: int, tol: float) -> None:
         self.kernel, self.root = kernel, np.sqrt(weight)
         points = np.ascontiguousarray(points)
+        swap = np.arange(len(points))  # the first pivot is the least point: no order of the samples changes the choice
+        least = np.lexsort(points.T[::-1])[0] if points.shape[1] > 1 else int(np.argmin(points))
+        swap[[0, least]] = least, 0
+        points = points[swap]
         S = kernel.prepare(Vectors.pack(points))
         found = pivoted_cholesky(kernel.diag(S), _rows(kernel, S, points), rank, tol)
-        F = found.array
-        self.samples, self.pivots = S, found.pivots
+        F = found.array[swap]
+        self.samples, self.pivots = S.take(swap), swap[found.pivots]
         self.lower = F[self.pivots]  # L: the pivots' rows of F are triangular
         self.array = self.root[:, None] * (F - np.average(F, axis=0, weights=weight))
 

@@ -51,7 +51,8 @@ __all__ = [
 _RANK_TOL = 1e-12  # eigenvalues below it, relative to the largest, are rounding
 _NOTHING = Resources()
 _SMALL = 1e7  # multiplications that are not worth a task
-_TASK = 1e9  # multiplications of a task: some 30 milliseconds
+_TASK = 2e9  # multiplications of a task, half of which are done: some 50 milliseconds
+_SIDE = 256  # of blocks, in which half of the products are left out
 _PASS = 2**21  # numbers of a matrix that are changed at once
 
 
@@ -88,8 +89,9 @@ class DenseForm(Form):
 
     def _some(self, Z: Floats, out: Floats) -> None:
         out[:] = 0.0
-        for own in spans(self.n, max(128, min(512, self.n // 8))):
-            above = 2.0 * (Z[:, : own.start] @ self.array[: own.start, own])
+        for own in spans(self.n, _SIDE):
+            above = Z[:, : own.start] @ self.array[: own.start, own]
+            above *= 2.0
             above += Z[:, own] @ self.array[own, own]
             out += np.einsum("bi,bi->b", above, Z[:, own])
 

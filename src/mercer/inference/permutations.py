@@ -22,7 +22,7 @@ from mercer.numerics.tiling import run_tasks, spans
 __all__ = ["permuted_dhsic", "permuted_hsic", "permuted_mmd"]
 
 _NOTHING = Resources()
-_NUMBERS = 2**20  # of indicators or of permuted places at once
+_NUMBERS = 2**22  # of indicators or of permuted places at once
 _WORK = 100_000_000  # multiplications of a task: some 10 milliseconds
 
 

@@ -68,7 +68,7 @@ def permuted_sums(
     Examples
     --------
     >>> K = np.array([[1.0, 2.0], [2.0, 3.0]])
-    >>> permuted_sums(K, K, np.array([[0, 1], [1, 0]], dtype=np.uint32))
+    >>> permuted_sums(K, K, np.array([[0, 1], [1, 0]], dtype=np.uint16))
     array([18., 14.])
     """
     out = np.empty(len(permutations))
@@ -97,7 +97,7 @@ def joint_sums(
     Examples
     --------
     >>> K = np.array([[[1.0, 2.0], [2.0, 3.0]]] * 3)
-    >>> joint_sums(K, np.array([[[0, 1]] * 3], dtype=np.uint32))
+    >>> joint_sums(K, np.array([[[0, 1]] * 3], dtype=np.uint16))
     array([44.])
     """
     out = np.empty(len(permutations))

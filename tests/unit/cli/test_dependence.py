@@ -20,9 +20,11 @@ GIVEN = dict(
     permutations=99,
     seed=0,
     level=0.05,
-    drop=False,
+    missing="refuse",
     format=None,
     memory=None,
+    max_time=None,
+    threads=None,
 )
 
 
@@ -85,10 +87,10 @@ def test_text_for_people(capsys, tables):
 
 def test_missing_values(capsys, tmp_path):
     whole, holes = write_table(tmp_path / "a.csv"), write_table(tmp_path / "b.csv", missing=(3, 5), seed=1)
-    told = tell(capsys, whole, holes, drop=True)
+    told = tell(capsys, whole, holes, missing="drop")
     assert told["samples"] == [90, 88]
     with pytest.raises(UsageFault, match="belong together"):
-        tell(capsys, whole, holes, stat="hsic", drop=True)
+        tell(capsys, whole, holes, stat="hsic", missing="drop")
 
 
 def test_doors(capsys, tables):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.ica import CONTRASTS, KernelICA, amari_error
@@ -139,8 +138,3 @@ def test_kernels_must_have_derivatives():
         KernelICA(kernel=NegativeDistance()).fit(Z)
     with pytest.raises(DomainError, match="do not vary"):
         KernelICA().fit(np.ones((5, 2)))
-
-
-@parametrize_with_checks([KernelICA(n_init=1, max_iter=3, tol=0.9, rank=8)])
-def test_scikit_learn(estimator, check):
-    check(estimator)
