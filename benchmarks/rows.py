@@ -10,6 +10,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
 from benchmarks import (
+    geometry_cca,
+    geometry_clusters,
+    geometry_components,
+    geometry_tests,
     graphs,
     inexact_strings,
     marginal_models,
@@ -228,4 +232,8 @@ ROWS: tuple[Row, ...] = (
     *marginal_models.ROWS,
     *models.ROWS,
     *series.ROWS,
+    *geometry_components.ROWS,
+    *geometry_cca.ROWS,
+    *geometry_tests.ROWS,
+    *geometry_clusters.ROWS,
 )

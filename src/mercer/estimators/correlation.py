@@ -63,7 +63,7 @@ class CCA(KernelCCA):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.correlation import CCA
+    >>> from mercer import CCA
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 5.0]])
     >>> Y = X @ np.array([[1.0], [2.0]])
     >>> model = CCA(n_components=1).fit(X, Y)
@@ -167,7 +167,7 @@ class LeastSquaresCCA(KernelCCA):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.correlation import LeastSquaresCCA
+    >>> from mercer import LeastSquaresCCA
     >>> t = np.linspace(0, 6, 40)
     >>> model = LeastSquaresCCA(n_components=1, nu=5.0).fit(np.c_[np.cos(t), np.sin(t)], np.c_[t, t**2])
     >>> model.score_correlations_.round(2)

@@ -18,7 +18,7 @@ from mercer.numerics.background import in_background
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.symmetric import symmetric_product
-from mercer.numerics.tiling import serial_blas
+from mercer.numerics.tiling import blas_for, serial_blas
 from mercer.solvers.krylov_pls import Centring
 
 __all__ = [
@@ -209,7 +209,8 @@ def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None
     if not np.all(w == 1.0):
         K *= root
         K *= root[:, None]
-    values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
+    with blas_for(n):
+        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
     size = float(np.abs(values).max(initial=0.0))
     positive = np.maximum(values, 0.0)
     return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)

@@ -30,6 +30,7 @@ from mercer.gram.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
+from mercer.numerics.tiling import blas_for
 from mercer.solvers.canonical import Basis, basis_of, canonical, correlations
 from mercer.solvers.canonical_choice import left_out_correlation, shuffled_gap
 
@@ -119,7 +120,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kernel_cca import KernelCCA
+    >>> from mercer import KernelCCA
     >>> from mercer.kernels import Gaussian
     >>> t = np.linspace(0, 6, 60)
     >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, np.cos(5 * t)]
@@ -208,9 +209,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 self.memory
             )
             run.begin(X, y)
-            bases, grams = self._decompose(parts, packed, kernels, w, used, run)
-            self._choose(bases, w, options, run)
-            self._keep(bases, grams, w, used, n, run)
+            with blas_for(len(used)):
+                bases, grams = self._decompose(parts, packed, kernels, w, used, run)
+                self._choose(bases, w, options, run)
+                self._keep(bases, grams, w, used, n, run)
             run.end(X, y)
         return self
 

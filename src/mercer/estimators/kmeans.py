@@ -105,7 +105,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kmeans import KernelKMeans
+    >>> from mercer import KernelKMeans
     >>> from mercer.kernels import Gaussian
     >>> angle = np.linspace(0.0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)

@@ -106,7 +106,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.spectral_clustering import SpectralClustering
+    >>> from mercer import SpectralClustering
     >>> from mercer.kernels import Gaussian
     >>> angle = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)

@@ -15,7 +15,7 @@ from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.inference.limits import tell
-from mercer.inference.result import Null
+from mercer.inference.result import Null, finite
 from mercer.kernels import Kernel
 
 __all__ = ["block_null", "block_size_of", "hsic_blocks", "mmd_blocks"]
@@ -48,9 +48,10 @@ def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int, resources: Resour
     found = []
     for xx, yy, xy in _chunks(kernel, (A, A), (B, B), (A, B), b=b, resources=resources):
         pairs = b * (b - 1)
-        within = (_off(xx) + _off(yy)) / pairs
-        # pairs observed together are left out, so that the expression is a U-statistic of (x_i, y_i)
-        found.append(within - 2.0 * _off(xy) / pairs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            within = (_off(xx) + _off(yy)) / pairs
+            # pairs observed together are left out, so that the expression is a U-statistic of (x_i, y_i)
+            found.append(within - 2.0 * _off(xy) / pairs)
     return np.concatenate(found)
 
 
@@ -77,11 +78,13 @@ def block_null(estimates: Floats) -> tuple[float, Null]:
 
     Blocks are weighted sums of squares where there is nothing to see: skewed, and few if they are large.
     """
-    c, mean, std = len(estimates), float(np.mean(estimates)), float(np.std(estimates))
-    if std <= 1e-12 * float(np.max(np.abs(estimates))):  # all alike, but for rounding
-        return mean, Null("normal", 0.0, 0.0)
-    skewness = float(np.mean(((estimates - mean) / std) ** 3))
-    return mean, Null("normal", 0.0, std / math.sqrt(c - 1), skew=skewness / (3.0 * math.sqrt(c)))
+    scale = finite(float(np.max(np.abs(estimates)))) or 1.0
+    units = estimates / scale  # whose squares neither overflow nor vanish
+    c, mean, std = len(units), float(np.mean(units)), float(np.std(units))
+    if std <= 1e-12:  # all alike, but for rounding
+        return scale * mean, Null("normal", 0.0, 0.0)
+    skewness = float(np.mean(((units - mean) / std) ** 3))
+    return scale * mean, Null("normal", 0.0, scale * std / math.sqrt(c - 1), skew=skewness / (3.0 * math.sqrt(c)))
 
 
 def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int, resources: Resources = _NOTHING):

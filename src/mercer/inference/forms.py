@@ -28,7 +28,7 @@ from mercer.kernels.kernel import Kernel as _Kernel
 from mercer.numerics.background import in_background
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.numerics.tiling import blas_for, run_tasks, spans
+from mercer.numerics.tiling import blas_for, run_tasks, serial_blas, spans
 
 __all__ = [
     *("DenseForm", "FactorForm", "Form", "ProductForm"),
@@ -81,7 +81,8 @@ class DenseForm(Form):
         """Return the quadratic forms by products with the blocks on and above the diagonal: half of all."""
         out = np.empty(len(Z))
         if Z.size * self.n < _SMALL:
-            self._some(Z, out)
+            with serial_blas():
+                self._some(Z, out)
         else:
             rows = spans(len(Z), max(8, min(128, int(_TASK / self.n**2))))
             run_tasks(rows, lambda part: self._some(Z[part], out[part]), n_threads=self.resources.n_threads)
@@ -152,7 +153,7 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
             "accepted. Use an object of mercer.kernels such as Gaussian(1.0)."
         )
     kernel.check()
-    if kernel.domain is Vectors and not isinstance(X, Samples) and np.ndim(X) == 1:
+    if kernel.domain is Vectors and not isinstance(X, Samples) and _is_column(X):
         X = np.asarray(X)[:, None]
     if kernel.order is None:
         warn_caller(
@@ -166,6 +167,14 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
             "order 0 or 1. Use a positive definite kernel, for example Gaussian()."
         )
     return kernel, kernel.pack(X)
+
+
+def _is_column(X: Any) -> bool:
+    """Tell whether data are a vector of numbers; what they are otherwise, packing finds out."""
+    try:
+        return np.ndim(X) == 1
+    except ValueError:  # rows of unequal lengths
+        return False
 
 
 def pooled(X: Any, Y: Any, kernel: Kernel | str | None, least: int = 2) -> tuple[Kernel, Samples, int]:

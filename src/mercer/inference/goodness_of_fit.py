@@ -19,7 +19,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.inference.forms import packed
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.nulls import wild_draws
-from mercer.inference.result import Null, TestResult, concluded
+from mercer.inference.result import Null, TestResult, concluded, finite
 from mercer.inference.tests import generator
 from mercer.kernels import Gaussian, Kernel, RationalQuadratic
 from mercer.kernels.algebra import Scaled, Sum
@@ -87,7 +87,7 @@ def stein_test(
     kernel, points = _rows(X, kernel)
     require_matrices("stein_test", len(points), 1, resources)
     H = _stein_matrix(kernel, points, _scores(score, points), part_of(resources, 0.0, 0.1))
-    value = float(H.mean())
+    value = finite(float(H.mean()))
     rest = part_of(resources, 0.1, 1.0)
     if sampler is None:
         length = _AT_ONCE if block_length is None else block_length
@@ -109,8 +109,8 @@ def _drawn(given: Any, shape: tuple[int, ...]) -> Floats:
         found = np.full(shape, np.nan)
     if not np.all(np.isfinite(found)):
         raise DomainError(
-            f"sampler returned {np.shape(given)} where {shape[0]} rows of {shape[1]} finite numbers are needed. Return "
-            "an array of that shape."
+            f"sampler returned {np.shape(given)} where {shape[0]} rows of {shape[1]} finite numbers are needed. Make "
+            "it return an array of that shape."
         )
     return found
 
@@ -147,7 +147,7 @@ def stein_discrepancy(
     require_matrices("stein_discrepancy", len(points), 1, resources)
     H = _stein_matrix(kernel, points, _scores(score, points), resources)
     n = len(H)
-    return float(H.sum() - np.trace(H)) / (n * (n - 1)) if unbiased else float(H.mean())
+    return finite(float(H.sum() - np.trace(H)) / (n * (n - 1)) if unbiased else float(H.mean()))
 
 
 def _rows(X: Any, kernel: Kernel | None) -> tuple[Kernel, Floats]:
@@ -169,7 +169,7 @@ def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
     if found.shape != X.shape or not np.all(np.isfinite(found)):
         raise DomainError(
             f"score returned shape {found.shape} for {X.shape[0]} rows of {X.shape[1]} numbers, or numbers that are "
-            f"not finite; finite gradients of shape {X.shape} are needed. Return one row for each row."
+            f"not finite; finite gradients of shape {X.shape} are needed. Make it return one row for each row."
         )
     return found
 
@@ -180,8 +180,9 @@ def _stein_matrix(kernel: Kernel, X: Floats, s: Floats, resources: Resources) ->
     terms = _terms(kernel, 1.0)
 
     def work(rows: slice) -> None:
-        for factor, term in terms:
-            H[rows] += factor * _stein_rows(term, X, s, rows)
+        with np.errstate(all="ignore"):  # the mean tells whether all is finite
+            for factor, term in terms:
+                H[rows] += factor * _stein_rows(term, X, s, rows)
 
     parts = spans(len(X), max(1, _ENTRIES // len(X)))
     if len(parts) == 1:

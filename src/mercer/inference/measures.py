@@ -34,6 +34,7 @@ from mercer.inference.forms import (
     represent,
 )
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
+from mercer.inference.result import finite
 from mercer.kernels import Kernel
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import spans
@@ -101,9 +102,9 @@ def mmd(
     kernel, S, m = pooled(X, Y, kernel)
     if estimator in ("block", "linear"):
         b = block_size_of(estimator, block_size, min(m, len(S) - m), 2)
-        return float(np.mean(mmd_blocks(kernel, S[:m], S[m:], b, resources)))
+        return finite(float(np.mean(mmd_blocks(kernel, S[:m], S[m:], b, resources))))
     form = represent(kernel, S, gram, resources)
-    return float(mmd_values(form, _labels(m, form.n)[None], m, estimator)[0])
+    return finite(float(mmd_values(form, _labels(m, form.n)[None], m, estimator)[0]))
 
 
 def _labels(m: int, n: int) -> Floats:
@@ -183,17 +184,17 @@ def hsic(
         values = [
             float(np.mean(hsic_blocks((learned[i], learned[j]), sides[i], sides[j], b, resources))) for i, j in pairs
         ]
-        return _correlation(values[0], values[1], values[2]) if normalized else values[0]
+        return _correlation(values[0], values[1], values[2]) if normalized else finite(values[0])
     first, second = pair(learned, (A, B), gram, resources, "hsic")
     value = hsic_of(first, second, estimator)
     if not normalized:
-        return value
+        return finite(value)
     return _correlation(value, hsic_of(first, first, estimator), hsic_of(second, second, estimator))
 
 
 def _correlation(joint: float, first: float, second: float) -> float:
     """Joint over the geometric mean; zero where a variable does not vary."""
-    return joint / math.sqrt(first * second) if min(first, second) > 0.0 else 0.0
+    return finite(joint / math.sqrt(first) / math.sqrt(second)) if min(first, second) > 0.0 else 0.0
 
 
 def hsic_of(first: Form, second: Form, estimator: str = "biased") -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaincc, gammaincinv, ndtr, ndtri
 
 from mercer.arrays import Floats
+from mercer.errors import DomainError
 
 __all__ = ["Null", "TestResult"]
 
@@ -61,7 +62,8 @@ class Null:
     @classmethod
     def of_draws(cls, method: str, draws: Floats) -> Null:
         """Return the null that was drawn from."""
-        return cls(method, float(np.mean(draws)), float(np.std(draws)), draws)
+        scale = float(np.max(np.abs(draws))) or 1.0  # squares neither overflow nor vanish
+        return cls(method, float(np.mean(draws)), scale * float(np.std(draws / scale)), draws)
 
     @classmethod
     def gamma(cls, mean: float, variance: float) -> Null:
@@ -129,6 +131,24 @@ class TestResult(NamedTuple):
     __test__ = False  # not a class of tests, for pytest
 
 
+def finite(value: float) -> float:
+    """Return a value that is finite, or raise DomainError.
+
+    Examples
+    --------
+    >>> finite(1.0)
+    1.0
+    """
+    if not math.isfinite(value):
+        raise DomainError(
+            f"The samples are so large or so small that the statistic is {value}, beyond floating-point numbers. "
+            "Rescale the samples, for example to standard deviation one."
+        )
+    return float(value)
+
+
 def concluded(statistic: float, null: Null, kernels: tuple[Any, ...]) -> TestResult:
     """Return the result of comparing a statistic with its null distribution."""
-    return TestResult(float(statistic), null.p_value(float(statistic)), null, kernels)
+    finite(null.mean)
+    finite(null.std)
+    return TestResult(finite(statistic), null.p_value(float(statistic)), null, kernels)
