@@ -1,8 +1,8 @@
 """Training samples drawn with a bias: `python -m benchmarks.real_shift`.
 
-Rows are drawn for training with a probability that depends on x alone; the rest are the population that counts. A linear
-model, which cannot be right everywhere, is fitted without weights, with those of `mean_matching`, with those of a
-logistic regression that tells the two samples apart, and with the true ones, one over the probability of being drawn.
+Rows are drawn for training with a probability that depends on x alone; the rest are the population that counts. A
+linear model, which cannot be right everywhere, is fitted without weights, with those of `mean_matching`, with those of
+a logistic regression that tells the two samples apart, and with the true ones, one over the probability of being drawn.
 Numbers are test errors, means over the draws: squared error over the variance of y, or the share of wrong labels. The
 folder of the data is named by the environment variable MERCER_DATA.
 """

@@ -14,7 +14,7 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from mercer import InvariantComponents, KernelFeatureAnalysis, KernelPCA
+from mercer import DistanceScaling, InvariantComponents, KernelFeatureAnalysis, KernelPCA
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -36,9 +36,9 @@ def enlarged(small):
 
 # %%
 # **Super-resolution.** From above: what was there, what was seen, enlarged by interpolation, and the pre-image of its
-# projection on 100 components of sharp digits.
+# projection on 100 components of sharp digits, found from its distances to five of these.
 
-model = KernelPCA(Gaussian(2.0), 100).fit(images[train])
+model = KernelPCA(Gaussian(2.0), 100, preimage=DistanceScaling(5)).fit(images[train])
 blurred = enlarged(coarse(images[test]))
 sharp = model.denoise(blurred)
 shown = [test[labels[test] == kind][0] for kind in range(10)]

@@ -433,7 +433,8 @@ class KernelProjectionPursuit(FeatureExtractor):
                 break
             left += not settled
             self.n_iter_ = max(self.n_iter_, steps)
-            best = best * np.where(best[np.argmax(np.abs(best))] < 0.0, -1.0, 1.0)
+            scores = white @ best
+            best = best * np.where(scores[np.argmax(np.abs(scores))] < 0.0, -1.0, 1.0)
             U = np.column_stack([U, best])
         if left:
             warn_caller(

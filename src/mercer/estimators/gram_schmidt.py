@@ -19,6 +19,7 @@ from mercer.errors import CapabilityError, DegenerateWarning, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, Gram, GramSpec, HasRows
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
 
 __all__ = ["KernelGramSchmidt"]
@@ -128,6 +129,8 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             row = row_of(K, type(self).__name__)
             with run.stage("basis", 0.95):
                 factor = pivoted_cholesky(K.diag(), _watched(row, rank, run), rank, max(self.tol, 1e-15))
+            if not np.isfinite(factor.array).all():
+                raise overflow_error(self.kernel_)
             self.support_, self.n_components_ = factor.pivots, len(factor.pivots)
             left = np.cumsum(np.column_stack([K.diag(), -(factor.array**2)]), axis=1)
             self.reconstruction_errors_ = np.maximum(left.mean(axis=0), 0.0)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
 from mercer.gram.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.numerics.background import in_background
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.numerics.tiling import blas_for
 from mercer.solvers.canonical import Basis, basis_of, canonical, correlations
@@ -407,13 +410,18 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         with run.stage("choice of tau", 0.9):
             for done, option in enumerate(options, 1):
                 if self.tau == "loo":
-                    value, change = left_out_correlation(
-                        bases, w, option, lambda v, part: self._penalty(bases[v], total, part)
-                    )
+                    penalty = partial(_of_view, self._penalty, bases, total)
+                    stop = threading.Event()
+                    try:
+                        value, change = in_background(
+                            left_out_correlation, bases, w, option, penalty, stop.is_set, deadline=run.deadline
+                        )
+                    finally:
+                        stop.set()  # whoever interrupts leaves no work behind
                     worst = max(worst, change)
                 else:
                     penalties = [float(self._penalty(b, total, total)) for b in bases]
-                    value = shuffled_gap(bases, option, penalties, orders)
+                    value = in_background(shuffled_gap, bases, option, penalties, orders, deadline=run.deadline)
                 found.append(value)
                 if run.monitor(done / len(options)):
                     raise TimeoutError
@@ -552,6 +560,10 @@ def _incomplete(gram: Any, rank: int, run: Run) -> NystromGram:
     low = NystromGram(gram.kernel, gram.samples, landmarks, np.ascontiguousarray(root), gram.resources)
     low.hold()
     return low
+
+
+def _of_view(penalty: Any, bases: list[Basis], total: float, view: int, part: Any) -> Any:
+    return penalty(bases[view], total, part)
 
 
 def _at(scores: Floats, used: Indices, n: int) -> Floats:

@@ -112,7 +112,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     >>> X = np.concatenate([0.1 * ring, 3.0 * ring])  # a spot in a ring
     >>> model = KernelKMeans(Gaussian(1.0), 2, objective="cut", init="random").fit(X)
     >>> np.bincount(model.labels_), model.predict([[0.0, 0.2], [3.1, 0.0]])
-    (array([40, 40]), array([1, 0]))
+    (array([40, 40]), array([0, 1]))
     """
 
     own_constraints = {

@@ -493,7 +493,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         if self.n_neighbors is not None:
             raise CapabilityError(
                 f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are nobody's "
-                "neighbours in its graph; it places training samples alone. Use n_neighbors=None, which compares all pairs."
+                "neighbours in its graph; it places training samples alone. Use n_neighbors=None, which compares all "
+                "pairs."
             )
         return _shares(self._evaluate(X))
 

@@ -24,6 +24,7 @@ _MEMORY = 12  # pairs of steps and changes of the gradient that are kept
 _LONGEST = 0.6  # radians, roughly: the longest first step
 _ARMIJO = 1e-4
 _HALVINGS = 25
+_ZERO = 1e-9  # a value below is rounding, as of the dependence of what is independent: gradients are over this then
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class FrameMinimum:
     frame : (m, d) array
     value : float
     residual : float
-        Length of the gradient, per radian, over the absolute value of the function.
+        Length of the gradient, per radian, over the absolute value of the function, or over 1e-9 if that is larger.
     iterations : int
     status : Status
     """
@@ -150,7 +151,7 @@ def _evaluate(function: Callable[[Floats], tuple[float, Floats]], V: Floats) -> 
 def _relative(A: Floats, value: float) -> float:
     """Return the length of the gradient in radians, over the value."""
     length = float(np.linalg.norm(A)) / np.sqrt(2.0)
-    return length / max(abs(value), np.finfo(float).tiny) if length else 0.0
+    return length / max(abs(value), _ZERO)
 
 
 def _direction(A: Floats, steps: list[Floats], changes: list[Floats]) -> Floats:

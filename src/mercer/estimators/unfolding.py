@@ -34,7 +34,7 @@ __all__ = ["hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfoldin
 _ENTRIES = 1 << 21  # of local Gram matrices at a time
 _FEW = 500
 _SIDE = 512  # of the squares in which a matrix is transposed
-_ROUNDS = 500  # steps that bring an unfolding of low rank to its edges
+_ROUNDS = 300  # steps that bring an unfolding of low rank to its edges
 _PRESENT = 1e-6  # of the largest eigenvalue: dimensions that an unfolding uses
 
 
@@ -61,7 +61,7 @@ def isomap_kernel(
     -------
     K : (n, n) array
         Symmetric, its rows sum to zero. It need not be positive semidefinite; components of negative eigenvalues are
-        not part of the map.
+        not part of the map: give `KernelPCA` its ``gram=Dense(indefinite="clip")``.
 
     Notes
     -----
@@ -244,9 +244,9 @@ def unfolding_kernel(
         (K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2)^2 / \bar d^4
 
     with t the variance of the samples as they are, and the mean of d^2 over the edges. First K = Q Y Q^T, with the
-    smoothest functions on the graph in the columns of Q, which is a small semidefinite program in Y. All these functions
-    are flat at the boundary, where distances come out too short; so a search by gradients goes on from there over all
-    K = Z Z^T with as many columns as Y has dimensions.
+    smoothest functions on the graph in the columns of Q, which is a small semidefinite program in Y. All these
+    functions are flat at the boundary, where distances come out too short; so a search by gradients goes on from there
+    over all K = Z Z^T with as many columns as Y has dimensions.
 
     Seed: [KIKS] Section 5.1 [59]. Ledger: U-MANIF.
 
@@ -416,7 +416,8 @@ def _stretched(Z: Floats, i: Indices, j: Indices, squares: Floats, penalty: floa
         slope = (4.0 * weight) * (back @ (gap[:, None] * steps)) - (2.0 / variance) * Z
         return weight * float(gap @ gap) - float(z @ z) / variance, slope.ravel()
 
-    found = minimize(loss, Z.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS, "maxcor": 20})
+    options = {"maxiter": _ROUNDS, "maxcor": 20, "ftol": 1e-7}
+    found = minimize(loss, Z.ravel(), jac=True, method="L-BFGS-B", options=options)
     Z = found.x.reshape(shape)
     return Z - Z.mean(axis=0)
 

@@ -22,6 +22,7 @@ from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel
 from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import blas_for
 
 __all__ = ["conditional_independence_test"]
 
@@ -102,12 +103,14 @@ def conditional_independence_test(
     K *= M
     for G in (K, L, M):
         centred(G, resources.n_threads)
-    H = _residuals(K, L, M, ridge, part_of(resources, 0.15, 0.7))
+    with blas_for(n):
+        H = _residuals(K, L, M, ridge, part_of(resources, 0.15, 0.7))
     value = float(H.sum()) / n**2
     if null == "gamma":
         distribution = Null.gamma(float(np.trace(H)) / n**2, 2.0 * inner(H, H) / n**4)
     else:
-        eigenvalues = np.maximum(eigh_in_place(H)[::-1], 0.0)
+        with blas_for(n):
+            eigenvalues = np.maximum(eigh_in_place(H)[::-1], 0.0)
         draws = spectral_draws(eigenvalues, n_draws, rng, part_of(resources, 0.9, 1.0))
         distribution = Null.of_draws("spectral", draws / n**2)
     return concluded(value, distribution, learned)

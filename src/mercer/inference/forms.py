@@ -201,6 +201,11 @@ def paired(
     parts: Sequence[Any], kernels: Sequence[Kernel | str | None] | None, least: int = 4
 ) -> tuple[tuple[Kernel, ...], tuple[Samples, ...]]:
     """Return a learned kernel and packed samples for each variable; all must have been observed together."""
+    if not isinstance(parts, (Sequence, np.ndarray)) or isinstance(parts, str) or len(parts) < 2:
+        raise ParameterError(
+            f"variables={parts!r} was given; a sequence of at least two is accepted, each the values of one variable. "
+            "Write variables=(X, Y, Z)."
+        )
     if kernels is None:
         kernels = (None,) * len(parts)
     if not isinstance(kernels, Sequence) or isinstance(kernels, str) or len(kernels) != len(parts):

@@ -83,6 +83,11 @@ def stein_test(
     """
     Integer(1).check("n_draws", n_draws, "stein_test")
     Optional(Positive()).check("block_length", block_length, "stein_test")
+    if sampler is not None and not callable(sampler):
+        raise ParameterError(
+            f"sampler={sampler!r} was given; a function of a Generator and a number of rows is accepted. Write "
+            "sampler=lambda rng, n: rng.normal(size=(n, 2)), for example."
+        )
     rng, resources = generator(random_state), resources_of(limits, "stein_test")
     kernel, points = _rows(X, kernel)
     require_matrices("stein_test", len(points), 1, resources)
@@ -165,7 +170,11 @@ def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
             f"score={score!r} was given; a function that returns the gradient of log p at each row is accepted. Write "
             "score=lambda x: -x, for the standard normal density."
         )
-    found = np.asarray(score(X), dtype=float)
+    given = score(X)
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
     if found.shape != X.shape or not np.all(np.isfinite(found)):
         raise DomainError(
             f"score returned shape {found.shape} for {X.shape[0]} rows of {X.shape[1]} numbers, or numbers that are "

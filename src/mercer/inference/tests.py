@@ -20,13 +20,13 @@ from mercer.inference.limits import Limits, part_of, require_matrices, resources
 from mercer.inference.measures import ESTIMATORS, hsic_of, joint_matrices, joint_value, mmd_values, trace_of
 from mercer.inference.nulls import (
     WildBootstrap,
+    contrast_weights,
     eigenvalues_of,
     hsic_gamma,
     largest_products,
     mmd_gamma,
     spectral_draws,
     wild_draws,
-    wild_weights,
 )
 from mercer.inference.permutations import permuted_dhsic, permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
@@ -179,8 +179,7 @@ def _mmd_null(form: Form, m: int, null: Any, count: int, rng: np.random.Generato
         return Null.of_draws("spectral", (1.0 / m + 1.0 / n) * draws)
     draws = np.empty(count)
     for part in spans(count, max(1, _NUMBERS // form.n)):
-        sides = [wild_weights(rng, part.stop - part.start, size, null.block_length) for size in (m, n)]
-        Z = np.hstack([W - W.mean(axis=1, keepdims=True) for W in sides])
+        Z = np.hstack([contrast_weights(rng, part.stop - part.start, size, null.block_length) for size in (m, n)])
         Z /= np.repeat([m, -n], [m, n])
         draws[part] = form.forms(Z)
         tell(resources, part.stop / count)
