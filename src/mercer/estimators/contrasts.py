@@ -397,7 +397,9 @@ class KernelProjectionPursuit(FeatureExtractor):
             found = found.first(min(self.n_directions, int(np.sum(found.values > found.floor))), np.sqrt(w))
             total, root = float(w.sum()), np.sqrt(w)[:, None]
             white = found.vectors / root * np.sqrt(total)  # scores of variance one
-            U = self._pursue(white, w / total)
+            # which sign an eigenvector has is a matter of rounding, and must not decide where a search starts
+            signs = np.where(white[np.argmax(np.abs(white), axis=0), np.arange(white.shape[1])] < 0.0, -1.0, 1.0)
+            U = signs[:, None] * self._pursue(white * signs, w / total)
             mix = U * np.sqrt(total / found.values)[:, None]
             coef = found.vectors * (root / np.sqrt(found.values)) @ mix
             coef -= np.outer(w / total, coef.sum(axis=0))

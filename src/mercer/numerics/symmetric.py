@@ -37,8 +37,7 @@ def symmetric_product(K: Floats, V: Floats, n_threads: int | None = None, monito
 
     Notes
     -----
-    The same bits whatever the number of threads. With some ten columns it takes half the time of BLAS, which copies
-    all of K on the way.
+    The same bits whatever the number of threads. It reads half of K, which counts where memory is what limits.
 
     Examples
     --------
