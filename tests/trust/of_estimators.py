@@ -50,16 +50,20 @@ ANY_MATRIX = (
     mercer.KernelLasso,
     mercer.RelevanceVectorRegressor,
     mercer.RelevanceVectorClassifier,
+    mercer.SpectralClustering,  # nor do affinities have to be
 )
+SEARCHES = (mercer.KernelProjectionPursuit, mercer.KernelICA, mercer.KernelDimensionReduction)
 
 
 def is_steady(estimator: Any) -> bool:
     """Tell whether forms of the same data must give the same answers.
 
     Of a detector many training samples lie on the boundary itself, on which side of it is rounding. Where latent
-    factors explain nothing, their mixing vanishes and predictions are rounding.
+    factors explain nothing, their mixing vanishes and predictions are rounding. A search for directions among samples
+    that have none ends anywhere.
     """
-    return not is_outlier_detector(estimator) and not isinstance(estimator, mercer.SemiparametricLatentFactor)
+    vague = (mercer.SemiparametricLatentFactor, *SEARCHES)
+    return not is_outlier_detector(estimator) and not isinstance(estimator, vague)
 
 
 METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "transform")
@@ -86,7 +90,8 @@ def _is_taken(cls: type, kernel: Any) -> bool:
         return isinstance(kernel, Kernel) and "features" in kernel.capabilities
     if cls is mercer.SmoothingSpline and kernel is not None:  # others need functions that are not penalised
         return isinstance(kernel, Kernel) and not kernel.composite and getattr(kernel, "domain", None) is Vectors
-    return True
+    # inner products as affinities: their sums are negative
+    return not (cls is mercer.SpectralClustering and isinstance(kernel, K.Linear))
 
 
 def _cases(kernels: Iterable[Any], X: Any = None) -> Iterator[Case]:

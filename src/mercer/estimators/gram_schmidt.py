@@ -44,7 +44,8 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     n_components : int, optional
         Samples in the basis at most; None goes on to ``tol``.
     tol : float, default 1e-8
-        The basis ends when every squared distance from it is at most so much of the largest k(x, x).
+        The basis ends when every squared distance from it is at most so much of the largest k(x, x); in float32 no less
+        than 1e-6, which is rounding.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
@@ -127,8 +128,10 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             K = self._represent(self.kernel_, S, run)
             rank = len(S) if self.n_components is None else min(self.n_components, len(S))
             row = row_of(K, type(self).__name__)
+            single = getattr(getattr(S, "X", None), "dtype", None) == np.float32
+            rounding = 8.0 * float(np.finfo(np.float32).eps) if single else 1e-15
             with run.stage("basis", 0.95):
-                factor = pivoted_cholesky(K.diag(), _watched(row, rank, run), rank, max(self.tol, 1e-15))
+                factor = pivoted_cholesky(K.diag(), _watched(row, rank, run), rank, max(self.tol, rounding))
             if not np.isfinite(factor.array).all():
                 raise overflow_error(self.kernel_)
             self.support_, self.n_components_ = factor.pivots, len(factor.pivots)
