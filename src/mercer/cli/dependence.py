@@ -63,7 +63,10 @@ def run(terminal: Terminal, **options: Any) -> None:
     kernel = _kernel(request.kernel)
     other_kernel = kernel if request.other_kernel is None else _kernel(request.other_kernel)
     paths = (request.data, request.other)
-    first, second = (_read(path, k, request, terminal) for path, k in zip(paths, (kernel, other_kernel), strict=True))
+    known = [column_kinds(k) if k is not None else None for k in (kernel, other_kernel)]
+    first, second = (_read(path, kinds, request, terminal) for path, kinds in zip(paths, known, strict=True))
+    if request.stat == "mmd" and kernel is None:
+        first, second = _alike(first, second, request, terminal), _alike(second, first, request, terminal)
     if request.stat == "hsic" and first.n != second.n:
         raise UsageFault(
             f"{request.data} has {first.n} rows and {request.other} has {second.n}; --stat hsic takes rows as observed "
@@ -117,9 +120,18 @@ def _texts(kernels: Any) -> list[str]:
     return [repr(k) if isinstance(k, Kernel) else " and ".join(map(repr, k)) for k in kernels]
 
 
-def _read(path: Path, kernel: Kernel | None, request: Request, terminal: Terminal) -> Dataset:
+def _alike(data: Dataset, other: Dataset, request: Request, terminal: Terminal) -> Dataset:
+    """Read columns of one value, which do not tell what they hold, as what they hold in the other file."""
+    if not (isinstance(data, Table) and isinstance(other, Table)):
+        return data
+    vague = [name for name in data.names if data.kinds[name] == "constant" and other.kinds.get(name) in _KINDS]
+    kinds = {name: other.kinds[name] for name in vague}
+    return _read(data.path, kinds, request, terminal) if kinds else data
+
+
+def _read(path: Path, kinds: dict[str, str] | None, request: Request, terminal: Terminal) -> Dataset:
     """Return the data of a file, missing values settled."""
-    data = open_data(path, request.format, request.memory, column_kinds(kernel) if kernel is not None else None)
+    data = open_data(path, request.format, request.memory, kinds)
     for note in data.notes:
         terminal.say(f"{path}: {note}")
     if not isinstance(data, Table):

@@ -168,7 +168,6 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             run.begin(X, y)
             Z = self._standardise(dense(S), w)
             self.kernel_ = self._resolved(Z, w)
-            check_movable(self.kernel_, "KernelDimensionReduction")
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             H = self._target_factor(targets, w)
             best = self._minimise(Z, H, w, run)
@@ -228,6 +227,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _resolved(self, Z: Floats, w: Floats) -> Kernel:
         if self.kernel is None:
             return Gaussian(float(np.sqrt(self.n_components)))
+        check_movable(self.kernel, type(self).__name__)
         return self.kernel.learn(Vectors.pack(np.ascontiguousarray(Z[:, : self.n_components])), None, w)
 
     def _target_factor(self, targets: Samples, w: Floats) -> Floats:
