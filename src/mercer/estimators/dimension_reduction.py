@@ -24,7 +24,7 @@ from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence_selection import target_samples
 from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
-from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
+from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
@@ -184,8 +184,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ----------
         X : (m, d) array, sparse matrix or packed vectors
         """
-        T = dense(self._pack_new(X))
-        return (T - self.mean_) @ self.components_.T
+        return projected(dense(self._pack_new(X)), self.mean_, self.components_)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
@@ -218,6 +217,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _standardise(self, X: Floats, w: Floats) -> Floats:
         self.mean_ = np.average(X, axis=0, weights=w)
         centred = X - self.mean_
+        require_squares(centred)
         scale = np.sqrt(np.average(centred**2, axis=0, weights=w))
         if not scale.any():
             raise DomainError(f"The {len(X)} samples do not vary. Give samples that differ.")

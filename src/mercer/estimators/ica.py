@@ -25,7 +25,7 @@ from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
-from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
+from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
@@ -299,8 +299,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : (m, d) array, sparse matrix or packed vectors
         """
-        T = dense(self._pack_new(X))
-        return (T - self.mean_) @ self.components_.T
+        return projected(dense(self._pack_new(X)), self.mean_, self.components_)
 
     def inverse_transform(self, S: Any) -> Floats:
         """Mix components again, shape (m, d).
@@ -347,6 +346,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         total = float(w.sum())
         self.mean_ = np.average(X, axis=0, weights=w)
         centred = X - self.mean_
+        require_squares(centred)
         _, s, Vt = np.linalg.svd(np.sqrt(w)[:, None] * centred, full_matrices=False)
         limit = int(np.sum(s > max(X.shape) * np.finfo(float).eps * max(float(s[0]), 1e-300))) if len(s) else 0
         if self.n_components is not None and self.n_components > limit:
