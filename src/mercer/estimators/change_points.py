@@ -103,7 +103,7 @@ def series_windows(x: Any, width: int) -> Floats:
            [3., 4.]])
     """
     Integer(1).check("width", width, "series_windows")
-    x = check_array(x, ensure_2d=False, dtype=np.float64)
+    x = check_array(x, ensure_2d=False, dtype="float64")
     x = x[:, None] if x.ndim == 1 else x
     if width > len(x):
         raise ParameterError(
@@ -377,6 +377,6 @@ def _lanczos(G: Floats, steps: int) -> tuple[Floats, Floats]:
         if step == steps - 1 or length <= 1e-10 * max(scale, np.finfo(float).tiny):
             break
         beta.append(length)
-        basis.append(v / length)
-        images.append(image / length)
+        basis.append(np.asarray(v / length, dtype=np.float64))
+        images.append(np.asarray(image / length, dtype=np.float64))
     return np.array(alpha), np.array(beta)

@@ -242,6 +242,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             _remember_columns(self, X, packed, reset=True)
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
+            assert isinstance(S, Vectors)
             targets = targets.take(index) if len(index) < len(packed) else targets
             if self.estimate == "unbiased" and w.sum() <= 3.0:
                 raise DomainError(
@@ -324,7 +325,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         self.n_features_ = int(self.support_.sum())
         self.scores_ = np.array(values if values else [scores.of(np.sort(kept))])
 
-    def _get_support_mask(self) -> Bools:
+    def _get_support_mask(self) -> Bools:  # pyright: ignore[reportIncompatibleMethodOverride]
         check_is_fitted(self)
         return self.support_
 

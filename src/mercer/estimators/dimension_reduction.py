@@ -164,7 +164,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
             targets = targets.take(index) if len(index) < len(packed) else targets
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self.memory_plan(len(S), packed.width).require(self.memory)
             run.begin(X, y)
             Z = self._standardise(dense(S), w)
             self.kernel_ = self._resolved(Z, w)

@@ -63,7 +63,7 @@ def amari_error(W: Any, A: Any) -> float:
     >>> amari_error([[1.0, 1.0], [1.0, -1.0]], np.eye(2))
     1.0
     """
-    W, A = (check_array(M, dtype=np.float64) for M in (W, A))
+    W, A = (check_array(M, dtype="float64") for M in (W, A))
     if W.shape != A.shape[::-1] or W.shape[0] != W.shape[1]:
         raise DomainError(
             f"matrices of shapes {W.shape} and {A.shape} were given; square matrices of the same size are accepted. "
@@ -281,7 +281,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             run = Run(self)
             packed = self._vectors(X)
             S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self.memory_plan(len(S), packed.width).require(self.memory)
             run.begin(X, y)
             Z = self._whiten(dense(S), w)
             kernel = self._resolved(float(w.sum()))
@@ -308,7 +308,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         S : (m, q) array
         """
-        S = check_array(S, dtype=np.float64)
+        S = check_array(S, dtype="float64")
         if S.shape[1] != len(self.components_):
             raise DomainError(
                 f"components of shape {S.shape} were given; there are {len(self.components_)}, so shape (m, "

@@ -373,7 +373,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         U = U[kept].T
         return U * roots, U / roots
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Find the functions and return their values at the training samples, shape (n, q).
 
         Parameters

@@ -115,7 +115,7 @@ class MovingFactor:
 
     def _divide(self, A: Floats) -> Floats:
         """Return A L^-1."""
-        return np.ascontiguousarray(solve_triangular(self.lower, A.T, lower=True, trans="T").T)
+        return np.ascontiguousarray(solve_triangular(self.lower, A.T, lower=True, trans=1).T)
 
 
 def _plain_length(kernel: Kernel) -> float | None:

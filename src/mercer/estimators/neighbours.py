@@ -99,8 +99,9 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
         squares = np.asarray(S.squared_norms, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
         values[:] = 0.5 * (squares[:, None] + squares[index] - distances**2)
         return Neighbours(index, distances, values)
-    unit: Any = clone(kernel).set_params(length_scale=1.0)
-    values = unit(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)
+    standard: Any = clone(kernel)
+    standard.set_params(length_scale=1.0)
+    values = standard(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)
     return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
 
 

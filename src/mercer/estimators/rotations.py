@@ -110,6 +110,7 @@ def minimize_frame(
     steps: list[Floats] = []
     changes: list[Floats] = []
     heard: bool | Status = False
+    residual = np.inf
     for iteration in range(max_iter + 1):
         residual = _relative(A, value)
         if monitor is not None:

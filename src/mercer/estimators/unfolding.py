@@ -7,6 +7,7 @@ eigenvalue; K the kernel matrix that is returned, for ``KernelPCA("precomputed")
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -425,7 +426,7 @@ def _stretched(Z: Floats, i: Indices, j: Indices, squares: Floats, penalty: floa
 def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty: float | None) -> Floats:
     """Return y that maximises gain^T y over semidefinite matrices with forms @ y = squares, or nearly so."""
     try:
-        import clarabel
+        clarabel: Any = importlib.import_module("clarabel")
     except ImportError as error:
         raise CapabilityError(
             "maximum variance unfolding was asked for without clarabel, whose semidefinite solver it needs. Install "
