@@ -26,13 +26,13 @@ from mercer import (
 from mercer.kernels import Gaussian
 
 # %%
-# **A roll of paper, flattened.** 400 samples on a rolled-up sheet; the colour is the place along the roll. Isomap,
+# **A roll of paper, flattened.** 300 samples on a rolled-up sheet; the colour is the place along the roll. Isomap,
 # locally linear embedding, Hessian eigenmaps and unfolding are matrices, for `KernelPCA` with the kernel "precomputed".
 # The number is how well the two true coordinates of the sheet are a linear function of the two on the map (R squared):
 # some maps keep lengths, others only who is whose neighbour.
 
 rng = np.random.default_rng(0)
-along, across = rng.uniform(4.0, 11.0, size=400), rng.uniform(0.0, 10.0, size=400)
+along, across = rng.uniform(4.0, 9.0, size=300), rng.uniform(0.0, 10.0, size=300)
 X = np.column_stack([along * np.cos(along), across, along * np.sin(along)])
 arc = np.arcsinh(along) + along * np.hypot(1.0, along)  # the length of a spiral r = t
 sheet = np.column_stack([arc / arc.std(), across / across.std()])

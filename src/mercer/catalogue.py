@@ -247,7 +247,8 @@ def solvers() -> tuple[Entry, ...]:
 def estimators() -> tuple[Entry, ...]:
     """Return one row per public estimator; `offers` names the methods that users call after fit."""
     verbs = ("predict", "decision_function", "predict_proba", "transform", "score_samples")
-    return tuple(_entry(cls, {verb: hasattr(cls, verb) for verb in verbs}) for cls in _public("estimators"))
+    found = [cls for cls in _public("estimators") if hasattr(cls, "fit")]
+    return tuple(_entry(cls, {verb: hasattr(cls, verb) for verb in verbs}) for cls in found)
 
 
 def named(name: str) -> Entry | None:

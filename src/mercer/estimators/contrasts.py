@@ -157,6 +157,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     array([1, 2])
     """
 
+    policies = ("reject",)  # functions are made of some samples, and mending mixes all
     own_constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
