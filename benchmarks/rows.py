@@ -13,6 +13,8 @@ from benchmarks import (
     geometry_cca,
     geometry_clusters,
     geometry_components,
+    geometry_dependence,
+    geometry_manifolds,
     geometry_tests,
     graphs,
     inexact_strings,
@@ -236,4 +238,6 @@ ROWS: tuple[Row, ...] = (
     *geometry_cca.ROWS,
     *geometry_tests.ROWS,
     *geometry_clusters.ROWS,
+    *geometry_dependence.ROWS,
+    *geometry_manifolds.ROWS,
 )
