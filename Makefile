@@ -3,7 +3,7 @@
 #   make demo    a short tour                  make lint    style, types, layers
 #   make test    lint, then every test         make clean   remove .venv, builds and caches
 #   make bench   the benchmarks                make docs    the documentation, in build/docs
-#   make probes  all probes of bad input
+#   make probes  all probes of bad input       make levels  levels and power of tests, by simulation
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
 
@@ -11,7 +11,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test probes bench docs lint types setup clean
+.PHONY: help demo test probes levels bench docs lint types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -79,7 +79,7 @@ docs: .venv/.stamp-docs
 
 # The public interface is checked at every test; numerics, solvers and criteria, whose arithmetic on arrays takes the
 # checker minutes, by `make types`.
-PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert io cli reports plots testing) $(wildcard src/mercer/*.py) \
+PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference io cli reports plots testing) $(wildcard src/mercer/*.py) \
 	$(wildcard src/mercer/estimators/*.py)
 
 types: .venv/.stamp-dev
@@ -93,11 +93,15 @@ lint: .venv/.stamp-dev
 
 # pytest's closing line is the last line printed.
 test: lint
-	@$(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in four of kernels that are much like others.
 probes: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.probes
+
+# How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg).
+levels: .venv/.stamp-dev
+	@$(BIN)/python -m benchmarks.real_tests --draw build/power.svg
 
 clean:
 	@rm -rf .venv build demo docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache

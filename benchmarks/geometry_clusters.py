@@ -15,11 +15,9 @@ from sklearn.cluster import SpectralClustering as TheirClustering
 from sklearn.datasets import make_blobs
 
 from benchmarks.row import Memory, Peer, Row, Table, Timing, times_faster, times_the_cost
+from mercer import KernelKMeans, SpectralClustering, normalized_cut
 from mercer.domains import Vectors
-from mercer.estimators.cuts import normalized_cut
-from mercer.estimators.kmeans import KernelKMeans
 from mercer.estimators.lloyd import Cloud
-from mercer.estimators.spectral_clustering import SpectralClustering
 from mercer.gram import Dense, GramSpec, Tiles
 from mercer.kernels import Gaussian
 

@@ -25,7 +25,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from mercer.estimators.kernel_cca import KernelCCA, retrieval_ranks
+from mercer import KernelCCA, retrieval_ranks
 from mercer.gram import Nystrom
 from mercer.kernels.texts import TfIdf
 

@@ -10,6 +10,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
 from benchmarks import (
+    geometry_cca,
+    geometry_clusters,
+    geometry_components,
+    geometry_dependence,
+    geometry_manifolds,
+    geometry_tests,
     graphs,
     inexact_strings,
     marginal_models,
@@ -228,4 +234,10 @@ ROWS: tuple[Row, ...] = (
     *marginal_models.ROWS,
     *models.ROWS,
     *series.ROWS,
+    *geometry_components.ROWS,
+    *geometry_cca.ROWS,
+    *geometry_tests.ROWS,
+    *geometry_clusters.ROWS,
+    *geometry_dependence.ROWS,
+    *geometry_manifolds.ROWS,
 )

@@ -10,7 +10,16 @@ from docs.pages import write
 FOLDER = Path(__file__).resolve().parent / "reference"
 MODULES = (
     *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.solvers"),
-    *("mercer.selection", "mercer.hilbert", "mercer.problems", "mercer.constraints", "mercer.errors", "mercer.budget"),
+    *(
+        "mercer.selection",
+        "mercer.hilbert",
+        "mercer.inference",
+        "mercer.models",
+        "mercer.problems",
+        "mercer.constraints",
+        "mercer.errors",
+        "mercer.budget",
+    ),
     *(
         "mercer.testing",
         "mercer.io",

@@ -14,7 +14,7 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from mercer import InvariantComponents, KernelFeatureAnalysis, KernelPCA
+from mercer import DistanceScaling, InvariantComponents, KernelFeatureAnalysis, KernelPCA
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -36,19 +36,19 @@ def enlarged(small):
 
 # %%
 # **Super-resolution.** From above: what was there, what was seen, enlarged by interpolation, and the pre-image of its
-# projection on 100 components of sharp digits.
+# projection on 100 components of sharp digits, found from its distances to five of these.
 
-model = KernelPCA(Gaussian(2.0), 100).fit(images[train])
+model = KernelPCA(Gaussian(2.0), 100, preimage=DistanceScaling(5)).fit(images[train])
 blurred = enlarged(coarse(images[test]))
 sharp = model.denoise(blurred)
 shown = [test[labels[test] == kind][0] for kind in range(10)]
 place = {index: where for where, index in enumerate(test)}
 rows = [images[shown], np.array([np.kron(one, np.ones((2, 2))).ravel() for one in coarse(images[shown])])]
 rows += [blurred[[place[i] for i in shown]], sharp[[place[i] for i in shown]]]
-picture = np.vstack([np.hstack([image.reshape(8, 8) for image in block]) for block in rows])
+picture = np.vstack([np.hstack([np.pad(image.reshape(8, 8), 1) for image in block]) for block in rows])
 figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
 ax.imshow(picture, cmap="gray_r", vmin=0.0, vmax=1.0)
-ax.set(xticks=[], yticks=3.5 + 8 * np.arange(4), yticklabels=["sharp", "seen", "interpolated", "pre-image"])
+ax.set(xticks=[], yticks=4.5 + 10 * np.arange(4), yticklabels=["sharp", "seen", "interpolated", "pre-image"])
 ax.tick_params(length=0)
 plt.show()
 print(f"mean squared error: interpolated {np.mean((blurred - images[test]) ** 2):.4f}, "

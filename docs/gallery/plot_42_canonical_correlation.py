@@ -3,17 +3,16 @@ What two views share
 ====================
 
 Two measurements of the same thing have something in common, and much that is their own. Canonical correlation analysis
-finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be bounded: without
-it any two tables agree perfectly.
+finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be bounded:
+without it any two tables agree perfectly.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.estimators.correlation import CCA
-from mercer.estimators.kernel_cca import KernelCCA
+from mercer import CCA, KernelCCA
 from mercer.kernels import Gaussian
-from mercer.plots.correlation import CorrelationDisplay
+from mercer.plots import CorrelationDisplay
 
 rng = np.random.default_rng(0)
 
@@ -42,6 +41,7 @@ curved = KernelCCA(Gaussian(1.0), n_components=2, tau=0.01).fit(X, Y)
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for ax, model in zip(axes, (linear, curved), strict=True):
     display = CorrelationDisplay.of(model, X_new, Y_new).plot_scores(0, ax, c=angle_new)
+    ax.collections[0].set_cmap("twilight")
     ax.set_title(f"{type(model).__name__}, {ax.get_title()}")
 
 # %%

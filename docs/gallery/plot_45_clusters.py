@@ -12,9 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs, make_moons
 
-from mercer.estimators.cuts import normalized_cut
-from mercer.estimators.kmeans import KernelKMeans
-from mercer.estimators.spectral_clustering import SpectralClustering
+from mercer import KernelKMeans, SpectralClustering, normalized_cut
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Linear, Spectrum
 

@@ -227,6 +227,7 @@ def test_exit_codes(folder):
     result = mercer("check", "nothing.csv", "--json", folder=folder, code=3)
     assert "nothing.csv" in result.stderr and json.loads(result.stdout)["error"]["code"] == 3
     mercer("fit", "table.csv", "-t", "y", "--memory", "2kB", "-o", "x.mercer", folder=folder, code=4)
+    mercer("test", "table.csv", "new.csv", "--max-time", "0.05", "-n", "100000000", folder=folder, code=4)
     (folder / "precious.mercer").write_text("precious")
     mercer("fit", "table.csv", "-t", "y", "-o", "precious.mercer", folder=folder, code=2)
     assert (folder / "precious.mercer").read_text() == "precious"
@@ -243,6 +244,8 @@ def clinic(tmp_path_factory):
     (folder / "patients.csv").write_text(text)
     (folder / "new.csv").write_text("\n".join(text.splitlines()[:9]) + "\n")
     write_fasta(folder / "proteins.fasta")
+    for seed, name in enumerate(("before", "after")):
+        write_table(folder / f"{name}.csv", n=30, seed=seed)
     return folder
 
 
@@ -258,6 +261,25 @@ def test_examples_run(clinic, monkeypatch, name):
 
 def _again(name):
     return ["--force"] if name in ("fit", "predict", "convert", "gram") else []
+
+
+# tests ---------------------------------------------------------------------------------------------------
+
+
+def test_two_files_are_tested(folder):
+    told = mercer("test", "table.csv", "new.csv", "--stat", "mmd", "--json", folder=folder)
+    result = json.loads(told.stdout)
+    assert (
+        0.0 < result["p_value"] <= 1.0 and result["samples"] == [120, 15] and result["null"]["method"] == "permutation"
+    )
+    told = mercer(
+        "test", "table.csv", "table.csv", "--stat", "hsic", "-k", "Gaussian('median').on('age')", folder=folder
+    )
+    assert "rejected at 0.05" in told.stdout and told.stderr == ""
+    result = mercer("test", "table.csv", "new.csv", "--stat", "hsic", folder=folder, code=2)
+    assert "120 rows" in result.stderr
+    mercer("test", "table.csv", "proteins.fasta", folder=folder, code=2)
+    mercer("test", "table.csv", "nothing.csv", folder=folder, code=3)
 
 
 # interruption --------------------------------------------------------------------------------------------

@@ -24,6 +24,11 @@ NO_ELEMENT = {
     "GaussianProcessMixture": "which component speaks depends on x: a function per component, `expansions_`",
     "SemiparametricLatentFactor": "every latent process has a kernel of its own: a function each, `expansions_`",
     "GraphicalStructure": "it learns which columns depend on each other, and predicts nothing",
+    "LaplacianEigenmap": "it places the nodes of a graph of neighbours, which new samples are not",
+    "LocalityPreservingProjection": "it is linear in the columns, and its directions are `components_`",
+    "KernelICA": "the kernel measures dependence; sources are linear in the columns",
+    "KernelDimensionReduction": "the kernel measures dependence; directions are linear in the columns",
+    "DependenceSelector": "the kernel measures dependence; it chooses columns",
 }
 OTHER_KIND = {"SmoothingSpline": "its polynomials are outside the space: an Expansion and a basis, or a natural spline"}
 
@@ -52,11 +57,32 @@ def _of_process(machine, A):
     return values
 
 
+def _of_distances(machine, A):
+    """Inner products with the centres, of which the distances are made."""
+    squares = np.asarray(machine.kernel_.diag(machine.kernel_.prepare(machine.kernel_.pack(A))))
+    return 0.5 * (squares[:, None] + machine.center_norms_ - machine.transform(A) ** 2)
+
+
+def _of_shares(machine, A):
+    """Coordinates are functions divided by the last one, the degree of a sample."""
+    values = machine.expansion_(A)
+    assert np.allclose(machine.transform(A), values[:, :-1] / values[:, -1:])
+    return values
+
+
+def _said(machine, A):
+    """The decision values, predictions, or coordinates: the first of these that there are."""
+    return next(getattr(machine, m) for m in ("decision_function", "predict", "transform") if hasattr(machine, m))(A)
+
+
 RAW = {
     "GaussianProcessClassifier": _of_process,
     "RelevanceVectorClassifier": _by_odds,
     "KernelFisherDiscriminant": lambda machine, A: machine.transform(A),
     "KernelGLM": lambda machine, A: np.log(machine.predict(A)),
+    "KernelKMeans": _of_distances,
+    "SpectralClustering": _of_shares,
+    "DiffusionMap": _of_shares,
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "BoundSVC", "RelativeMarginMachine"), _by_pairs),
 }
@@ -95,8 +121,7 @@ def test_a_machine_predicts_by_its_expansion(name, kind):
     machine = fitted(name, kind)
     f = machine.expansion_
     values = f(machine.kernel_.pack(T) if name == "SmoothingSpline" else T)
-    raw = RAW.get(name) or (lambda own, A: getattr(own, "decision_function", own.predict)(A))
-    expected = np.asarray(raw(machine, T))
+    expected = np.asarray(RAW.get(name, _said)(machine, T))
     assert np.allclose(values.reshape(expected.shape), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     if name in OTHER_KIND:
         return

@@ -66,8 +66,8 @@ def _interrupted(call, moment):
             os.kill(os.getpid(), signal.SIGINT)
 
     sender = threading.Thread(target=send)
-    sender.start()
     try:
+        sender.start()  # from here on the signal may come
         call()
         over.set()
         sender.join()

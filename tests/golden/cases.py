@@ -12,6 +12,7 @@ import polars as pl
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 import mercer.estimators
 from mercer.domains import Similarities
@@ -130,8 +131,9 @@ def fitted():
     """Yield (name, fitted estimator, domain); what an estimator does not do is passed over."""
     for name, model, domain, weighted in cases():
         y = targets(model)
+        weight = {"sample_weight": WEIGHT} if weighted and has_fit_parameter(model, "sample_weight") else {}
         try:
-            model.fit(rows(name=domain, part=slice(0, N)), y, **({"sample_weight": WEIGHT} if weighted else {}))
+            model.fit(rows(name=domain, part=slice(0, N)), y, **weight)
         except (MercerError, TypeError):
             continue
         yield name, model, domain
@@ -142,8 +144,9 @@ def outputs(model, X):
     said = {}
     for method in ("predict", "decision_function", "score_samples", "transform", "predict_proba"):
         if hasattr(model, method):
-            said[method] = np.asarray(getattr(model, method)(X))
-    return said
+            values = getattr(model, method)(X)
+            said[method] = values.toarray() if sp.issparse(values) else np.asarray(values)
+    return said or {"embedding_": model.embedding_}  # of the training samples alone
 
 
 def main(folder):

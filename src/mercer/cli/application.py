@@ -25,6 +25,7 @@ COMMANDS = {
     "gram": "Compute a Gram matrix on disk, larger than memory; resumable.",
     "kernels": "List the kernels: formula, domain, parameters, validity, cost.",
     "predict": "Predict new samples with a saved model.",
+    "test": "Test two files: the same distribution, or independent of each other?",
     "warmup": "Compile all loops now, so that the next command need not.",
 }
 

@@ -13,7 +13,7 @@ import click
 
 from mercer.cli.application import COMMANDS, work
 
-__all__ = ["EXAMPLES", "check", "convert", "doctor", "fit", "gram", "kernels", "predict", "warmup"]
+__all__ = ["EXAMPLES", "check", "convert", "doctor", "fit", "gram", "kernels", "predict", "test", "warmup"]
 
 EXAMPLES = {
     "check": "mercer check patients.csv --target progression",
@@ -23,6 +23,7 @@ EXAMPLES = {
     "gram": "mercer gram proteins.fasta --kernel 'Spectrum(3).normalized()' -o proteins.npy",
     "kernels": "mercer kernels --domain strings",
     "predict": "mercer predict patients.mercer new.csv -o predictions.csv",
+    "test": "mercer test before.csv after.csv --stat mmd",
     "warmup": "mercer warmup",
 }
 FORMATS = ("csv", "tsv", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
@@ -67,6 +68,15 @@ _force = click.option("-f", "--force", is_flag=True, help="Overwrite output file
 _budgets = _all(_memory, _max_time, _threads)
 
 
+_missing = click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop"]),
+    default="refuse",
+    show_default=True,
+    help="What to do with rows that miss a value.",
+)
+
+
 def _output(required: bool, help: str) -> Decorator:
     return click.option("-o", "--output", type=FILE, required=required, metavar="FILE", help=help)
 
@@ -84,13 +94,7 @@ def _output(required: bool, help: str) -> Decorator:
 @click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
 @click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with rows that miss a value.",
-)
+@_missing
 @click.option(
     "--folds", type=click.IntRange(0), default=5, show_default=True, help="Cross-validation of a given --estimator."
 )
@@ -181,6 +185,42 @@ def gram(**options: Any) -> None:
 def convert(**options: Any) -> None:
     """Convert a file."""
     work("convert", options)
+
+
+@_command(
+    "test",
+    "With --stat mmd rows of both files are two samples, and the hypothesis is that they have the same distribution. "
+    "With --stat hsic row i of both files was observed together, and the hypothesis is that they are independent. A "
+    "small p-value speaks against the hypothesis. Numbers, categories and texts get kernels of their own unless one is "
+    "given.",
+)
+@click.argument("data", type=FILE)
+@click.argument("other", type=FILE)
+@click.option("--stat", type=click.Choice(["mmd", "hsic"]), default="mmd", show_default=True, help="What is measured.")
+@click.option("-k", "--kernel", metavar="TEXT", help="As repr prints it: 'Gaussian(2.0)', 'Spectrum(3).normalized()'.")
+@click.option("--other-kernel", metavar="TEXT", help="Of the second file, for --stat hsic; the same if not given.")
+@click.option(
+    "--null",
+    type=click.Choice(["permutation", "gamma", "spectral", "wild", "aggregated"]),
+    default="permutation",
+    show_default=True,
+    help="How p-values are found; aggregated takes Gaussians of several widths, wild is for rows in order of time.",
+)
+@click.option("-n", "--permutations", type=click.IntRange(1), default=1000, show_default=True, help="How many.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random numbers.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The hypothesis is rejected if the p-value is not above it.",
+)
+@_missing
+@_format
+@_budgets
+def test(**options: Any) -> None:
+    """Test two files."""
+    work("dependence", options)
 
 
 @_command("doctor")

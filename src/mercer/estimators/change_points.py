@@ -103,7 +103,7 @@ def series_windows(x: Any, width: int) -> Floats:
            [3., 4.]])
     """
     Integer(1).check("width", width, "series_windows")
-    x = check_array(x, ensure_2d=False, dtype=np.float64)
+    x = check_array(x, ensure_2d=False, dtype="float64")
     x = x[:, None] if x.ndim == 1 else x
     if width > len(x):
         raise ParameterError(
@@ -303,8 +303,8 @@ def krylov_scan(
     rank : int, default 3
         r.
     steps : int, optional
-        Of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With as many as there are samples before
-        the score is that of the direct way.
+        Of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
+        samples before, the score is that of the direct way.
 
     Returns
     -------
@@ -352,9 +352,9 @@ def _krylov_score(K: Floats, p: int, rank: int, steps: int) -> float:
     g = K[:p, p:] @ b
     G = np.empty((p + 1, p + 1))
     G[:p, :p], G[:p, p], G[p, :p], G[p, p] = K[:p, :p], g, g, 1.0
-    alpha, beta = _lanczos(G, min(steps, p))
-    _, Y = eigh_tridiagonal(alpha, beta)
-    first = Y[0, ::-1][:rank]
+    alpha, beta = _lanczos(G, min(steps, p + 1))
+    values, Y = eigh_tridiagonal(alpha, beta)
+    first = Y[0, values > _TINY * values[-1]][::-1][:rank]  # where the samples before are not, there is no direction
     return float(min(max(1.0 - float(first @ first), 0.0), 1.0))
 
 
@@ -377,6 +377,6 @@ def _lanczos(G: Floats, steps: int) -> tuple[Floats, Floats]:
         if step == steps - 1 or length <= 1e-10 * max(scale, np.finfo(float).tiny):
             break
         beta.append(length)
-        basis.append(v / length)
-        images.append(image / length)
+        basis.append(np.asarray(v / length, dtype=np.float64))
+        images.append(np.asarray(image / length, dtype=np.float64))
     return np.array(alpha), np.array(beta)

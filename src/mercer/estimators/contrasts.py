@@ -154,9 +154,10 @@ class KernelFeatureAnalysis(FeatureExtractor):
     >>> from mercer.kernels import Linear
     >>> model = KernelFeatureAnalysis(Linear(), 2).fit([[3.0, 0.0], [-3.0, 0.1], [0.0, 1.0], [0.0, -1.0]])
     >>> model.support_
-    array([0, 2])
+    array([1, 2])
     """
 
+    policies = ("reject",)  # functions are made of some samples, and mending mixes all
     own_constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
@@ -397,7 +398,9 @@ class KernelProjectionPursuit(FeatureExtractor):
             found = found.first(min(self.n_directions, int(np.sum(found.values > found.floor))), np.sqrt(w))
             total, root = float(w.sum()), np.sqrt(w)[:, None]
             white = found.vectors / root * np.sqrt(total)  # scores of variance one
-            U = self._pursue(white, w / total)
+            # which sign an eigenvector has is a matter of rounding, and must not decide where a search starts
+            signs = np.where(white[np.argmax(np.abs(white), axis=0), np.arange(white.shape[1])] < 0.0, -1.0, 1.0)
+            U = signs[:, None] * self._pursue(white * signs, w / total)
             mix = U * np.sqrt(total / found.values)[:, None]
             coef = found.vectors * (root / np.sqrt(found.values)) @ mix
             coef -= np.outer(w / total, coef.sum(axis=0))
@@ -433,7 +436,8 @@ class KernelProjectionPursuit(FeatureExtractor):
                 break
             left += not settled
             self.n_iter_ = max(self.n_iter_, steps)
-            best = best * np.where(best[np.argmax(np.abs(best))] < 0.0, -1.0, 1.0)
+            scores = white @ best
+            best = best * np.where(scores[np.argmax(np.abs(scores))] < 0.0, -1.0, 1.0)
             U = np.column_stack([U, best])
         if left:
             warn_caller(

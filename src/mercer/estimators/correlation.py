@@ -12,7 +12,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.errors import ParameterError
-from mercer.estimators.kernel_cca import KernelCCA, _each
+from mercer.estimators.kernel_cca import KernelCCA
+from mercer.estimators.views import each
 from mercer.gram import Features
 from mercer.kernels import Linear
 
@@ -62,7 +63,7 @@ class CCA(KernelCCA):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.correlation import CCA
+    >>> from mercer import CCA
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 5.0]])
     >>> Y = X @ np.array([[1.0], [2.0]])
     >>> model = CCA(n_components=1).fit(X, Y)
@@ -166,7 +167,7 @@ class LeastSquaresCCA(KernelCCA):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.correlation import LeastSquaresCCA
+    >>> from mercer import LeastSquaresCCA
     >>> t = np.linspace(0, 6, 40)
     >>> model = LeastSquaresCCA(n_components=1, nu=5.0).fit(np.c_[np.cos(t), np.sin(t)], np.c_[t, t**2])
     >>> model.score_correlations_.round(2)
@@ -203,6 +204,7 @@ class LeastSquaresCCA(KernelCCA):
         self.n_threads = n_threads
 
     n_permutations = 1
+    taus = (1.0,)
 
     @property
     def tau(self) -> Any:
@@ -212,7 +214,7 @@ class LeastSquaresCCA(KernelCCA):
         return 1.0 / (1.0 + self.nu)
 
     def _options(self, count: int) -> list[Floats]:
-        for nu in _each("nu", self.nu, count):
+        for nu in each("nu", self.nu, count):
             _COST.check("nu", nu, self)
         return super()._options(count)
 

@@ -9,19 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
-from mercer.errors import DomainError
+from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights
 from mercer.estimators.running import Run
 from mercer.gram import Dense, Gram
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.tiling import run_tasks, spans
 
 __all__ = ["normalized_cut"]
 
+_LIGHT = 1e-75  # weight of a sample; the fourth power is a number
+_UNEQUAL = 1e-8  # of the largest affinity
 _ROWS = 512  # of a dense K, for one product of a thread
 
 
@@ -55,15 +59,16 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     >>> normalized_cut(A, [0, 0, 1])  # 1 of 7 is cut off the one, 1 of 4 off the other
     0.39285714285714285
     """
-    if not hasattr(affinity, "shape"):
-        affinity = np.asarray(affinity, dtype=float)
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    n = len(codes)
-    if tuple(affinity.shape) != (n, n):
+    if not isinstance(affinity, Gram) and not sp.issparse(affinity):
+        affinity = Similarities.pack(affinity)
+    given = np.asarray(labels)
+    if tuple(affinity.shape) != given.shape * 2:
         raise DomainError(
-            f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and {n} labels; a square matrix "
-            "and one label per sample are accepted. Give both for the same samples."
+            f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and labels of shape {given.shape}; "
+            "a square matrix and one label per sample are accepted. Give both for the same samples."
         )
+    names, codes = np.unique(given, return_inverse=True)
+    affinity, n = _symmetric(affinity), len(codes)
     s = sample_weights(sample_weight, n)
     V = (codes[:, None] == np.arange(len(names))) * s[:, None]
     U = np.asarray(affinity @ V, dtype=float)
@@ -71,6 +76,19 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     volumes, links = V.T @ degrees, np.einsum("it,it->t", V, U)
     held = volumes > 0  # a cluster of samples of weight zero is none
     return float(np.sum((volumes[held] - links[held]) / volumes[held]))
+
+
+def _symmetric(affinity: Any) -> Any:
+    """Return affinities that may be multiplied; raise DomainError unless they are symmetric (a Gram is)."""
+    if isinstance(affinity, Similarities):
+        affinity.check_symmetric()
+        return affinity.matrix
+    if sp.issparse(affinity) and abs(affinity - affinity.T).max() > _UNEQUAL * abs(affinity).max():
+        raise DomainError(
+            "normalized_cut was given sparse affinities that are not symmetric; ties have no direction. Use "
+            "(A + A.T) / 2."
+        )
+    return affinity
 
 
 def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
@@ -84,6 +102,46 @@ def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
             "leave out samples that are tied to nothing."
         )
     return degrees
+
+
+def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, Floats, Indices]:
+    """Return affinities, weights, degrees and places of the samples that are tied to any; tell if others are left out.
+
+    Parameters
+    ----------
+    A : Gram
+    s : (n,) array
+        Weights, positive.
+    used : (n,) array of int
+        Places of the samples among all that were given.
+    least : int
+        How many must remain.
+    """
+    degrees = A @ s
+    if not np.isfinite(degrees).all():
+        raise overflow_error(A.kernel)
+    alone = (degrees == 0.0) & (A.diag() == 0.0)
+    rest = np.flatnonzero(~alone)
+    if not alone.any() or len(rest) < least:
+        return A, s, checked_degrees(degrees), used
+    warn_caller(
+        f"{alone.sum()} samples, sample {used[np.flatnonzero(alone)[0]]} the first of them, are similar to nothing, "
+        "not even themselves; they are left out, and labelled as new samples like them are. Leave them out yourself, "
+        "or use a kernel under which they are similar to something.",
+        DegenerateWarning,
+    )
+    return A.take(rest), s[rest], checked_degrees(degrees[rest]), used[rest]
+
+
+def checked_weights(s: Floats) -> Floats:
+    """Return weights whose products with each other are numbers; raise DomainError if they are not."""
+    if len(s) and (s.min() < _LIGHT or s.max() > 1.0 / _LIGHT):
+        raise DomainError(
+            f"sample_weight goes from {s.min():.3g} to {s.max():.3g}; products of weights must be numbers, so that "
+            f"{_LIGHT:g} to {1.0 / _LIGHT:g} are accepted. Divide them by the largest, and give samples that are to be "
+            "left out a weight of zero."
+        )
+    return s
 
 
 def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:

@@ -20,10 +20,10 @@ from mercer.arrays import Bools, Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
-from mercer.errors import DomainError, ParameterError, TargetError
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.running import Run, whole
-from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
 from mercer.kernels.pointwise import OneBase, dense, median_distance
 
 __all__ = ["DependenceSelector", "target_samples"]
@@ -232,14 +232,17 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         with whole(self):
             self._check_parameters()
             run = Run(self)
-            kernel, self.kernel = self.kernel, None  # it compares some of the columns
-            try:
-                packed, _ = self._pack(X)
-            finally:
-                self.kernel = kernel
-            assert isinstance(packed, Vectors)
+            kernel = self.kernel
+            if isinstance(kernel, Precomputed):
+                raise CapabilityError(
+                    "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
+                    "samples as vectors, and a kernel of vectors."
+                )
+            packed = _pack_vectors(X, kernel)  # the kernel compares some of the columns
+            _remember_columns(self, X, packed, reset=True)
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
+            assert isinstance(S, Vectors)
             targets = targets.take(index) if len(index) < len(packed) else targets
             if self.estimate == "unbiased" and w.sum() <= 3.0:
                 raise DomainError(
@@ -258,6 +261,17 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                 self._search(scores, self._count(S.width), run)
             run.end(X, y)
         return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the chosen columns of new data, in the form that X has.
+
+        Parameters
+        ----------
+        X : (m, d) array, sparse matrix or table
+        """
+        check_is_fitted(self)
+        _remember_columns(self, X, _pack_vectors(X, self.kernel_), reset=False)
+        return super().transform(X)
 
     def _kernel_for(self, d: int) -> Callable[[int], Kernel]:
         """Return the kernel for a number of columns."""
@@ -311,7 +325,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         self.n_features_ = int(self.support_.sum())
         self.scores_ = np.array(values if values else [scores.of(np.sort(kept))])
 
-    def _get_support_mask(self) -> Bools:
+    def _get_support_mask(self) -> Bools:  # pyright: ignore[reportIncompatibleMethodOverride]
         check_is_fitted(self)
         return self.support_
 

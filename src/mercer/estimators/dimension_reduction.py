@@ -22,9 +22,9 @@ from mercer.constraints import InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence_selection import target_samples
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
-from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
+from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
@@ -85,6 +85,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     values_ : (t,) array
         At the end of each search.
     n_iter_ : int
+        Steps of the best search, at least 1.
     kernel_, target_kernel_ : Kernel
 
     Notes
@@ -163,17 +164,16 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
             targets = targets.take(index) if len(index) < len(packed) else targets
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self.memory_plan(len(S), packed.width).require(self.memory)
             run.begin(X, y)
             Z = self._standardise(dense(S), w)
             self.kernel_ = self._resolved(Z, w)
-            check_movable(self.kernel_, "KernelDimensionReduction")
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             H = self._target_factor(targets, w)
             best = self._minimise(Z, H, w, run)
             self.frame_ = best.frame
             self.components_ = best.frame / self.scale_
-            self.value_, self.residual_, self.n_iter_ = best.value, best.residual, best.iterations
+            self.value_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)
             run.end(X, y)
         return self
 
@@ -184,8 +184,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ----------
         X : (m, d) array, sparse matrix or packed vectors
         """
-        T = dense(self._pack_new(X))
-        return (T - self.mean_) @ self.components_.T
+        return projected(dense(self._pack_new(X)), self.mean_, self.components_)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
@@ -205,12 +204,9 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     # steps --------------------------------------------------------------------------------------------
 
     def _vectors(self, X: Any) -> Vectors:
-        kernel, self.kernel = self.kernel, None  # it compares projections; samples are vectors in any case
-        try:
-            packed, _ = self._pack(X)
-        finally:
-            self.kernel = kernel
-        assert isinstance(packed, Vectors)
+        """Pack the samples, and remember their columns; the kernel compares projections, whatever the samples are."""
+        packed = _pack_vectors(X, self.kernel)
+        _remember_columns(self, X, packed, reset=True)
         if self.n_components > packed.width:
             raise ParameterError(
                 f"n_components={self.n_components} was given for samples of {packed.width} columns. Use at most "
@@ -221,6 +217,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _standardise(self, X: Floats, w: Floats) -> Floats:
         self.mean_ = np.average(X, axis=0, weights=w)
         centred = X - self.mean_
+        require_squares(centred)
         scale = np.sqrt(np.average(centred**2, axis=0, weights=w))
         if not scale.any():
             raise DomainError(f"The {len(X)} samples do not vary. Give samples that differ.")
@@ -230,6 +227,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _resolved(self, Z: Floats, w: Floats) -> Kernel:
         if self.kernel is None:
             return Gaussian(float(np.sqrt(self.n_components)))
+        check_movable(self.kernel, type(self).__name__)
         return self.kernel.learn(Vectors.pack(np.ascontiguousarray(Z[:, : self.n_components])), None, w)
 
     def _target_factor(self, targets: Samples, w: Floats) -> Floats:

@@ -17,6 +17,8 @@ from mercer.gram.dense import DenseGram
 from mercer.numerics.background import in_background
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.symmetric import symmetric_product
+from mercer.numerics.tiling import blas_for, serial_blas
 from mercer.solvers.krylov_pls import Centring
 
 __all__ = [
@@ -118,12 +120,14 @@ def principal_directions(
     array([2. , 0.5])
     """
     n, root = len(weight), np.sqrt(weight)
-    operator = Centring(gram, weight)
+    K = _Stored(gram.array, gram.resources.n_threads) if isinstance(gram, DenseGram) else gram
+    operator = Centring(K, weight)
 
     def product(V: Floats) -> Floats:
-        return operator @ V if centered else root[:, None] * np.asarray(gram @ (root[:, None] * V))
+        return operator @ V if centered else root[:, None] * np.asarray(K @ (root[:, None] * V))
 
-    found = leading_eigenpairs(product, n, count, tol=tol, max_iter=max_iter, random_state=seed, monitor=monitor)
+    with serial_blas():  # products have threads of their own, from which those of BLAS would take the cores
+        found = leading_eigenpairs(product, n, count, tol=tol, max_iter=max_iter, random_state=seed, monitor=monitor)
     means = np.asarray(gram @ (weight / weight.sum())) if centered else np.zeros(n)
     diagonal = gram.diag() if isinstance(gram, Gram) else np.diagonal(gram)
     trace = float(weight @ (diagonal - 2.0 * means) + weight.sum() * (weight @ means / weight.sum()))
@@ -136,6 +140,17 @@ def principal_directions(
         values, found.vectors, means, max(trace, float(values.sum())), max(n * _EPS * top, noise),
         iterations=found.iterations, residual=worst, converged=found.converged,
     )  # fmt: skip
+
+
+class _Stored:
+    """A stored matrix as an operator that reads half of it."""
+
+    def __init__(self, array: Floats, n_threads: int | None) -> None:
+        self.array, self.n_threads = array, n_threads
+
+    def __matmul__(self, V: Floats) -> Floats:
+        """Return the product with V of shape (n, k)."""
+        return symmetric_product(self.array, V, self.n_threads)
 
 
 def _is_single(gram: Any) -> bool:
@@ -194,7 +209,8 @@ def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None
     if not np.all(w == 1.0):
         K *= root
         K *= root[:, None]
-    values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
+    with blas_for(n):
+        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
     size = float(np.abs(values).max(initial=0.0))
     positive = np.maximum(values, 0.0)
     return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)

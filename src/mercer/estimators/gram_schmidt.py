@@ -19,6 +19,7 @@ from mercer.errors import CapabilityError, DegenerateWarning, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, Gram, GramSpec, HasRows
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
 
 __all__ = ["KernelGramSchmidt"]
@@ -43,7 +44,8 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     n_components : int, optional
         Samples in the basis at most; None goes on to ``tol``.
     tol : float, default 1e-8
-        The basis ends when every squared distance from it is at most so much of the largest k(x, x).
+        The basis ends when every squared distance from it is at most so much of the largest k(x, x); in float32 no less
+        than 1e-6, which is rounding.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
@@ -77,6 +79,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     (array([0, 1]), array([[6., 1.]]))
     """
 
+    policies = ("reject",)  # functions are made of some samples, and mending mixes all
     own_constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
 
     def __init__(
@@ -126,8 +129,12 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             K = self._represent(self.kernel_, S, run)
             rank = len(S) if self.n_components is None else min(self.n_components, len(S))
             row = row_of(K, type(self).__name__)
+            single = getattr(getattr(S, "X", None), "dtype", None) == np.float32
+            rounding = 8.0 * float(np.finfo(np.float32).eps) if single else 1e-15
             with run.stage("basis", 0.95):
-                factor = pivoted_cholesky(K.diag(), _watched(row, rank, run), rank, max(self.tol, 1e-15))
+                factor = pivoted_cholesky(K.diag(), _watched(row, rank, run), rank, max(self.tol, rounding))
+            if not np.isfinite(factor.array).all():
+                raise overflow_error(self.kernel_)
             self.support_, self.n_components_ = factor.pivots, len(factor.pivots)
             left = np.cumsum(np.column_stack([K.diag(), -(factor.array**2)]), axis=1)
             self.reconstruction_errors_ = np.maximum(left.mean(axis=0), 0.0)

@@ -23,9 +23,9 @@ from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
-from mercer.estimators.rotations import FrameMinimum, minimize_frame, random_frame
+from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
@@ -63,7 +63,7 @@ def amari_error(W: Any, A: Any) -> float:
     >>> amari_error([[1.0, 1.0], [1.0, -1.0]], np.eye(2))
     1.0
     """
-    W, A = (check_array(M, dtype=np.float64) for M in (W, A))
+    W, A = (check_array(M, dtype="float64") for M in (W, A))
     if W.shape != A.shape[::-1] or W.shape[0] != W.shape[1]:
         raise DomainError(
             f"matrices of shapes {W.shape} and {A.shape} were given; square matrices of the same size are accepted. "
@@ -142,9 +142,9 @@ def _determinant(R: Floats) -> tuple[float, Floats]:
 
 Contrast = Callable[[list[Floats], float, float], tuple[float, list[Floats]]]
 CONTRASTS: dict[str, Contrast] = {
-    "hsic": _hsic,
-    "kcc": lambda factors, total, kappa: _canonical(factors, total, kappa, _smallest),
     "kgv": lambda factors, total, kappa: _canonical(factors, total, kappa, _determinant),
+    "kcc": lambda factors, total, kappa: _canonical(factors, total, kappa, _smallest),
+    "hsic": _hsic,
 }
 
 
@@ -163,10 +163,10 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kernel : Kernel, optional
         Compares values of one component, whose variance is 1; with a derivative in its inputs. None is
         ``Gaussian(1.0)`` for up to 1000 samples and ``Gaussian(0.5)`` for more.
-    contrast : {"hsic", "kcc", "kgv"}, default "hsic"
-        J. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2. "kcc": minus half the logarithm of the smallest
-        eigenvalue of the matrix of canonical correlations, 1 - kcc for two components. "kgv": of the determinant of
-        that matrix, which takes in all correlations.
+    contrast : {"kgv", "kcc", "hsic"}, default "kgv"
+        J. "kgv": minus half the logarithm of the determinant of the matrix of canonical correlations, the kernel
+        generalised variance, which takes in all correlations. "kcc": of its smallest eigenvalue alone, 1 - kcc for two
+        components. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2.
     kappa : float, optional
         Ridge of the canonical correlations, as of `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
         0.002 for more.
@@ -201,7 +201,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     residual_ : float
         Of the gradient, as for ``tol``.
     n_iter_ : int
-        Steps of the best search.
+        Steps of the best search, at least 1.
     kernel_ : Kernel
 
     Notes
@@ -237,7 +237,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         n_components: int | None = None,
         kernel: Kernel | None = None,
         *,
-        contrast: str = "hsic",
+        contrast: str = "kgv",
         kappa: float | None = None,
         n_init: int = 5,
         max_iter: int = 200,
@@ -281,11 +281,12 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             run = Run(self)
             packed = self._vectors(X)
             S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self.memory_plan(len(S), packed.width).require(self.memory)
             run.begin(X, y)
             Z = self._whiten(dense(S), w)
-            self.kernel_ = self._resolved(float(w.sum())).learn(Vectors.pack(Z[:, :1]), None, w)
-            check_movable(self.kernel_, "KernelICA")
+            kernel = self._resolved(float(w.sum()))
+            check_movable(kernel, "KernelICA")
+            self.kernel_ = kernel.learn(Vectors.pack(Z[:, :1]), None, w)
             best = self._minimise(Z, w, run)
             self._keep(best)
             run.end(X, y)
@@ -298,8 +299,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : (m, d) array, sparse matrix or packed vectors
         """
-        T = dense(self._pack_new(X))
-        return (T - self.mean_) @ self.components_.T
+        return projected(dense(self._pack_new(X)), self.mean_, self.components_)
 
     def inverse_transform(self, S: Any) -> Floats:
         """Mix components again, shape (m, d).
@@ -308,7 +308,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         S : (m, q) array
         """
-        S = check_array(S, dtype=np.float64)
+        S = check_array(S, dtype="float64")
         if S.shape[1] != len(self.components_):
             raise DomainError(
                 f"components of shape {S.shape} were given; there are {len(self.components_)}, so shape (m, "
@@ -330,13 +330,9 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     # steps --------------------------------------------------------------------------------------------
 
     def _vectors(self, X: Any) -> Vectors:
-        """Pack the samples, and remember their columns."""
-        kernel, self.kernel = self.kernel, None  # the kernel compares components; samples are vectors in any case
-        try:
-            packed, _ = self._pack(X)
-        finally:
-            self.kernel = kernel
-        assert isinstance(packed, Vectors)
+        """Pack the samples, and remember their columns; the kernel compares components, whatever the samples are."""
+        packed = _pack_vectors(X, self.kernel)
+        _remember_columns(self, X, packed, reset=True)
         return packed
 
     def _resolved(self, total: float) -> Kernel:
@@ -350,6 +346,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         total = float(w.sum())
         self.mean_ = np.average(X, axis=0, weights=w)
         centred = X - self.mean_
+        require_squares(centred)
         _, s, Vt = np.linalg.svd(np.sqrt(w)[:, None] * centred, full_matrices=False)
         limit = int(np.sum(s > max(X.shape) * np.finfo(float).eps * max(float(s[0]), 1e-300))) if len(s) else 0
         if self.n_components is not None and self.n_components > limit:
@@ -417,4 +414,4 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.rotation_ = V * signs[:, None]
         self.components_ = W * signs[:, None]
         self.mixing_ = np.linalg.pinv(self.components_)
-        self.contrast_, self.residual_, self.n_iter_ = best.value, best.residual, best.iterations
+        self.contrast_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
@@ -21,6 +20,9 @@ from mercer.estimators.directions import decomposed
 from mercer.estimators.estimator import weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
+from mercer.numerics.background import in_background
+from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import blas_for
 from mercer.problems import Solution, Status
 
 __all__ = ["InvariantComponents"]
@@ -133,7 +135,7 @@ class InvariantComponents(FeatureExtractor):
             K = self._represent(self.kernel_, both, run)
             with run.stage("simultaneous diagonalisation", 0.95):
                 found = decomposed(K, np.ones(len(both)), False, run.deadline)
-                self._diagonalise(K, found, w, copies)
+                self._diagonalise(K, found, w, copies, run.deadline)
             self._warn_nothing(len(S))
             run.end(X, y)
         return self
@@ -152,7 +154,7 @@ class InvariantComponents(FeatureExtractor):
         places = np.concatenate([round_ * n + used for round_ in range(copies)])
         return S.concat(V.take(places)), copies
 
-    def _diagonalise(self, K: Gram, found: Any, w: Floats, copies: int) -> None:
+    def _diagonalise(self, K: Gram, found: Any, w: Floats, copies: int, deadline: float | None) -> None:
         """Find directions in the coordinates of all principal directions of samples and variants."""
         real = int(np.sum(found.values > found.floor))
         found = found.first(real, np.ones(len(found.means)))
@@ -166,7 +168,8 @@ class InvariantComponents(FeatureExtractor):
             noise += D.T @ D
         level = self.alpha * float(share @ np.einsum("ij,ij->i", F[:n], F[:n]))
         noise[np.diag_indices(real)] += level or 1.0
-        values, U = eigh(own.T @ own, noise) if real else (np.zeros(0), np.zeros((0, 0)))
+        with blas_for(real):
+            values, U = in_background(_simultaneous, own, noise, work=10.0 * real**3, deadline=deadline)
         floor = len(F) * _EPS / self.alpha  # no ratio is above 1 / alpha
         q = min(self.n_components, int(np.sum(values > floor)))
         U = U[:, ::-1][:, :q]
@@ -177,3 +180,12 @@ class InvariantComponents(FeatureExtractor):
             coef = found.vectors / np.sqrt(found.values) @ U
             inner = None if found.weights is None else found.weights @ U
             self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0, weights=inner), -mean @ U)
+
+
+def _simultaneous(own: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Return ascending ratios of own^T own and noise, and the directions, in which noise is one."""
+    L = np.linalg.cholesky(noise)
+    M = np.linalg.solve(L, own.T)
+    square = M @ M.T
+    values = eigh_in_place(square)
+    return values, np.linalg.solve(L.T, square.T)

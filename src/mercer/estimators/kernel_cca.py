@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import numbers
+import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,18 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, OneOf, Optional
-from mercer.domains import Samples
-from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError, warn_caller
+from mercer.domains import Samples, Vectors
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
 from mercer.estimators.running import Run, whole
-from mercer.gram import Gram, GramSpec, Tiles
+from mercer.estimators.views import as_views, column, each, listed, reads_other_things, require_pairs
+from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
 from mercer.gram.nystrom import NystromGram
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.numerics.background import in_background
 from mercer.numerics.pivoting import pivoted_cholesky
+from mercer.numerics.tiling import blas_for
 from mercer.solvers.canonical import Basis, basis_of, canonical, correlations
 from mercer.solvers.canonical_choice import left_out_correlation, shuffled_gap
 
@@ -59,6 +63,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kernel : Kernel, str or None, or a tuple of them, default None
         One for all views, or one for each, which may be of different domains. None is the Gaussian at the median
         distance between the samples of the view. Conditionally positive definite kernels of order 1 are accepted.
+        A vector of numbers beside samples of another domain, strings or similarities, is compared by None.
     n_components : int, default 2
         Pairs of functions; there may be fewer, see ``n_components_``.
     tau : float, tuple of float, "loo" or "permutation", default 0.1
@@ -105,6 +110,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         f, for each view; ``expansion_`` is the first.
     kernels_, grams_ : tuples
         The objects that None was resolved to; ``kernel_`` is the first kernel.
+    view_features_ : tuple
+        Number of columns of each view; None where samples are not rows of numbers.
     n_components_ : int
 
     Notes
@@ -116,7 +123,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kernel_cca import KernelCCA
+    >>> from mercer import KernelCCA
     >>> from mercer.kernels import Gaussian
     >>> t = np.linspace(0, 6, 60)
     >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, np.cos(5 * t)]
@@ -185,14 +192,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self
         """
         with whole(self):
-            views = _views(self, X, y)
-            parts = self._parts(len(views))
+            views = as_views(self, X, y)
+            parts = self._parts(views, column(y) is not y)
             for part in parts:
                 part._check_parameters()
             options = self._options(len(views))
             run = Run(self)
             packed, kernels = zip(*(part._pack(view) for part, view in zip(parts, views, strict=True)), strict=True)
-            _require_pairs(packed)
+            require_pairs(packed)
+            self.view_features_ = tuple(S.width if isinstance(S, Vectors) else None for S in packed)
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(parts[0], name):
                     setattr(self, name, getattr(parts[0], name))
@@ -200,11 +208,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             w = sample_weights(sample_weight, n)
             used = np.flatnonzero(w)
             w = w[used]
-            self.memory_plan(len(used), views=len(views)).require(self.memory)
+            self._plan(len(used), [p._width(k, S) for p, k, S in zip(parts, kernels, packed, strict=True)]).require(
+                self.memory
+            )
             run.begin(X, y)
-            bases, grams = self._decompose(parts, packed, kernels, w, used, run)
-            self._choose(bases, w, options, run)
-            self._keep(bases, grams, w, used, n, run)
+            with blas_for(len(used)):
+                bases, grams = self._decompose(parts, packed, kernels, w, used, run)
+                self._choose(bases, w, options, run)
+                self._keep(bases, grams, w, used, n, run)
             run.end(X, y)
         return self
 
@@ -220,10 +231,16 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             Which view they are of: 0 is X of `fit`, 1 is y.
         """
         check_is_fitted(self)
+        Integer(0, len(self.expansions_) - 1).check("view", view, self)
         if view == 0:
             T = self._pack_new(X)
         else:
-            T = self.kernels_[view].pack(_column(X))
+            T = self.kernels_[view].pack(column(X))
+            if isinstance(T, Vectors) and T.width != self.view_features_[view]:
+                raise DomainError(
+                    f"view {view} has {T.width} columns, but {type(self).__name__} is expecting "
+                    f"{self.view_features_[view]}. Give the columns that it was fitted on, in their order."
+                )
         values = self.expansions_[view](T, self._resources())
         if not np.isfinite(values).all():
             raise overflow_error(self.kernels_[view])
@@ -250,7 +267,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             )
         return [None if one is None else self.project(one, view) for view, one in enumerate(X)]
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore
         """Fit, and return what `transform` returns for X.
 
         Parameters
@@ -271,7 +288,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             Of more than two views, the mean over all pairs of them is returned.
         """
         scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
-        _require_pairs(scores)
+        require_pairs(scores)
         return correlations(scores)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -289,14 +306,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         top : int, default 1
             The partner must be among so many of the most similar ones.
         """
-        if top < 1:
-            raise ParameterError(f"top={top} was given; a number of at least 1 is accepted. Write for example top=10.")
+        Integer(1).check("top", top, self)
         A, B = (self.project(one, view) for view, one in enumerate(self._new_views(X, y)))
         return float(np.mean(retrieval_ranks(A, B) <= top))
 
     def _new_views(self, X: Any, y: Any) -> list[Any]:
         check_is_fitted(self)
-        views = _views(self, X, y)
+        views = as_views(self, X, y)
         if len(views) != len(self.expansions_):
             raise DomainError(
                 f"{len(views)} views were given to a {type(self).__name__} that was fitted on "
@@ -310,14 +326,26 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     # steps ------------------------------------------------------------------------------------------------
 
-    def _parts(self, count: int) -> list[Any]:
+    def _parts(self, views: list[Any], vector: bool) -> list[Any]:
         """Return copies of this estimator, one for each view, with its kernel and Gram."""
-        parts = []
-        for kernel, gram in zip(_each("kernel", self.kernel, count), _each("gram", self.gram, count), strict=True):
+        parts, count = [], len(views)
+        for kernel, gram in zip(each("kernel", self.kernel, count), each("gram", self.gram, count), strict=True):
             part = copy.copy(self)
             part.kernel, part.gram = kernel, gram
             parts.append(part)
+        if vector and parts[1].kernel is self.kernel and reads_other_things(self.kernel):
+            parts[1].kernel = None
+            parts[1].gram = None if isinstance(parts[1].gram, Features) else parts[1].gram
         return parts
+
+    def _width(self, kernel: Kernel, S: Samples) -> int:
+        """Return how many columns the basis of a view has at most; 1 if only its features will tell."""
+        if self.rank is not None:
+            return min(self.rank, len(S))
+        spec = self._gram_spec(kernel, S)
+        if isinstance(spec, Features):
+            return kernel.feature_count(S) or 1
+        return min(getattr(spec, "rank", len(S)), len(S))
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         return Tiles() if self.rank is not None else super()._gram_spec(kernel, S)
@@ -328,14 +356,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             raise ParameterError(
                 f"rank={self.rank} and gram={self.gram!r} were given; either says how K is approximated. Leave one out."
             )
+        given = listed("taus", self.taus)
         if isinstance(self.tau, str):
             OneOf("loo", "permutation").check("tau", self.tau, self)
-            given = list(self.taus)
-            if not given:
-                raise ParameterError("taus is empty; at least one number in [0, 1] is needed. Leave it at its default.")
             options = [(tau,) * count for tau in given]
         else:
-            options = [_each("tau", self.tau, count)]
+            options = [each("tau", self.tau, count)]
+        for tau in given:
+            _SHARE.check("taus", tau, self)
         for option in options:
             for tau in option:
                 _SHARE.check("tau", tau, self)
@@ -382,13 +410,18 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         with run.stage("choice of tau", 0.9):
             for done, option in enumerate(options, 1):
                 if self.tau == "loo":
-                    value, change = left_out_correlation(
-                        bases, w, option, lambda v, part: self._penalty(bases[v], total, part)
-                    )
+                    penalty = partial(_of_view, self._penalty, bases, total)
+                    stop = threading.Event()
+                    try:
+                        value, change = in_background(
+                            left_out_correlation, bases, w, option, penalty, stop.is_set, deadline=run.deadline
+                        )
+                    finally:
+                        stop.set()  # whoever interrupts leaves no work behind
                     worst = max(worst, change)
                 else:
                     penalties = [float(self._penalty(b, total, total)) for b in bases]
-                    value = shuffled_gap(bases, option, penalties, orders)
+                    value = in_background(shuffled_gap, bases, option, penalties, orders, deadline=run.deadline)
                 found.append(value)
                 if run.monitor(done / len(options)):
                     raise TimeoutError
@@ -406,6 +439,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """Solve, and store the functions."""
         total = float(w.sum())
         count = min(self.n_components, *(len(b.values) for b in bases))
+        if count == 0:
+            flat = [v for v, b in enumerate(bases) if not len(b.values)]
+            warn_caller(
+                f"view {flat[0]} does not vary, so that nothing is correlated with it: {type(self).__name__} has no "
+                "components. Give a view whose samples differ.",
+                DegenerateWarning,
+            )
         penalties = [float(self._penalty(b, total, total)) for b in bases]
         with run.stage("correlations", 0.97):
             found = canonical(bases, self.tau_, penalties, count, run.deadline)
@@ -435,19 +475,20 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             Of the training data.
         views : int, default 2
         """
-        n = n_samples
-        rank = self.rank if self.rank is not None else getattr(self.gram, "rank", None)
-        if rank is None:
-            if self.gram is not None and not isinstance(self.gram, tuple):
-                known = self.kernel if isinstance(self.kernel, Kernel) else self._default_kernel()
-                if "Gram matrix" not in self.gram.plan(known, n, n_features).buffers:
-                    rank = min(n_features, n)
-        if rank is None:
-            buffers = {"eigenvectors of the views": 8 * views * n * n, "work space": 16 * n * n}
-        else:
-            r = min(rank, n)
-            buffers = {"factors": 8 * views * n * r, "work space": 24 * n * r + 8 * (views * r) ** 2}
-        return Plan(f"{type(self).__name__} on {n} samples", buffers, ("rank=500", "gram=Nystrom(500)"))
+        n, widths = n_samples, []
+        for kernel, gram in zip(each("kernel", self.kernel, views), each("gram", self.gram, views), strict=True):
+            known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
+            spec = gram or Auto().choose(known, n, n_features if isinstance(known, Linear) else None, self.memory)
+            narrow = n_features if isinstance(spec, Features) else n
+            widths.append(min(n, getattr(spec, "rank", narrow) if self.rank is None else self.rank))
+        return self._plan(n, widths)
+
+    def _plan(self, n: int, widths: list[int]) -> Plan:
+        what, options = f"{type(self).__name__} on {n} samples", ("rank=500", "gram=Nystrom(500)")
+        if max(widths) >= n:
+            return Plan(what, {"eigenvectors of the views": 8 * n * sum(widths), "work space": 16 * n * n}, options)
+        work = 24 * n * max(widths) + 8 * sum(widths) ** 2
+        return Plan(what, {"factors": 8 * n * sum(widths), "work space": work}, options)
 
     def __sklearn_tags__(self) -> Any:
         kernels = self.kernel if isinstance(self.kernel, (tuple, list)) else (self.kernel,)
@@ -477,7 +518,11 @@ def retrieval_ranks(A: Floats, B: Floats) -> Indices:
     (array([1, 1]), array([2, 2]))
     """
     A, B = (np.asarray(one, dtype=float) for one in (A, B))
-    _require_pairs((A, B))
+    if A.ndim != 2 or A.shape != B.shape or not (np.isfinite(A).all() and np.isfinite(B).all()):
+        raise DomainError(
+            f"scores of shapes {A.shape} and {B.shape} were given, or they are not finite; two tables of finite "
+            "numbers with the same rows and columns are accepted. Give what transform(X, Y) returns."
+        )
     units = []
     for one in (A, B):
         length = np.linalg.norm(one, axis=1, keepdims=True)
@@ -517,54 +562,8 @@ def _incomplete(gram: Any, rank: int, run: Run) -> NystromGram:
     return low
 
 
-def _each(name: str, given: Any, count: int) -> tuple[Any, ...]:
-    """Return one value for each view."""
-    if not isinstance(given, (tuple, list, np.ndarray)) or np.ndim(given) == 0:
-        return (given,) * count
-    if len(given) != count:
-        raise ParameterError(
-            f"{name}={given!r} was given with {count} views; one for all views, or one for each is accepted. "
-            f"Give {count} of them."
-        )
-    return tuple(given)
-
-
-def _views(estimator: Any, X: Any, Y: Any) -> list[Any]:
-    """Return the views as a list."""
-    if Y is not None:
-        return [X, _column(Y)]
-    if isinstance(X, (list, tuple)) and len(X) > 1 and all(_is_view(one) for one in X):
-        return [X[0], *map(_column, X[1:])]
-    raise TargetError(
-        f"{type(estimator).__name__} requires y to be passed, but the target y is None; two views X and Y, or a list "
-        "of views are accepted. Write fit(X, Y) or fit([X, Y, Z])."
-    )
-
-
-def _is_view(one: Any) -> bool:
-    """Whether this looks like a collection of samples rather than one sample."""
-    if isinstance(one, Samples) or hasattr(one, "shape"):
-        return True
-    return isinstance(one, (list, tuple)) and len(one) > 0 and not isinstance(one[0], numbers.Number)
-
-
-def _column(Y: Any) -> Any:
-    """Return a vector of numbers as one column, and anything else as it is."""
-    if isinstance(Y, Samples) or not (isinstance(Y, (list, tuple)) or hasattr(Y, "__array__")):
-        return Y
-    if isinstance(Y, (list, tuple)) and not (len(Y) and isinstance(Y[0], (numbers.Number, np.generic))):
-        return Y
-    values = np.asarray(Y)
-    return values[:, None] if values.ndim == 1 and values.dtype.kind in "biufO" else Y
-
-
-def _require_pairs(views: Any) -> None:
-    sizes = [len(view) for view in views]
-    if len(set(sizes)) > 1:
-        raise TargetError(
-            f"Found input variables with inconsistent numbers of samples: the views have {sizes}; each sample must be "
-            "there in every view. Give views of the same length, in the same order."
-        )
+def _of_view(penalty: Any, bases: list[Basis], total: float, view: int, part: Any) -> Any:
+    return penalty(bases[view], total, part)
 
 
 def _at(scores: Floats, used: Indices, n: int) -> Floats:

@@ -19,7 +19,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
-from mercer.estimators.cuts import checked_degrees, first_met, held_gram
+from mercer.estimators.cuts import checked_degrees, checked_weights, first_met, held_gram, tied
 from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
 from mercer.estimators.lloyd import Cloud, Partition, lloyd, random_labels, restarts_at_once, seeded_labels
 from mercer.estimators.mini_batches import mini_batches
@@ -31,7 +31,7 @@ from mercer.problems import Solution, Status
 
 __all__ = ["KernelKMeans"]
 
-_ROUNDING = 64 * np.finfo(np.float64).eps  # squared distances below this, over the squares they are made of, are zero
+_ROUNDING = 64  # of the unit of rounding: squared distances below this, over the squares they are made of, are zero
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
@@ -105,14 +105,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.kmeans import KernelKMeans
+    >>> from mercer import KernelKMeans
     >>> from mercer.kernels import Gaussian
     >>> angle = np.linspace(0.0, 2 * np.pi, 40, endpoint=False)
     >>> ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     >>> X = np.concatenate([0.1 * ring, 3.0 * ring])  # a spot in a ring
     >>> model = KernelKMeans(Gaussian(1.0), 2, objective="cut", init="random").fit(X)
     >>> np.bincount(model.labels_), model.predict([[0.0, 0.2], [3.1, 0.0]])
-    (array([40, 40]), array([1, 0]))
+    (array([40, 40]), array([0, 1]))
     """
 
     own_constraints = {
@@ -220,7 +220,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             self.kernel_ = kernel.learn(S, None, s)
             K = held_gram(self, self.kernel_, S, run, 0.3)
             unwatched(K)
-            fit = self._fit_whole if self.batch_size is None else self._fit_batches
+            s, fit = checked_weights(s), self._fit_whole if self.batch_size is None else self._fit_batches
+            if self.objective == "cut":
+                before = used
+                K, s, _, used = tied(K, s, used, self.n_clusters)
+                start = start[np.isin(before, used)]
             with run.stage("clusters", 0.95):
                 labels = fit(K, s, start, run)
             self._place(labels, packed, used)
@@ -361,7 +365,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             squares = np.divide(squares, degrees**2, out=np.zeros_like(squares), where=degrees > 0.0)
         norms = self.center_norms_
         found = squares[:, None] - 2.0 * self._inner(values) + norms
-        found[found <= _ROUNDING * (np.abs(squares)[:, None] + np.abs(norms))] = 0.0
+        single = getattr(getattr(T, "X", None), "dtype", None) == np.float32
+        least = _ROUNDING * float(np.finfo(np.float32 if single else np.float64).eps)
+        found[found <= least * (np.abs(squares)[:, None] + np.abs(norms))] = 0.0
         return np.sqrt(found)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

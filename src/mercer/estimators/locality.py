@@ -1,7 +1,7 @@
 r"""Projections that keep neighbours together: linear, and in the feature space of a kernel.
 
-Symbols: A affinities, d_i = sum_j A_ij, D = diag(d), L = D - A; X (n, d) samples in rows; F a factor of the Gram matrix,
-K = F F^T; f = F b the values of a function of squared length b^T b, mu its eigenvalue.
+Symbols: A affinities, d_i = sum_j A_ij, D = diag(d), L = D - A; X (n, d) samples in rows; F a factor of the Gram
+matrix, K = F F^T; f = F b the values of a function of squared length b^T b, mu its eigenvalue.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import factor_rank
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.manifolds import AffinityEstimator, degrees_of
+from mercer.estimators.rotations import projected, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
 from mercer.gram.dense import DenseGram
@@ -171,6 +172,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
             large -= d.sum() * np.outer(shift, shift)
         elif not S.is_sparse:
             large += d.sum() * np.outer(mean, mean)
+        require_squares(small, large)
         values, T = in_background(_smallest, small, large, work=20.0 * S.width**3, deadline=run.deadline)
         T, self.eigenvalues_ = T[:, : self.n_components], values[: self.n_components]
         if T.shape[1] < self.n_components:
@@ -188,7 +190,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
         T: Any = self._pack_new(X)
         if T.is_sparse:
             return np.asarray(T.X @ self.components_.T, dtype=float) - self.components_ @ self.mean_
-        return (np.asarray(T.X, dtype=float) - self.mean_) @ self.components_.T
+        return projected(np.asarray(T.X, dtype=float), self.mean_, self.components_)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
@@ -371,7 +373,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         U = U[kept].T
         return U * roots, U / roots
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Find the functions and return their values at the training samples, shape (n, q).
 
         Parameters
@@ -416,9 +418,9 @@ def _forms(rows: Any, A: Any, d: Floats) -> tuple[Floats, Floats]:
 
 
 def _smallest(small: Floats, large: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of small v = mu large v, ascending, and v with v^T large v = 1, where large is not zero."""
+    """Return eigenvalues of small v = mu large v, ascending, and v with v^T large v = 1, where large is not zero."""
     masses, U = np.linalg.eigh(large)
-    kept = masses > len(large) * _EPS * float(masses.max(initial=0.0))
+    kept = masses > max(len(large) * _EPS * float(masses.max(initial=0.0)), float(np.finfo(float).tiny) / _EPS)
     root = U[:, kept] / np.sqrt(masses[kept])
     values, V = np.linalg.eigh(root.T @ small @ root)
     return values, root @ V

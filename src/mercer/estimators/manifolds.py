@@ -24,7 +24,7 @@ from mercer.estimators.cuts import held_gram
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
 from mercer.estimators.neighbours import affinities, find_neighbours
 from mercer.estimators.running import Run, whole
-from mercer.gram import GramSpec
+from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
@@ -88,7 +88,9 @@ def degrees_of(A: Any, w: Floats) -> Floats:
     """Return A w; raise DomainError unless all are finite and positive."""
     d = np.asarray(A @ w, dtype=float)
     if not np.isfinite(d).all():
-        raise overflow_error(getattr(A, "kernel", None))
+        if isinstance(A, Gram):
+            raise overflow_error(A.kernel)
+        raise DomainError("Sums of affinities overflow; they must be finite. Scale the kernel down.")
     bad = np.flatnonzero(d <= 0.0)
     if len(bad):
         raise DomainError(
@@ -430,7 +432,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
             self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
-            A = self._tie(self.kernel_, S, run, 0.4)
+            A: Any = self._tie(self.kernel_, S, run, 0.4)
             if self.n_neighbors is not None:  # a walk may stay where it is
                 A = sp.csr_array(A + sp.diags_array(self.kernel_.diag(self.kernel_.prepare(S))))
             with run.stage("eigenvectors", 0.99):
@@ -472,7 +474,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         ahead = np.divide(powers, values, out=np.zeros_like(values), where=np.abs(values) > _NOTHING)
         return psi * powers, np.column_stack([c[:, None] * psi * ahead, c])
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:  # pyright: ignore
         """Place the samples and return their coordinates, shape (n, r).
 
         Parameters
@@ -492,8 +494,9 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         """
         if self.n_neighbors is not None:
             raise CapabilityError(
-                f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are nobody's neighbours "
-                "in its graph; it places training samples alone. Use n_neighbors=None, which compares all pairs."
+                f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are nobody's "
+                "neighbours in its graph; it places training samples alone. Use n_neighbors=None, which compares all "
+                "pairs."
             )
         return _shares(self._evaluate(X))
 

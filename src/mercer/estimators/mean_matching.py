@@ -8,19 +8,19 @@ kappa_i = N / M sum_j v_j k(x_i, z_j).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats
-from mercer.budget import Resources
 from mercer.constraints import Interval
 from mercer.errors import CapabilityError, DomainError, warn_caller
 from mercer.estimators.estimator import weighted
 from mercer.gram import Auto, Gram, GramSpec
 from mercer.gram.expansion import Expansion
 from mercer.inference.forms import packed
+from mercer.inference.limits import Limits, resources_of
 from mercer.kernels import Kernel
 from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import SMO, Solver
@@ -65,11 +65,10 @@ def mean_matching(
     *,
     upper: float = 1000.0,
     epsilon: float = 0.0,
-    sample_weight: Any = None,
-    target_weight: Any = None,
+    weights: tuple[Any, Any] = (None, None),
     gram: GramSpec | None = None,
     solver: Solver | None = None,
-    memory: int | str | None = None,
+    **limits: Unpack[Limits],
 ) -> MeanMatching:
     r"""Weights under which samples drawn with a bias have the mean image of the population that counts.
 
@@ -93,14 +92,14 @@ def mean_matching(
         B, at least 1. The smaller, the less a few samples may count.
     epsilon : float, default 0.0
         How far the weights' mean may be from 1. Not negative.
-    sample_weight, target_weight : (n,) and (m,) arrays, optional
-        A sample of weight w counts as w copies.
+    weights : tuple of two arrays, (n,) and (m,), or None
+        Of X and of Z: a sample of weight w counts as w copies.
     gram : GramSpec, optional
         How K is held; it must have rows, as `Dense` and `Tiles` have. None is `Auto`.
     solver : Solver, optional
         Of the quadratic program; None is `SMO`, to a violation of 1e-6 of the mean of kappa.
-    memory : int or str, optional
-        Budget in bytes.
+    **limits
+        ``memory``, ``n_threads``, ``monitor``; see `mercer.inference.Limits`.
 
     Returns
     -------
@@ -129,10 +128,10 @@ def mean_matching(
             f"{kernel!r} is conditionally positive definite: means of different total weight cannot be compared by it. "
             "Use epsilon=0, or a positive definite kernel."
         )
-    S, _, w, used = weighted(A, np.zeros(len(A)), sample_weight)
-    T, _, v, _ = weighted(T, np.zeros(len(T)), target_weight)
+    S, _, w, used = weighted(A, np.zeros(len(A)), weights[0])
+    T, _, v, _ = weighted(T, np.zeros(len(T)), weights[1])
     kernel = kernel.learn(S.concat(T), None, np.append(w, v))
-    resources = Resources(memory)
+    resources = resources_of(limits, "mean_matching")
     K = (gram or Auto()).build(kernel, S, resources)
     mean = Expansion(kernel, T, v / v.sum(), np.asarray(0.0))
     kappa = float(w.sum()) * np.asarray(mean(S, resources), dtype=float)
@@ -145,12 +144,12 @@ def mean_matching(
             ConvergenceWarning,
         )
     u = np.clip(solution.coef, 0.0, upper * w)
-    weights = np.zeros(len(A))
-    weights[used] = u / w
+    found = np.zeros(len(A))
+    found[used] = u / w
     square = float((v / v.sum()) @ np.asarray(mean(T, resources)))
     before, after = (_distance(K, part / part.sum(), kappa / w.sum(), square) for part in (w, u))
     size = float(u.sum() ** 2 / np.sum(u * u / w))
-    return MeanMatching(weights, before, after, size, kernel, solution)
+    return MeanMatching(found, before, after, size, kernel, solution)
 
 
 def _distance(K: Gram, share: Floats, kappa: Floats, square: float) -> float:

@@ -10,7 +10,7 @@ if M sqrt(w) = 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -67,44 +67,70 @@ class MovingFactor:
 
     def __init__(self, kernel: Kernel, points: Floats, weight: Floats, rank: int, tol: float) -> None:
         self.kernel, self.root = kernel, np.sqrt(weight)
-        points = np.ascontiguousarray(points)
-        S = kernel.prepare(Vectors.pack(points))
-        found = pivoted_cholesky(kernel.diag(S), _rows(kernel, S, points), rank, tol)
-        F = found.array
-        self.samples, self.pivots = S, found.pivots
+        swap = np.arange(len(points))  # the first pivot is the least point: no order of the samples changes the choice
+        least = np.lexsort(points.T[::-1])[0] if points.shape[1] > 1 else int(np.argmin(points))
+        swap[[0, least]] = least, 0
+        self.points = np.ascontiguousarray(points[swap])
+        self.length = _plain_length(kernel)
+        S = Vectors.pack(self.points)
+        self.samples = kernel.prepare(S) if self.length is None else S
+        found = pivoted_cholesky(kernel.diag(self.samples), self._row, rank, tol)
+        self.swap, self.chosen, self.pivots = swap, found.pivots, swap[found.pivots]
+        F = found.array[swap]
         self.lower = F[self.pivots]  # L: the pivots' rows of F are triangular
-        self.array = self.root[:, None] * (F - np.average(F, axis=0, weights=weight))
+        self.array = self.root[:, None] * (F - (weight @ F) / weight.sum())
 
     def pullback(self, product: Floats) -> Floats:
         """Return the derivative in the points, (n, m), of a function of K~ with derivative M, from M E, (n, r)."""
         if not len(self.pivots):
-            return np.zeros(self.samples.shape if len(self.samples.shape) > 1 else (len(self.samples), 1))
-        S, P = self.samples, self.samples.take(self.pivots)
-        dC = 2.0 * self._divide(self.root[:, None] * product)
+            return np.zeros_like(self.points)
+        dC = 2.0 * self._divide(self.root[:, None] * product)[self.swap]
         inner = self.array.T @ product
         dB = -self._divide(self._divide(0.5 * (inner + inner.T)).T)
-        out = self.kernel.pullback_inputs(S, P, dC)
-        at_pivots = self.kernel.pullback_inputs(P, S, np.ascontiguousarray(dC.T))
-        at_pivots = at_pivots + 2.0 * self.kernel.pullback_inputs(P, P, np.ascontiguousarray(dB))
-        out[self.pivots] += at_pivots
-        return out
+        out, at_pivots = self._slopes(dC, dB)
+        out[self.chosen] += at_pivots
+        return out[self.swap]
+
+    def _slopes(self, dC: Floats, dB: Floats) -> tuple[Floats, Floats]:
+        """Return the derivatives in the points through their places in C, and in the pivots through all the rest."""
+        if self.length is None:
+            S, P, kernel = self.samples, self.samples.take(self.chosen), self.kernel
+            at_pivots = kernel.pullback_inputs(P, S, np.ascontiguousarray(dC.T))
+            at_pivots = at_pivots + 2.0 * kernel.pullback_inputs(P, P, np.ascontiguousarray(dB))
+            return kernel.pullback_inputs(S, P, dC), at_pivots
+        S, P = self.points, self.points[self.chosen]
+        slope: Any = self.kernel.slope(_halves(S, P), 1.0 / self.length)  # pyright: ignore[reportAttributeAccessIssue]
+        G = dC * slope
+        H = 2.0 * dB * slope[self.chosen]
+        at_pivots = G.T @ S - G.sum(axis=0)[:, None] * P + H @ P - H.sum(axis=1)[:, None] * P
+        return G @ P - G.sum(axis=1)[:, None] * S, at_pivots
+
+    def _row(self, i: int) -> Floats:
+        """Return one row of K; a search asks for thousands, so the short way counts."""
+        if self.length is None:
+            return self.kernel.block(self.samples[i : i + 1], self.samples)[0]
+        tile = _halves(self.points[i : i + 1], self.points)
+        self.kernel.profile(tile, 1.0 / self.length)  # pyright: ignore[reportAttributeAccessIssue]
+        return tile[0]
 
     def _divide(self, A: Floats) -> Floats:
         """Return A L^-1."""
-        return np.ascontiguousarray(solve_triangular(self.lower, A.T, lower=True, trans="T").T)
+        return np.ascontiguousarray(solve_triangular(self.lower, A.T, lower=True, trans=1).T)
 
 
-def _rows(kernel: Kernel, S: Vectors, points: Floats) -> Callable[[int], Floats]:
-    """Return the function that computes one row of K; a search asks for thousands, so the short way counts."""
+def _plain_length(kernel: Kernel) -> float | None:
+    """Return the length scale of a kernel of the Euclidean distance alone; None for others."""
     base, length = kernel.base() if isinstance(kernel, OneBase) else (None, 1.0)
-    if base is None or base.kind != "distance" or base.scale is not None or base.period is not None:
-        return lambda i: kernel.block(S[i : i + 1], S)[0]
+    plain = base is not None and base.kind == "distance" and base.scale is None and base.period is None
+    return float(length) if plain else None
 
-    def row(i: int) -> Floats:
-        gap = points - points[i]
-        tile = np.einsum("ij,ij->i", gap, gap)[None]
-        tile *= -0.5
-        kernel.profile(tile, 1.0 / length)  # pyright: ignore[reportAttributeAccessIssue]
-        return tile[0]
 
-    return row
+def _halves(A: Floats, B: Floats) -> Floats:
+    """Return -|a_i - b_j|^2 / 2, by differences."""
+    tile = np.zeros((len(A), len(B)))
+    for a, b in zip(A.T, B.T, strict=True):
+        gap = a[:, None] - b
+        gap *= gap
+        tile -= gap
+    tile *= 0.5
+    return tile

@@ -88,17 +88,20 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     if n < 2:
         raise DomainError(f"n_samples={n} was given; neighbours need at least 2 samples. Give more samples.")
     count = min(count, n - 1)
-    scaled = _euclidean(kernel, S)
-    if scaled is None:
+    found = _euclidean(kernel, S)
+    if found is None:
         return _by_rows(kernel, S, count, resources)
-    index, distances = _by_trees(scaled, count, resources)
+    columns, unit = found
+    index, distances = _by_trees(columns, count, resources)
+    distances /= unit
     if type(kernel) is Linear:
         values = np.empty_like(distances)
         squares = np.asarray(S.squared_norms, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
         values[:] = 0.5 * (squares[:, None] + squares[index] - distances**2)
         return Neighbours(index, distances, values)
-    unit: Any = clone(kernel).set_params(length_scale=1.0)
-    values = unit(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)
+    standard: Any = clone(kernel)
+    standard.set_params(length_scale=1.0)
+    values = standard(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)
     return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
 
 
@@ -131,28 +134,35 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     lonely = np.flatnonzero(~(np.asarray(A.sum(axis=1)).ravel() > 0.0))
     if len(lonely):
         raise DomainError(
-            f"sample {lonely[0]} is tied to its neighbours by weights of zero; each sample must be tied to another. Use "
-            "a wider kernel, or weights='one'."
+            f"sample {lonely[0]} is tied to its neighbours by weights of zero; each sample must be tied to another. "
+            "Use a wider kernel, or weights='one'."
         )
     return A
 
 
-def _euclidean(kernel: Kernel, S: Samples) -> Any:
-    """Return the columns in whose Euclidean distance neighbours of a kernel are to be found; None if there are none."""
+def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:
+    """Return the columns in whose Euclidean distance neighbours of a kernel are to be found, and the unit of length.
+
+    None if there are none.
+    """
     if not isinstance(S, Vectors):
         return None
     if type(kernel) is Linear:
-        return S.X
+        return S.X, 1.0
     if type(kernel) not in _FALLING:
         return None
     scale = np.asarray(kernel.length_scale, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
-    if S.is_sparse:
-        return S.X / float(scale) if scale.ndim == 0 else None
-    return np.asarray(S.X, dtype=float) / scale
+    if scale.ndim == 0:
+        return S.X, float(scale)
+    unit = float(scale.min())
+    return None if S.is_sparse else (np.asarray(S.X, dtype=float) / (scale / unit), unit)
 
 
 def _by_trees(X: Any, count: int, resources: Resources) -> tuple[Indices, Floats]:
     n = X.shape[0]
+    largest = float(abs(X).max()) if X.shape[1] else 0.0
+    size = 2.0 ** np.frexp(largest)[1] if largest > 1e100 or 0.0 < largest < 1e-100 else 1.0  # squares would overflow
+    X = X / size if size != 1.0 else X
     search = NearestNeighbors(n_neighbors=count, n_jobs=thread_count(resources.n_threads)).fit(X)
     index, distances = np.empty((n, count), dtype=np.intp), np.empty((n, count))
     for start in range(0, n, _QUERIES):
@@ -161,7 +171,7 @@ def _by_trees(X: Any, count: int, resources: Resources) -> tuple[Indices, Floats
         others = _others(who, rows)
         index[rows], distances[rows] = who[others].reshape(-1, count), far[others].reshape(-1, count)
         _tell(resources, rows[-1] + 1, n)
-    return index, distances
+    return index, distances * size
 
 
 def _by_rows(kernel: Kernel, S: Samples, count: int, resources: Resources) -> Neighbours:

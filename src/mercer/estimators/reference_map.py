@@ -22,6 +22,7 @@ from mercer.estimators.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.problems import Solution, Status
 
@@ -213,7 +214,10 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         others = np.delete(np.arange(n), r)
         table = K.to_dense()[np.ix_(others, others)] / self.nu
         table[np.diag_indices(n - 1)] += 1.0 / self.eta
-        inverse = in_background(np.linalg.inv, table, work=2.0 * n**3, deadline=run.deadline)
+        try:
+            inverse = in_background(np.linalg.inv, table, work=2.0 * n**3, deadline=run.deadline)
+        except np.linalg.LinAlgError:
+            raise overflow_error(self.kernel_) from None  # beside so large a K the ridge is rounding
         sums = inverse.sum(axis=1)
         # e = R z / eta: what least squares with an intercept leaves of z
         R = np.zeros((n, n))

@@ -16,14 +16,16 @@ import numpy as np
 from scipy.linalg import expm
 
 from mercer.arrays import Floats
+from mercer.errors import DomainError
 from mercer.problems import Status
 
-__all__ = ["FrameMinimum", "minimize_frame", "random_frame"]
+__all__ = ["FrameMinimum", "minimize_frame", "projected", "random_frame", "require_squares"]
 
 _MEMORY = 12  # pairs of steps and changes of the gradient that are kept
 _LONGEST = 0.6  # radians, roughly: the longest first step
 _ARMIJO = 1e-4
 _HALVINGS = 25
+_ZERO = 1e-9  # a value below is rounding, as of the dependence of what is independent: gradients are over this then
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,7 @@ class FrameMinimum:
     frame : (m, d) array
     value : float
     residual : float
-        Length of the gradient, per radian, over the absolute value of the function.
+        Length of the gradient, per radian, over the absolute value of the function, or over 1e-9 if that is larger.
     iterations : int
     status : Status
     """
@@ -108,6 +110,7 @@ def minimize_frame(
     steps: list[Floats] = []
     changes: list[Floats] = []
     heard: bool | Status = False
+    residual = np.inf
     for iteration in range(max_iter + 1):
         residual = _relative(A, value)
         if monitor is not None:
@@ -150,7 +153,7 @@ def _evaluate(function: Callable[[Floats], tuple[float, Floats]], V: Floats) -> 
 def _relative(A: Floats, value: float) -> float:
     """Return the length of the gradient in radians, over the value."""
     length = float(np.linalg.norm(A)) / np.sqrt(2.0)
-    return length / max(abs(value), np.finfo(float).tiny) if length else 0.0
+    return length / max(abs(value), _ZERO)
 
 
 def _direction(A: Floats, steps: list[Floats], changes: list[Floats]) -> Floats:
@@ -193,3 +196,38 @@ def _search(
 def _orthonormal(V: Floats) -> Floats:
     """Take back what rounding has done to a frame: one step of Newton's iteration for the nearest one."""
     return 1.5 * V - 0.5 * (V @ V.T) @ V
+
+
+def projected(X: Floats, mean: Floats, components: Floats) -> Floats:
+    """Return scores of samples, (m, q), along directions in rows; refuse what is beyond the numbers there are.
+
+    Examples
+    --------
+    >>> projected(np.array([[3.0, 1.0]]), np.array([1.0, 1.0]), np.array([[0.5, 0.0]]))
+    array([[1.]])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = (X - mean) @ components.T
+    if not np.isfinite(scores).all():
+        first = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+        raise DomainError(
+            f"Sample {first} has entries of up to {np.abs(X[first]).max():.3g}, whose scores overflow; samples must be "
+            "of the size of those of fit. Leave it out, or correct its units."
+        )
+    return scores
+
+
+def require_squares(*tables: Floats) -> None:
+    """Raise DomainError if sums of squares of samples, or of what is made of them, overflow.
+
+    Examples
+    --------
+    >>> require_squares(np.ones((2, 2)))
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if all(np.isfinite(np.sum(table**2)) for table in tables):
+            return
+    raise DomainError(
+        "Samples were given whose squares overflow; sums of squares must be finite. Scale the columns, for example by "
+        "sklearn.preprocessing.StandardScaler."
+    )

@@ -20,13 +20,12 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, OneOf, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, warn_caller
-from mercer.estimators.cuts import checked_degrees, first_met, held_gram, normalized_cut, times
+from mercer.estimators.cuts import checked_weights, first_met, held_gram, normalized_cut, tied, times
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
 from mercer.estimators.lloyd import Cloud, lloyd, seeded_labels
 from mercer.estimators.running import Run, whole
 from mercer.gram import Features, Gram, GramSpec
 from mercer.kernels import Kernel, Linear
-from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.tiling import serial_blas
@@ -107,7 +106,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.estimators.spectral_clustering import SpectralClustering
+    >>> from mercer import SpectralClustering
     >>> from mercer.kernels import Gaussian
     >>> angle = np.linspace(0.0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -197,10 +196,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             A = held_gram(self, self.kernel_, S, run, 0.4)
             unwatched(A)
             with run.stage("eigenvectors", 0.9):
-                sums = A @ s
-                if not np.isfinite(sums).all():
-                    raise overflow_error(self.kernel_)
-                Z = self._embed(A, s, checked_degrees(sums), chance, run)
+                A, s, degrees, used = tied(A, checked_weights(s), used, self.n_clusters)
+                Z = self._embed(A, s, degrees, chance, run)
             with run.stage("k-means", 0.98), serial_blas():
                 labels = self._divide(Z, s, chance)
             self.cut_ = normalized_cut(A, labels, s)

@@ -7,12 +7,14 @@ eigenvalue; K the kernel matrix that is returned, for ``KernelPCA("precomputed")
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.csgraph as csgraph
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
@@ -32,7 +34,9 @@ __all__ = ["hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfoldin
 
 _ENTRIES = 1 << 21  # of local Gram matrices at a time
 _FEW = 500
-_SUM = 1e-4  # a sum of Hessian weights so small is not divided by
+_SIDE = 512  # of the squares in which a matrix is transposed
+_ROUNDS = 300  # steps that bring an unfolding of low rank to its edges
+_PRESENT = 1e-6  # of the largest eigenvalue: dimensions that an unfolding uses
 
 
 def isomap_kernel(
@@ -58,7 +62,7 @@ def isomap_kernel(
     -------
     K : (n, n) array
         Symmetric, its rows sum to zero. It need not be positive semidefinite; components of negative eigenvalues are
-        not part of the map.
+        not part of the map: give `KernelPCA` its ``gram=Dense(indefinite="clip")``.
 
     Notes
     -----
@@ -72,19 +76,18 @@ def isomap_kernel(
     >>> bool(values[-1] > 0.999 * np.abs(values).sum())  # an arc is a line, bent
     True
     """
-    kernel, S, near = _start(X, n_neighbors, kernel, memory, 3)
+    near = _start(X, n_neighbors, kernel, memory, 2)[2]
     n, k = near.index.shape
     lengths = np.maximum(near.distances.ravel(), np.finfo(float).tiny)  # an edge of length zero is an edge
     graph = sp.csr_matrix((lengths, near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     _require_connected(graph, k)
     G = in_background(lambda: csgraph.shortest_path(graph, method="D", directed=False), work=200.0 * n * n * k)
     np.square(G, out=G)
-    G = 0.5 * (G + G.T)
     means = G.mean(axis=1)
     G -= means
     G -= (means - means.mean())[:, None]
     G *= -0.5
-    return G
+    return _symmetric(G)  # last: subtractions in two orders differ in the last digit
 
 
 def locally_linear_kernel(
@@ -161,7 +164,8 @@ def hessian_kernel(
 
     .. math:: K = \lambda P - M, \qquad f^\top M f \approx \int \|\operatorname{Hess} f\|_F^2
 
-    Second derivatives are fitted on each set of neighbours in the coordinates of its principal components.
+    Second derivatives are fitted on each set of neighbours in the coordinates of its principal components: M sums, over
+    the sets, projections onto products of two coordinates, made orthogonal to constants and to the coordinates.
 
     Seed: [KIKS] Section 5.1 [57], [58]. Ledger: U-MANIF.
 
@@ -185,7 +189,9 @@ def hessian_kernel(
     Notes
     -----
     The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``. Cost O(n k^3) beside the
-    neighbours, one n x n array (two if a kernel is given).
+    neighbours, one n x n array (two if a kernel is given). scikit-learn's ``method="hessian"`` sums projections onto
+    everything that is neither constant nor linear, not onto products of coordinates alone; it is the same as its
+    ``method="ltsa"``, the alignment of local tangent spaces.
 
     Examples
     --------
@@ -212,9 +218,7 @@ def hessian_kernel(
         C = C - means - means.transpose(0, 2, 1) + means.mean(axis=2, keepdims=True)
         U = np.linalg.eigh(C)[1][:, :, ::-1][:, :, :r]
         Y = np.concatenate([np.ones((len(C), k, 1)), U, U[:, :, i] * U[:, :, j]], axis=2)
-        Q = np.linalg.qr(Y)[0][:, :, r + 1 :]
-        sums = Q.sum(axis=1, keepdims=True)
-        Q = Q / np.where(np.abs(sums) < _SUM, 1.0, sums)
+        Q = np.linalg.qr(Y)[0][:, :, r + 1 :]  # products of coordinates, without what is constant or linear
         blocks[rows] = Q @ Q.transpose(0, 2, 1)
     places = (np.repeat(near.index, k, axis=1).ravel(), np.tile(near.index, (1, k)).ravel())
     return _turned_over(sp.csr_array(sp.coo_array((blocks.ravel(), places), shape=(n, n))))
@@ -234,13 +238,16 @@ def unfolding_kernel(
     .. math:: \max_{K \succeq 0} \operatorname{tr} K \quad \text{with} \quad 1^\top K 1 = 0, \quad
         K_{ii} + K_{jj} - 2 K_{ij} = \|\Phi(x_i) - \Phi(x_j)\|^2
 
-    for all i, j that are neighbours, or neighbours of the same sample. With a rank, K = Q Y Q^T with the smoothest
-    functions on the graph in the columns of Q, and distances are kept in the sense of least squares:
+    for all i, j that are neighbours, or neighbours of the same sample. With a rank distances are kept in the sense of
+    least squares:
 
-    .. math:: \max_{Y \succeq 0} \operatorname{tr}(Y) / t - \nu \operatorname{mean}_{ij}
+    .. math:: \max_{K \succeq 0} \operatorname{tr}(K) / t - \nu \operatorname{mean}_{ij}
         (K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2)^2 / \bar d^4
 
-    with t the variance of the samples as they are, and the mean of d^2 over the edges.
+    with t the variance of the samples as they are, and the mean of d^2 over the edges. First K = Q Y Q^T, with the
+    smoothest functions on the graph in the columns of Q, which is a small semidefinite program in Y. All these
+    functions are flat at the boundary, where distances come out too short; so a search by gradients goes on from there
+    over all K = Z Z^T with as many columns as Y has dimensions.
 
     Seed: [KIKS] Section 5.1 [59]. Ledger: U-MANIF.
 
@@ -249,7 +256,7 @@ def unfolding_kernel(
     X : raw data or packed samples
     n_neighbors : int, default 4
     rank : int, optional
-        Columns of Q. None solves the exact problem, for up to some fifty samples; 10 to 20 serve for thousands.
+        Columns of Q. None solves the exact problem, for up to some fifty samples; 8 to 20 serve for thousands.
     penalty : float, default 100
         nu, used with a rank.
     kernel : Kernel, optional
@@ -299,8 +306,11 @@ def unfolding_kernel(
     Y = np.zeros((r, r))
     Y[a, b] = Y[b, a] = y / scale
     values = eigh_in_place(Y)
-    half = Q @ (Y.T * np.sqrt(np.maximum(values, 0.0) * size))
-    return half @ half.T
+    used = values > _PRESENT * values[-1]
+    Z = Q @ (Y[used].T * np.sqrt(values[used]))
+    if r < n - 1:
+        Z = _stretched(Z, i, j, squares / size, penalty, variance)
+    return _symmetric(size * (Z @ Z.T))
 
 
 # ------------------------------------------------------------------------------------------------- parts
@@ -360,7 +370,18 @@ def _turned_over(M: Any) -> Floats:
         largest = float(found.values[0] + found.residuals[0])
     K[np.diag_indices(n)] += largest
     K -= largest / n
-    return 0.5 * (K + K.T)
+    return _symmetric(K)
+
+
+def _symmetric(K: Floats) -> Floats:
+    """Replace a matrix by the mean of itself and its transpose, in place."""
+    n = len(K)
+    for a in range(0, n, _SIDE):
+        for b in range(0, a + 1, _SIDE):
+            lower, upper = K[a : a + _SIDE, b : b + _SIDE], K[b : b + _SIDE, a : a + _SIDE]
+            mean = 0.5 * (lower + upper.T)
+            lower[...], upper[...] = mean, mean.T
+    return K
 
 
 def _kept_pairs(kernel: Kernel, S: Samples, near: Neighbours) -> tuple[Indices, Indices, Floats]:
@@ -382,14 +403,34 @@ def _variance(kernel: Kernel, S: Samples) -> Floats:
     return np.maximum(np.diag(K) - 2.0 * K.mean(axis=1) + K.mean(), 0.0)
 
 
+def _stretched(Z: Floats, i: Indices, j: Indices, squares: Floats, penalty: float, variance: float) -> Floats:
+    """Return points from which no small step raises |Z|^2 / variance - penalty mean((|z_i - z_j|^2 - squares)^2)."""
+    n, shape, weight = len(Z), Z.shape, penalty / len(i)
+    ends, sign = np.concatenate([i, j]), np.arange(len(i))
+    B = sp.csr_array((np.repeat([1.0, -1.0], len(i)), (np.tile(sign, 2), ends)), shape=(len(i), n))
+    back = sp.csr_array(B.T)
+
+    def loss(z: Floats) -> tuple[float, Floats]:
+        Z = z.reshape(shape)
+        steps = B @ Z
+        gap = np.einsum("ij,ij->i", steps, steps) - squares
+        slope = (4.0 * weight) * (back @ (gap[:, None] * steps)) - (2.0 / variance) * Z
+        return weight * float(gap @ gap) - float(z @ z) / variance, slope.ravel()
+
+    options = {"maxiter": _ROUNDS, "maxcor": 20, "ftol": 1e-7}
+    found = minimize(loss, Z.ravel(), jac=True, method="L-BFGS-B", options=options)
+    Z = found.x.reshape(shape)
+    return Z - Z.mean(axis=0)
+
+
 def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty: float | None) -> Floats:
     """Return y that maximises gain^T y over semidefinite matrices with forms @ y = squares, or nearly so."""
     try:
-        import clarabel
+        clarabel: Any = importlib.import_module("clarabel")
     except ImportError as error:
         raise CapabilityError(
-            "maximum variance unfolding was asked for without clarabel, whose semidefinite solver it needs. Install it: "
-            "pip install mercer[qp]."
+            "maximum variance unfolding was asked for without clarabel, whose semidefinite solver it needs. Install "
+            "it: pip install mercer[qp]."
         ) from error
     N = len(gain)
     cone, none = -sp.eye_array(N), np.zeros(N)

@@ -2,6 +2,7 @@
 
 from mercer.inference.conditional import conditional_independence_test
 from mercer.inference.goodness_of_fit import stein_discrepancy, stein_test
+from mercer.inference.limits import Limits
 from mercer.inference.measures import coco, dhsic, hsic, kcc, mmd, nocco
 from mercer.inference.nulls import WildBootstrap
 from mercer.inference.power import (
@@ -40,4 +41,5 @@ __all__ = [
     "Null",
     "TestResult",
     "AggregatedResult",
+    "Limits",
 ]

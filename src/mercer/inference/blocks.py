@@ -1,7 +1,7 @@
 """Statistics by blocks of samples, in time that grows with n alone: the mean over blocks of unbiased estimates.
 
 Symbols: b samples in a block, c blocks. Estimates of different blocks are independent, so that their mean is normal
-for large c, with a variance that their scatter tells.
+for large c, with a variance and a skew that their scatter tells.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import math
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.inference.result import Null
+from mercer.inference.limits import tell
+from mercer.inference.result import Null, finite
 from mercer.kernels import Kernel
 
 __all__ = ["block_null", "block_size_of", "hsic_blocks", "mmd_blocks"]
 
+_NOTHING = Resources()
 _CHUNK = 256  # samples compared at once: calls of a kernel are worth their price
 
 
@@ -40,21 +43,24 @@ def block_size_of(estimator: str, block_size: int | None, n: int, least: int) ->
     return int(block_size)
 
 
-def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int) -> Floats:
+def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int, resources: Resources = _NOTHING) -> Floats:
     """Return the unbiased squared mean discrepancy of each block of b samples of A and b of B, (c,)."""
     found = []
-    for xx, yy, xy in _chunks(kernel, (A, A), (B, B), (A, B), b=b):
+    for xx, yy, xy in _chunks(kernel, (A, A), (B, B), (A, B), b=b, resources=resources):
         pairs = b * (b - 1)
-        within = (_off(xx) + _off(yy)) / pairs
-        # pairs observed together are left out, so that the expression is a U-statistic of (x_i, y_i)
-        found.append(within - 2.0 * _off(xy) / pairs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            within = (_off(xx) + _off(yy)) / pairs
+            # pairs observed together are left out, so that the expression is a U-statistic of (x_i, y_i)
+            found.append(within - 2.0 * _off(xy) / pairs)
     return np.concatenate(found)
 
 
-def hsic_blocks(kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int) -> Floats:
+def hsic_blocks(
+    kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int, resources: Resources = _NOTHING
+) -> Floats:
     """Return the unbiased HSIC of each block of b pairs, (c,)."""
     found = []
-    left = _chunks(kernels[0], (A, A), b=b)
+    left = _chunks(kernels[0], (A, A), b=b, resources=resources)
     right = _chunks(kernels[1], (B, B), b=b)
     for (K,), (L,) in zip(left, right, strict=True):
         for M in (K, L):
@@ -68,11 +74,20 @@ def hsic_blocks(kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int) 
 
 
 def block_null(estimates: Floats) -> tuple[float, Null]:
-    """Return the mean over blocks and the normal distribution it has if the true value is zero."""
-    return float(np.mean(estimates)), Null("normal", 0.0, float(np.std(estimates, ddof=1)) / math.sqrt(len(estimates)))
+    """Return the mean over blocks and the distribution it has if the true value is zero: normal, but for its skew.
+
+    Blocks are weighted sums of squares where there is nothing to see: skewed, and few if they are large.
+    """
+    scale = finite(float(np.max(np.abs(estimates)))) or 1.0
+    units = estimates / scale  # whose squares neither overflow nor vanish
+    c, mean, std = len(units), float(np.mean(units)), float(np.std(units))
+    if std <= 1e-12:  # all alike, but for rounding
+        return scale * mean, Null("normal", 0.0, 0.0)
+    skewness = float(np.mean(((units - mean) / std) ** 3))
+    return scale * mean, Null("normal", 0.0, scale * std / math.sqrt(c - 1), skew=skewness / (3.0 * math.sqrt(c)))
 
 
-def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int):
+def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int, resources: Resources = _NOTHING):
     """Yield for each chunk the blocks (c', b, b) on the diagonal of the matrix of each pair of sides."""
     prepared = {id(S): kernel.prepare(S) for pair in sides for S in pair}
     n = min(len(S) for pair in sides for S in pair) // b * b
@@ -85,6 +100,7 @@ def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int):
             np.stack([M[i * b : (i + 1) * b, i * b : (i + 1) * b] for i in range(count)])
             for M in (np.asarray(kernel.block(parts[id(P)], parts[id(Q)]), dtype=float) for P, Q in sides)
         )
+        tell(resources, stop / n)
 
 
 def _off(M: Floats) -> Floats:

@@ -7,19 +7,22 @@ regression on z; A = R K~_xz R, B = R K~_y R Gram matrices of residuals; o the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import OneOf, Optional, Positive
+from mercer.budget import Resources
+from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError
-from mercer.inference.forms import centred, paired
+from mercer.inference.forms import centred, entries, inner, paired, product
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.nulls import spectral_draws
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel
 from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import blas_for
 
 __all__ = ["conditional_independence_test"]
 
@@ -36,6 +39,7 @@ def conditional_independence_test(
     *,
     null: str = "spectral",
     ridge: float | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Conditional independence test: whether X and Y are independent once Z is known.
 
@@ -58,6 +62,8 @@ def conditional_independence_test(
     ridge : float, optional
         lambda, of the regressions on Z. None takes for each of the two that of least generalised cross-validation
         error.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -79,40 +85,52 @@ def conditional_independence_test(
     """
     name = "conditional_independence_test"
     OneOf("spectral", "gamma").check("null", null, name)
+    Integer(1).check("n_draws", n_draws, name)
     Optional(Positive()).check("ridge", ridge, name)
-    rng = generator(random_state)
+    rng, resources = generator(random_state), resources_of(limits, name)
     learned, parts = paired((X, Y, Z), kernels)
     for kernel in (learned[0], learned[2]):  # whose matrices are multiplied
         if kernel.order != 0:
             raise CapabilityError(
                 f"{kernel!r} is not positive definite, as kernels of X and Z must be here. Use Gaussian(), for example."
             )
-    K, L, M = (np.array(k(S), dtype=float) for k, S in zip(learned, parts, strict=True))
+    n = len(parts[0])
+    require_matrices(name, n, 5, resources)  # with what LAPACK works in
+    K, L, M = (
+        entries(k, S, part_of(resources, i / 20, (i + 1) / 20))
+        for i, (k, S) in enumerate(zip(learned, parts, strict=True))
+    )
     K *= M
-    H = _residuals(centred(K), centred(L), centred(M), ridge)
-    n = len(H)
+    for G in (K, L, M):
+        centred(G, resources.n_threads)
+    with blas_for(n):
+        H = _residuals(K, L, M, ridge, part_of(resources, 0.15, 0.7))
     value = float(H.sum()) / n**2
     if null == "gamma":
-        distribution = Null.gamma(float(np.trace(H)) / n**2, 2.0 * float(np.vdot(H, H)) / n**4)
+        distribution = Null.gamma(float(np.trace(H)) / n**2, 2.0 * inner(H, H) / n**4)
     else:
-        eigenvalues = np.maximum(eigh_in_place(H), 0.0)
-        distribution = Null.of_draws("spectral", spectral_draws(eigenvalues, n_draws, rng) / n**2)
+        with blas_for(n):
+            eigenvalues = np.maximum(eigh_in_place(H)[::-1], 0.0)
+        draws = spectral_draws(eigenvalues, n_draws, rng, part_of(resources, 0.9, 1.0))
+        distribution = Null.of_draws("spectral", draws / n**2)
     return concluded(value, distribution, learned)
 
 
-def _residuals(K: Floats, L: Floats, M: Floats, ridge: float | None) -> Floats:
-    """Return A o B, the product of Gram matrices of residuals after regression on what M compares."""
+def _residuals(K: Floats, L: Floats, M: Floats, ridge: float | None, resources: Resources) -> Floats:
+    """Return A o B, the product of Gram matrices of residuals after regression on what M compares; K becomes it."""
     values = np.maximum(eigh_in_place(M), 0.0)
     U = M  # rows are eigenvectors
-    residuals = []
-    for G in (K, L):
-        turned = U @ G @ U.T
+    tell(resources, 0.5)
+    for done, G in enumerate((K, L)):
+        G[:] = product(product(U, G), U.T)
         # the constant vector, of eigenvalue zero, is no residual: centred matrices have nothing of it
-        kept = _kept(values, np.diagonal(turned), ridge)
-        turned *= kept
-        turned *= kept[:, None]
-        residuals.append(U.T @ turned @ U)
-    return residuals[0] * residuals[1]
+        kept = _kept(values, np.diagonal(G), ridge)
+        G *= kept
+        G *= kept[:, None]
+        G[:] = product(product(U.T, G), U)
+        tell(resources, 0.75 + 0.25 * done)
+    K *= L
+    return K
 
 
 def _kept(values: Floats, powers: Floats, ridge: float | None) -> Floats:

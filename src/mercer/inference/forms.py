@@ -16,27 +16,51 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.budget import Plan
+from mercer.budget import Plan, Resources
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.algebra import Centered
 from mercer.gram.dense import DenseGram
+from mercer.inference.limits import part_of, require_matrices
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import Kernel as _Kernel
 from mercer.numerics.background import in_background
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
+from mercer.numerics.tiling import blas_for, run_tasks, serial_blas, spans
 
-__all__ = ["DenseForm", "FactorForm", "Form", "ProductForm", "centred", "factor_of", "packed", "pooled", "represent"]
+__all__ = [
+    *("DenseForm", "FactorForm", "Form", "ProductForm"),
+    *(
+        "centred",
+        "eigenpairs",
+        "entries",
+        "factor_of",
+        "inner",
+        "matrix",
+        "packed",
+        "pair",
+        "paired",
+        "pooled",
+        "product",
+        "represent",
+    ),
+]
 
 _RANK_TOL = 1e-12  # eigenvalues below it, relative to the largest, are rounding
+_NOTHING = Resources()
+_SMALL = 1e7  # multiplications that are not worth a task
+_TASK = 2e9  # multiplications of a task, half of which are done: some 50 milliseconds
+_SIDE = 256  # of blocks, in which half of the products are left out
+_PASS = 2**21  # numbers of a matrix that are changed at once
 
 
 class Form(ABC):
     """A centred Gram matrix."""
 
     n: int
+    resources: Resources
 
     @abstractmethod
     def forms(self, Z: Floats) -> Floats:
@@ -50,12 +74,27 @@ class Form(ABC):
 class DenseForm(Form):
     """A centred Gram matrix in memory."""
 
-    def __init__(self, K: Floats) -> None:
-        self.array, self.n = K, len(K)
+    def __init__(self, K: Floats, resources: Resources = _NOTHING) -> None:
+        self.array, self.n, self.resources = K, len(K), resources
 
     def forms(self, Z: Floats) -> Floats:
-        """Return the quadratic forms by one matrix product."""
-        return np.einsum("bi,bi->b", in_background(np.matmul, Z, self.array, work=2.0 * Z.size * self.n), Z)
+        """Return the quadratic forms by products with the blocks on and above the diagonal: half of all."""
+        out = np.empty(len(Z))
+        if Z.size * self.n < _SMALL:
+            with serial_blas():
+                self._some(Z, out)
+        else:
+            rows = spans(len(Z), max(8, min(128, int(_TASK / self.n**2))))
+            run_tasks(rows, lambda part: self._some(Z[part], out[part]), n_threads=self.resources.n_threads)
+        return out
+
+    def _some(self, Z: Floats, out: Floats) -> None:
+        out[:] = 0.0
+        for own in spans(self.n, _SIDE):
+            above = Z[:, : own.start] @ self.array[: own.start, own]
+            above *= 2.0
+            above += Z[:, own] @ self.array[own, own]
+            out += np.einsum("bi,bi->b", above, Z[:, own])
 
     def diagonal(self) -> Floats:
         """Return the diagonal."""
@@ -65,13 +104,13 @@ class DenseForm(Form):
 class FactorForm(Form):
     """A centred Gram matrix by its factor."""
 
-    def __init__(self, F: Floats) -> None:
-        self.factor, self.n = F, len(F)
+    def __init__(self, F: Floats, resources: Resources = _NOTHING) -> None:
+        self.factor, self.n, self.resources = F, len(F), resources
 
     def forms(self, Z: Floats) -> Floats:
         """Return the squared lengths of Z F."""
-        product = Z @ self.factor
-        return np.einsum("br,br->b", product, product)
+        found = product(Z, self.factor)
+        return np.einsum("br,br->b", found, found)
 
     def diagonal(self) -> Floats:
         """Return the squared lengths of the factor's rows."""
@@ -82,7 +121,7 @@ class ProductForm(Form):
     """A centred Gram matrix that is never stored."""
 
     def __init__(self, gram: Gram) -> None:
-        self.gram, self.n = Centered(gram), gram.shape[0]
+        self.gram, self.n, self.resources = Centered(gram), gram.shape[0], gram.resources
 
     def forms(self, Z: Floats) -> Floats:
         """Return the quadratic forms by products with the Gram."""
@@ -114,7 +153,7 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
             "accepted. Use an object of mercer.kernels such as Gaussian(1.0)."
         )
     kernel.check()
-    if kernel.domain is Vectors and not isinstance(X, Samples) and np.ndim(X) == 1:
+    if kernel.domain is Vectors and not isinstance(X, Samples) and _is_column(X):
         X = np.asarray(X)[:, None]
     if kernel.order is None:
         warn_caller(
@@ -128,6 +167,14 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
             "order 0 or 1. Use a positive definite kernel, for example Gaussian()."
         )
     return kernel, kernel.pack(X)
+
+
+def _is_column(X: Any) -> bool:
+    """Tell whether data are a vector of numbers; what they are otherwise, packing finds out."""
+    try:
+        return np.ndim(X) == 1
+    except ValueError:  # rows of unequal lengths
+        return False
 
 
 def pooled(X: Any, Y: Any, kernel: Kernel | str | None, least: int = 2) -> tuple[Kernel, Samples, int]:
@@ -154,6 +201,11 @@ def paired(
     parts: Sequence[Any], kernels: Sequence[Kernel | str | None] | None, least: int = 4
 ) -> tuple[tuple[Kernel, ...], tuple[Samples, ...]]:
     """Return a learned kernel and packed samples for each variable; all must have been observed together."""
+    if not isinstance(parts, (Sequence, np.ndarray)) or isinstance(parts, str) or len(parts) < 2:
+        raise ParameterError(
+            f"variables={parts!r} was given; a sequence of at least two is accepted, each the values of one variable. "
+            "Write variables=(X, Y, Z)."
+        )
     if kernels is None:
         kernels = (None,) * len(parts)
     if not isinstance(kernels, Sequence) or isinstance(kernels, str) or len(kernels) != len(parts):
@@ -174,7 +226,23 @@ def paired(
 # representation ---------------------------------------------------------------------------------------------
 
 
-def centred(K: Floats) -> Floats:
+def product(A: Floats, B: Floats) -> Floats:
+    """Return A B; Ctrl-C is answered meanwhile."""
+    return in_background(np.matmul, A, B, work=2.0 * A.size * B.shape[-1])
+
+
+def inner(K: Floats, L: Floats) -> float:
+    """Return the sum of products of entries, of parts of two matrices at a time.
+
+    Examples
+    --------
+    >>> inner(np.eye(2), np.full((2, 2), 3.0))
+    6.0
+    """
+    return sum(float(np.vdot(K[part], L[part])) for part in spans(len(K), max(1, _PASS // max(1, K.shape[1]))))
+
+
+def centred(K: Floats, n_threads: int | None = None) -> Floats:
     """Centre a symmetric matrix in place: its rows and columns sum to zero.
 
     Examples
@@ -183,13 +251,37 @@ def centred(K: Floats) -> Floats:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    means = K.mean(axis=1)
-    K += means.mean() - means
-    K -= means[:, None]
+    n = len(K)
+    means = np.empty(n)
+
+    def measure(rows: slice) -> None:
+        means[rows] = K[rows].mean(axis=1)
+
+    def shift(rows: slice) -> None:
+        own = K[rows]
+        own += means.mean() - means
+        own -= means[rows, None]
+
+    parts = spans(n, max(1, _PASS // max(1, n)))
+    for work in (measure, shift):
+        if len(parts) == 1:
+            work(parts[0])
+        else:
+            run_tasks(parts, work, n_threads=n_threads)
     return K
 
 
-def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None) -> Form:
+def entries(kernel: Kernel, S: Samples, resources: Resources = _NOTHING) -> Floats:
+    """Return the Gram matrix as an array that may be overwritten."""
+    return Dense().build(kernel, S, resources).release()
+
+
+def matrix(kernel: Kernel, S: Samples, resources: Resources = _NOTHING) -> Floats:
+    """Return the centred Gram matrix as an array that may be overwritten."""
+    return centred(entries(kernel, S, resources), resources.n_threads)
+
+
+def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None, resources: Resources = _NOTHING) -> Form:
     """Return the centred Gram matrix as the user wants it held.
 
     Parameters
@@ -198,6 +290,7 @@ def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None) ->
     S : Samples
     gram : GramSpec or int, optional
         None is `Dense`; a number is the rank of an incomplete Cholesky factor.
+    resources : Resources
     """
     if isinstance(gram, bool) or not (gram is None or isinstance(gram, (GramSpec, int, np.integer))):
         raise ParameterError(
@@ -205,17 +298,27 @@ def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None) ->
             "accepted. Write gram=Nystrom(200) or gram=50."
         )
     if isinstance(gram, (int, np.integer)):
-        return FactorForm(_incomplete(kernel, S, int(gram)))
-    built = (gram or Dense()).build(kernel, S)
+        return FactorForm(_incomplete(kernel, S, int(gram), resources), resources)
+    built = (gram or Dense()).build(kernel, S, resources)
     if isinstance(built, HasFactor):
         F = np.array(built.factor(), dtype=float)
-        return FactorForm(F - F.mean(axis=0))
+        return FactorForm(F - F.mean(axis=0), resources)
     if isinstance(built, DenseGram):
-        return DenseForm(centred(built.release()))
+        return DenseForm(centred(built.release(), resources.n_threads), resources)
     return ProductForm(built)
 
 
-def _incomplete(kernel: Kernel, S: Samples, rank: int) -> Floats:
+def pair(
+    kernels: Sequence[Kernel], parts: Sequence[Samples], gram: GramSpec | int | None, resources: Resources, name: str
+) -> tuple[Form, Form]:
+    """Return the centred Gram matrices of two variables, if both together fit the memory."""
+    if gram is None or isinstance(gram, Dense):
+        require_matrices(name, len(parts[0]), 2, resources)
+    first = represent(kernels[0], parts[0], gram, part_of(resources, 0.0, 0.5))
+    return first, represent(kernels[1], parts[1], gram, part_of(resources, 0.5, 1.0))
+
+
+def _incomplete(kernel: Kernel, S: Samples, rank: int, resources: Resources) -> Floats:
     """Return the centred incomplete Cholesky factor of a kernel on samples, (n, r)."""
     if rank < 1:
         raise ParameterError(f"gram={rank} was given; a rank of at least 1 is accepted. Write gram=50.")
@@ -225,25 +328,42 @@ def _incomplete(kernel: Kernel, S: Samples, rank: int) -> Floats:
             "Use gram=Dense()."
         )
     n = len(S)
-    Plan(f"incomplete Cholesky factor of {kernel!r}", {"factor": 16 * n * min(rank, n)}).require(None)
+    Plan(f"incomplete Cholesky factor of {kernel!r}", {"factor": 16 * n * min(rank, n)}).require(resources.memory)
     S = kernel.prepare(S)
     F = pivoted_cholesky(kernel.diag(S), lambda i: kernel.block(S[i : i + 1], S)[0], rank).array
     return F - F.mean(axis=0)
 
 
 def factor_of(form: Form) -> Floats:
-    """Return F with K~ = F F^T, by eigenvectors where no factor is at hand; F^T F is diagonal then.
+    """Return F with K~ = F F^T, by eigenvectors where no factor is at hand."""
+    if isinstance(form, FactorForm):
+        return form.factor
+    values, vectors = eigenpairs(form)
+    return vectors.T * np.sqrt(values)
+
+
+def eigenpairs(form: Form) -> tuple[Floats, Floats]:
+    """Return the positive eigenvalues of K~, descending, and its eigenvectors as rows.
 
     Eigenvalues that are zero or negative, by rounding or because the kernel is indefinite, are left out.
     """
     if isinstance(form, FactorForm):
-        return form.factor
-    if not isinstance(form, DenseForm):
-        raise CapabilityError(
-            "Only products with the Gram matrix are at hand, and eigenvalues of it are needed; entries or a factor "
-            "give them. Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
-        )
-    vectors = form.array.copy()
-    values = eigh_in_place(vectors)
-    kept = values > _RANK_TOL * max(float(values[-1]), 0.0) if len(values) else np.zeros(0, bool)
-    return vectors[kept][::-1].T * np.sqrt(values[kept][::-1])
+        F = form.factor
+        turns = product(F.T, F)
+    else:
+        F = None
+        if not isinstance(form, DenseForm):
+            raise _products_alone()
+        turns = form.array.copy()
+    with blas_for(len(turns)):
+        values = eigh_in_place(turns)
+    kept = np.flatnonzero(values > _RANK_TOL * max(float(np.max(values, initial=0.0)), 0.0))[::-1]
+    values, turns = values[kept], turns[kept]
+    return values, turns if F is None else product(turns, F.T) / np.sqrt(values)[:, None]
+
+
+def _products_alone() -> CapabilityError:
+    return CapabilityError(
+        "Only products with the Gram matrix are at hand, and eigenvalues of it are needed; entries or a factor "
+        "give them. Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
+    )

@@ -7,22 +7,27 @@ scales; u the Stein kernel, whose mean over p is zero in each argument.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer, Optional, Positive
+from mercer.budget import Resources
+from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.domains import Vectors
-from mercer.errors import CapabilityError, DomainError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.inference.forms import packed
-from mercer.inference.result import Null, TestResult, concluded
-from mercer.inference.tests import generator, wild_draws
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
+from mercer.inference.nulls import wild_draws
+from mercer.inference.result import Null, TestResult, concluded, finite
+from mercer.inference.tests import generator
 from mercer.kernels import Gaussian, Kernel, RationalQuadratic
 from mercer.kernels.algebra import Scaled, Sum
+from mercer.numerics.tiling import run_tasks, spans
 
 __all__ = ["stein_discrepancy", "stein_test"]
 
+_ENTRIES = 2**18  # of the matrix that are computed at once
 _AT_ONCE = 1e-3  # a block length whose weights are independent
 
 
@@ -35,6 +40,7 @@ def stein_test(
     *,
     sampler: Callable[[np.random.Generator, int], Floats] | None = None,
     block_length: float | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Goodness-of-fit test: whether X was drawn from the density with this score.
 
@@ -59,6 +65,8 @@ def stein_test(
     block_length : float, optional
         Of the wild bootstrap, for samples that follow one another, as those of a Markov chain; None is for independent
         samples.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -75,23 +83,50 @@ def stein_test(
     """
     Integer(1).check("n_draws", n_draws, "stein_test")
     Optional(Positive()).check("block_length", block_length, "stein_test")
-    rng = generator(random_state)
+    if sampler is not None and not callable(sampler):
+        raise ParameterError(
+            f"sampler={sampler!r} was given; a function of a Generator and a number of rows is accepted. Write "
+            "sampler=lambda rng, n: rng.normal(size=(n, 2)), for example."
+        )
+    rng, resources = generator(random_state), resources_of(limits, "stein_test")
     kernel, points = _rows(X, kernel)
-    H = _stein_matrix(kernel, points, _scores(score, points))
-    value = float(H.mean())
-    if sampler is not None:
-        draws = np.empty(n_draws)
-        for b in range(n_draws):
-            drawn = np.asarray(sampler(rng, len(points)), dtype=float).reshape(points.shape)
-            draws[b] = _stein_matrix(kernel, drawn, _scores(score, drawn)).mean()
-        return concluded(value, Null.of_draws("simulation", draws), (kernel,))
-    length = _AT_ONCE if block_length is None else block_length
-    draws = wild_draws(H, n_draws, rng, length, centre=False)
-    return concluded(value, Null.of_draws("wild bootstrap", draws), (kernel,))
+    require_matrices("stein_test", len(points), 1, resources)
+    H = _stein_matrix(kernel, points, _scores(score, points), part_of(resources, 0.0, 0.1))
+    value = finite(float(H.mean()))
+    rest = part_of(resources, 0.1, 1.0)
+    if sampler is None:
+        length = _AT_ONCE if block_length is None else block_length
+        draws = wild_draws(H, n_draws, rng, length, rest, centre=False)
+        return concluded(value, Null.of_draws("wild bootstrap", draws), (kernel,))
+    draws = np.empty(n_draws)
+    for b in range(n_draws):
+        drawn = _drawn(sampler(rng, len(points)), points.shape)
+        draws[b] = _stein_matrix(kernel, drawn, _scores(score, drawn), Resources(n_threads=resources.n_threads)).mean()
+        tell(rest, (b + 1) / n_draws)
+    return concluded(value, Null.of_draws("simulation", draws), (kernel,))
+
+
+def _drawn(given: Any, shape: tuple[int, ...]) -> Floats:
+    """Return what a sampler has drawn, if it is what was asked for."""
+    try:
+        found = np.asarray(given, dtype=float).reshape(shape)
+    except (TypeError, ValueError):
+        found = np.full(shape, np.nan)
+    if not np.all(np.isfinite(found)):
+        raise DomainError(
+            f"sampler returned {np.shape(given)} where {shape[0]} rows of {shape[1]} finite numbers are needed. Make "
+            "it return an array of that shape."
+        )
+    return found
 
 
 def stein_discrepancy(
-    X: Any, score: Callable[[Floats], Floats], kernel: Kernel | None = None, *, unbiased: bool = False
+    X: Any,
+    score: Callable[[Floats], Floats],
+    kernel: Kernel | None = None,
+    *,
+    unbiased: bool = False,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Squared Stein discrepancy: how far a sample is from a density that is known by its score.
 
@@ -103,16 +138,21 @@ def stein_discrepancy(
         As of `stein_test`.
     unbiased : bool, default False
         Whether the diagonal is left out of the mean.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Examples
     --------
     >>> stein_discrepancy([[0.0], [0.0]], lambda x: -x, Gaussian(1.0))
     1.0
     """
+    Boolean().check("unbiased", unbiased, "stein_discrepancy")
+    resources = resources_of(limits, "stein_discrepancy")
     kernel, points = _rows(X, kernel)
-    H = _stein_matrix(kernel, points, _scores(score, points))
+    require_matrices("stein_discrepancy", len(points), 1, resources)
+    H = _stein_matrix(kernel, points, _scores(score, points), resources)
     n = len(H)
-    return float(H.sum() - np.trace(H)) / (n * (n - 1)) if unbiased else float(H.mean())
+    return finite(float(H.sum() - np.trace(H)) / (n * (n - 1)) if unbiased else float(H.mean()))
 
 
 def _rows(X: Any, kernel: Kernel | None) -> tuple[Kernel, Floats]:
@@ -125,40 +165,70 @@ def _rows(X: Any, kernel: Kernel | None) -> tuple[Kernel, Floats]:
 
 
 def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
-    found = np.asarray(score(X), dtype=float)
+    if not callable(score):
+        raise ParameterError(
+            f"score={score!r} was given; a function that returns the gradient of log p at each row is accepted. Write "
+            "score=lambda x: -x, for the standard normal density."
+        )
+    given = score(X)
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
     if found.shape != X.shape or not np.all(np.isfinite(found)):
         raise DomainError(
             f"score returned shape {found.shape} for {X.shape[0]} rows of {X.shape[1]} numbers, or numbers that are "
-            f"not finite; finite gradients of shape {X.shape} are needed. Return one row for each row."
+            f"not finite; finite gradients of shape {X.shape} are needed. Make it return one row for each row."
         )
     return found
 
 
-def _stein_matrix(kernel: Kernel, X: Floats, s: Floats) -> Floats:
-    """Return u(x_i, x_j), (n, n); it is linear in the kernel."""
+def _stein_matrix(kernel: Kernel, X: Floats, s: Floats, resources: Resources) -> Floats:
+    """Return u(x_i, x_j), (n, n), some rows at a time; it is linear in the kernel."""
+    H = np.zeros((len(X), len(X)))
+    terms = _terms(kernel, 1.0)
+
+    def work(rows: slice) -> None:
+        with np.errstate(all="ignore"):  # the mean tells whether all is finite
+            for factor, term in terms:
+                H[rows] += factor * _stein_rows(term, X, s, rows)
+
+    parts = spans(len(X), max(1, _ENTRIES // len(X)))
+    if len(parts) == 1:
+        work(parts[0])
+    else:
+        run_tasks(parts, work, n_threads=resources.n_threads, monitor=resources.monitor)
+    return H
+
+
+def _terms(kernel: Kernel, factor: float) -> list[tuple[float, Gaussian | RationalQuadratic]]:
+    """Return the radial kernels of which a kernel is a sum, and their factors."""
     if isinstance(kernel, Sum):
-        return sum((_stein_matrix(term, X, s) for term in kernel.kernels), np.zeros((len(X), len(X))))
+        return [term for part in kernel.kernels for term in _terms(part, factor)]
     if isinstance(kernel, Scaled):
-        return float(kernel.scale) * _stein_matrix(kernel.kernel, X, s)
+        return _terms(kernel.kernel, factor * float(kernel.scale))
     if not isinstance(kernel, (Gaussian, RationalQuadratic)):
         raise CapabilityError(
             f"{kernel!r} was given; Stein's kernel needs second derivatives, which Gaussian, RationalQuadratic, their "
             "sums and multiples have here. Use one of these."
         )
+    return [(factor, kernel)]
+
+
+def _stein_rows(kernel: Gaussian | RationalQuadratic, X: Floats, s: Floats, rows: slice) -> Floats:
     inverse = np.broadcast_to(1.0 / np.asarray(kernel.length_scale, dtype=float), (X.shape[1],))
     Z, t = (X - X.mean(axis=0)) * inverse, s * inverse  # in length scales; t is half of the chain rule
-    norms = np.einsum("ic,ic->i", Z, Z)
-    r2 = np.maximum(norms[:, None] + norms - 2.0 * Z @ Z.T, 0.0)
-    phi, slope, bend = _profile(kernel, r2)
+    phi, slope, bend = _profile(kernel, _square_distances(Z, rows))
     # s_i . grad_j k = -2 phi' s_i . (z_i - z_j) / l, and s_j . grad_i k = 2 phi' s_j . (z_i - z_j) / l
-    along = t @ Z.T
     own = np.einsum("ic,ic->i", t, Z)
-    mixed = -2.0 * slope * (own[:, None] - along + own - along.T)
-    squares = inverse**2
-    weighted = Z * inverse
-    norms = np.einsum("ic,ic->i", weighted, weighted)
-    spread = np.maximum(norms[:, None] + norms - 2.0 * weighted @ weighted.T, 0.0)
-    return (s @ s.T) * phi + mixed - 2.0 * slope * squares.sum() - 4.0 * bend * spread
+    mixed = own[rows, None] - t[rows] @ Z.T + own - Z[rows] @ t.T
+    spread = _square_distances(Z * inverse, rows)
+    return (s[rows] @ s.T) * phi - 2.0 * slope * (mixed + float(np.sum(inverse**2))) - 4.0 * bend * spread
+
+
+def _square_distances(Z: Floats, rows: slice) -> Floats:
+    norms = np.einsum("ic,ic->i", Z, Z)
+    return np.maximum(norms[rows, None] + norms - 2.0 * Z[rows] @ Z.T, 0.0)
 
 
 def _profile(kernel: Gaussian | RationalQuadratic, r2: Floats) -> tuple[Floats, Floats, Floats]:

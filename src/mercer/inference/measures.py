@@ -8,17 +8,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import OneOf, Positive
+from mercer.budget import Resources
+from mercer.constraints import Boolean, OneOf, Positive
 from mercer.errors import CapabilityError
-from mercer.gram import GramSpec, HasRows
+from mercer.gram import Dense, GramSpec, HasRows
 from mercer.inference.blocks import block_size_of, hsic_blocks, mmd_blocks
-from mercer.inference.forms import DenseForm, FactorForm, Form, ProductForm, factor_of, paired, pooled, represent
+from mercer.inference.forms import (
+    DenseForm,
+    FactorForm,
+    Form,
+    ProductForm,
+    eigenpairs,
+    entries,
+    factor_of,
+    inner,
+    pair,
+    paired,
+    pooled,
+    product,
+    represent,
+)
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
+from mercer.inference.result import finite
 from mercer.kernels import Kernel
+from mercer.numerics.background import in_background
 from mercer.numerics.tiling import spans
 
 __all__ = ["coco", "dhsic", "hsic", "kcc", "mmd", "nocco"]
@@ -35,6 +53,7 @@ def mmd(
     estimator: str = "unbiased",
     block_size: int | None = None,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Squared mean discrepancy: how far two samples' mean images are apart.
 
@@ -58,6 +77,8 @@ def mmd(
     gram : GramSpec or int, optional
         How K is held: None is `Dense`, `Tiles` never stores it, `Nystrom` and `Features` are O(n r), a number is the
         rank of an incomplete Cholesky factor.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -77,12 +98,13 @@ def mmd(
     9.0
     """
     OneOf(*ESTIMATORS).check("estimator", estimator, "mmd")
+    resources = resources_of(limits, "mmd")
     kernel, S, m = pooled(X, Y, kernel)
     if estimator in ("block", "linear"):
         b = block_size_of(estimator, block_size, min(m, len(S) - m), 2)
-        return float(np.mean(mmd_blocks(kernel, S[:m], S[m:], b)))
-    form = represent(kernel, S, gram)
-    return float(mmd_values(form, _labels(m, form.n)[None], m, estimator)[0])
+        return finite(float(np.mean(mmd_blocks(kernel, S[:m], S[m:], b, resources))))
+    form = represent(kernel, S, gram, resources)
+    return finite(float(mmd_values(form, _labels(m, form.n)[None], m, estimator)[0]))
 
 
 def _labels(m: int, n: int) -> Floats:
@@ -114,6 +136,7 @@ def hsic(
     normalized: bool = False,
     block_size: int | None = None,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Hilbert-Schmidt independence criterion: squared size of the covariance between images of two variables.
 
@@ -138,6 +161,8 @@ def hsic(
     gram : GramSpec or int, optional
         How both matrices are held: None is `Dense`; `Nystrom`, `Features` and a number, the rank of an incomplete
         Cholesky factor, are O(n r^2); `Tiles` stores neither.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Examples
     --------
@@ -149,23 +174,27 @@ def hsic(
     0.0
     """
     OneOf(*ESTIMATORS).check("estimator", estimator, "hsic")
+    Boolean().check("normalized", normalized, "hsic")
+    resources = resources_of(limits, "hsic")
     learned, (A, B) = paired((X, Y), kernels)
     if estimator in ("block", "linear"):
         b = block_size_of(estimator, block_size, len(A), 4)
         pairs = ((0, 1), (0, 0), (1, 1)) if normalized else ((0, 1),)
         sides = (A, B)
-        values = [float(np.mean(hsic_blocks((learned[i], learned[j]), sides[i], sides[j], b))) for i, j in pairs]
-        return _correlation(values[0], values[1], values[2]) if normalized else values[0]
-    first, second = represent(learned[0], A, gram), represent(learned[1], B, gram)
+        values = [
+            float(np.mean(hsic_blocks((learned[i], learned[j]), sides[i], sides[j], b, resources))) for i, j in pairs
+        ]
+        return _correlation(values[0], values[1], values[2]) if normalized else finite(values[0])
+    first, second = pair(learned, (A, B), gram, resources, "hsic")
     value = hsic_of(first, second, estimator)
     if not normalized:
-        return value
+        return finite(value)
     return _correlation(value, hsic_of(first, first, estimator), hsic_of(second, second, estimator))
 
 
 def _correlation(joint: float, first: float, second: float) -> float:
     """Joint over the geometric mean; zero where a variable does not vary."""
-    return joint / math.sqrt(first * second) if min(first, second) > 0.0 else 0.0
+    return finite(joint / math.sqrt(first) / math.sqrt(second)) if min(first, second) > 0.0 else 0.0
 
 
 def hsic_of(first: Form, second: Form, estimator: str = "biased") -> float:
@@ -191,9 +220,9 @@ def hsic_values(total: Any, first: Floats, second: Floats, estimator: str) -> An
 def trace_of(first: Form, second: Form) -> float:
     """Return tr(K~ L~)."""
     if isinstance(first, DenseForm) and isinstance(second, DenseForm):
-        return float(np.vdot(first.array, second.array))
+        return inner(first.array, second.array)
     if isinstance(first, FactorForm) and isinstance(second, FactorForm):
-        return float(np.sum((first.factor.T @ second.factor) ** 2))
+        return float(np.sum(product(first.factor.T, second.factor) ** 2))
     return sum(float(np.vdot(_rows(first, part), _rows(second, part))) for part in spans(first.n, _ROWS))
 
 
@@ -211,7 +240,9 @@ def _rows(form: Form, part: slice) -> Floats:
     return form.gram.rows(np.arange(part.start, part.stop))
 
 
-def dhsic(variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None = None) -> float:
+def dhsic(
+    variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]
+) -> float:
     r"""Joint dependence of several variables: squared distance of their joint law from the product of the single ones.
 
     .. math:: \frac{1}{n^2} \sum_{ij} \prod_k K^k_{ij} + \prod_k \frac{1}{n^2} \sum_{ij} K^k_{ij}
@@ -225,6 +256,8 @@ def dhsic(variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | Non
         At least two, each n values observed together.
     kernels : sequence of Kernel, "precomputed" or None, optional
         One for each variable.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Notes
     -----
@@ -237,41 +270,48 @@ def dhsic(variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | Non
     >>> dhsic(signs[:2], (Linear(), Linear())), dhsic(signs, (Linear(),) * 3)
     (0.0, 1.0)
     """
-    return joint_value(joint_matrices(variables, kernels)[1])
+    return joint_value(joint_matrices(variables, kernels, resources_of(limits, "dhsic"), "dhsic")[1])
 
 
 def joint_matrices(
-    variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None
+    variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None, resources: Resources, name: str
 ) -> tuple[tuple[Kernel, ...], Floats]:
     """Return learned kernels and the Gram matrices of all variables, (d, n, n)."""
     learned, parts = paired(variables, kernels)
+    d, n = len(parts), len(parts[0])
+    require_matrices(name, n, d + 1, resources)
     for kernel in learned:
         if kernel.order != 0:  # products of matrices that are not centred
             raise CapabilityError(
                 f"{kernel!r} is not positive definite, as joint dependence needs. Use a positive definite kernel, for "
                 "example Gaussian()."
             )
-    return learned, np.stack([_plain(k, S) for k, S in zip(learned, parts, strict=True)])
-
-
-def _plain(kernel: Kernel, S: Any) -> Floats:
-    return np.asarray(kernel(S), dtype=float)
+    K = np.empty((d, n, n))
+    for k in range(d):
+        K[k] = entries(learned[k], parts[k], part_of(resources, k / d, (k + 1) / d))
+    return learned, K
 
 
 def joint_value(K: Floats) -> float:
     """Return the joint criterion of Gram matrices (d, n, n)."""
     means = K.mean(axis=2)
-    first = float(np.mean(np.prod(K, axis=0)))
-    return first + float(np.prod(means.mean(axis=1)) - 2.0 * np.mean(np.prod(means, axis=0)))
+    joint = K[0].copy()
+    for other in K[1:]:
+        joint *= other
+    return float(np.mean(joint) + np.prod(means.mean(axis=1)) - 2.0 * np.mean(np.prod(means, axis=0)))
 
 
 # measures by singular values ------------------------------------------------------------------------------
 
 
-def _factors(X: Any, Y: Any, kernels: Any, gram: Any) -> tuple[Floats, Floats]:
+def _forms(
+    X: Any, Y: Any, kernels: Any, gram: GramSpec | int | None, limits: Limits, name: str
+) -> tuple[Form, Form, Resources]:
+    resources = resources_of(limits, name)
     learned, parts = paired((X, Y), kernels, 2)
-    F, G = (factor_of(represent(k, S, gram)) for k, S in zip(learned, parts, strict=True))
-    return F, G
+    if gram is None or isinstance(gram, Dense):
+        require_matrices(name, len(parts[0]), 5, resources)  # with eigenvectors, and what LAPACK works in
+    return *pair(learned, parts, gram, part_of(resources, 0.0, 0.2), name), resources
 
 
 def coco(
@@ -280,6 +320,7 @@ def coco(
     kernels: Sequence[Kernel | str | None] | None = None,
     *,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Constrained covariance: the largest covariance of a function of x and one of y, both of norm one.
 
@@ -290,7 +331,7 @@ def coco(
 
     Parameters
     ----------
-    X, Y, kernels, gram
+    X, Y, kernels, gram, memory, n_threads, monitor
         As of `hsic`; a Gram of products alone will not do. Cost O(n^3), by factors O(n r^2).
 
     Examples
@@ -300,8 +341,10 @@ def coco(
     >>> round(coco(x, x, (Linear(), Linear())), 12)  # the variance
     1.25
     """
-    F, G = _factors(X, Y, kernels, gram)
-    return _largest(F.T @ G) / len(F)
+    first, second, resources = _forms(X, Y, kernels, gram, limits, "coco")
+    F = factor_of(first)
+    tell(resources, 0.5)
+    return _largest(product(F.T, factor_of(second))) / len(F)
 
 
 def kcc(
@@ -311,6 +354,7 @@ def kcc(
     *,
     kappa: float = 0.02,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Kernel canonical correlation: the largest correlation of functions of x and of y whose norms are held down.
 
@@ -322,7 +366,7 @@ def kcc(
 
     Parameters
     ----------
-    X, Y, kernels, gram
+    X, Y, kernels, gram, memory, n_threads, monitor
         As of `coco`.
     kappa : float, default 0.02
         What the norm of a function counts, relative to its variance; without it every value would be one.
@@ -335,8 +379,11 @@ def kcc(
     0.984
     """
     Positive().check("kappa", kappa, "kcc")
-    F, G = _factors(X, Y, kernels, gram)
-    return _largest(_shrunk(F, 0.5 * len(F) * kappa).T @ _shrunk(G, 0.5 * len(F) * kappa))
+    first, second, resources = _forms(X, Y, kernels, gram, limits, "kcc")
+    c = 0.5 * first.n * kappa
+    F = _shrunk(first, c)
+    tell(resources, 0.5)
+    return _largest(product(F, _shrunk(second, c).T))
 
 
 def nocco(
@@ -346,6 +393,7 @@ def nocco(
     *,
     epsilon: float = 0.02,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> float:
     r"""Normalised cross-covariance: the sum of all squared canonical correlations, held down by a ridge.
 
@@ -355,7 +403,7 @@ def nocco(
 
     Parameters
     ----------
-    X, Y, kernels, gram
+    X, Y, kernels, gram, memory, n_threads, monitor
         As of `coco`.
     epsilon : float, default 0.02
         The ridge, relative to n.
@@ -372,19 +420,24 @@ def nocco(
     0.969
     """
     Positive().check("epsilon", epsilon, "nocco")
-    F, G = _factors(X, Y, kernels, gram)
-    # R = U diag(s^2 / (s^2 + c)) U^T, and tr(R_x R_y) is a sum of squares of its roots' product
-    return float(np.sum((_shrunk(F, len(F) * epsilon, 0.5).T @ _shrunk(G, len(F) * epsilon, 0.5)) ** 2))
+    first, second, resources = _forms(X, Y, kernels, gram, limits, "nocco")
+    # R = U diag(lambda / (lambda + c)) U^T, and tr(R_x R_y) is a sum of squares of its roots' product
+    F = _shrunk(first, first.n * epsilon, 0.5)
+    tell(resources, 0.5)
+    return float(np.sum(product(F, _shrunk(second, first.n * epsilon, 0.5).T) ** 2))
 
 
-def _shrunk(F: Floats, c: float, power: float = 1.0) -> Floats:
-    """Return U diag(s^2 / (s^2 + c))^power for F = U diag(s) V^T."""
-    if F.shape[1] == 0:
-        return F
-    U, s, _ = np.linalg.svd(F, full_matrices=False)
-    return U * (s**2 / (s**2 + c)) ** power
+def _shrunk(form: Form, c: float, power: float = 1.0) -> Floats:
+    """Return diag(lambda / (lambda + c))^power U^T for K~ = U diag(lambda) U^T."""
+    values, vectors = eigenpairs(form)
+    return vectors * ((values / (values + c)) ** power)[:, None]
 
 
 def _largest(M: Floats) -> float:
     """Return the largest singular value; that of an empty matrix is zero."""
-    return float(np.linalg.norm(M, 2)) if M.size else 0.0
+    if not M.size:
+        return 0.0
+    scale = float(np.abs(M).max()) or 1.0  # squares neither overflow nor vanish
+    M = (M if len(M) <= M.shape[1] else M.T) / scale
+    values = in_background(np.linalg.eigvalsh, product(M, M.T), work=2.0 * len(M) ** 3)
+    return scale * math.sqrt(max(float(values[-1]), 0.0))

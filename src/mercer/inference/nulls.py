@@ -13,17 +13,30 @@ import numpy as np
 from scipy.signal import lfilter
 
 from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.constraints import Positive
-from mercer.inference.forms import DenseForm, Form, factor_of
+from mercer.inference.forms import DenseForm, Form, factor_of, product
+from mercer.inference.limits import tell
 from mercer.inference.result import Null
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import blas_for, spans
 from mercer.spec import Spec
 
-__all__ = ["WildBootstrap", "hsic_gamma", "mmd_gamma", "permutation_moments", "spectral_draws", "wild_weights"]
+__all__ = [
+    "WildBootstrap",
+    "hsic_gamma",
+    "mmd_gamma",
+    "contrast_weights",
+    "largest_products",
+    "permutation_moments",
+    "spectral_draws",
+    "wild_draws",
+    "wild_weights",
+]
 
 _PRODUCTS = 2000  # of eigenvalues, the largest, that are drawn; the rest is nearly constant
 _NUMBERS = 2**20
+_NOTHING = Resources()
 
 
 class WildBootstrap(Spec):
@@ -66,6 +79,41 @@ def wild_weights(rng: np.random.Generator, count: int, n: int, block_length: flo
     return np.asarray(lfilter([1.0], [1.0, -keep], noise, axis=1))
 
 
+def contrast_weights(rng: np.random.Generator, count: int, n: int, block_length: float) -> Floats:
+    """Draw processes of weights less their means, at variance one still: the mean of a slow process takes much of it.
+
+    Examples
+    --------
+    >>> W = contrast_weights(np.random.default_rng(0), 4000, 50, 5.0)
+    >>> bool(abs(W.mean(axis=1)).max() < 1e-12 and abs(np.mean(W**2) - 1.0) < 0.03)
+    True
+    """
+    W = wild_weights(rng, count, n, block_length)
+    W -= W.mean(axis=1, keepdims=True)
+    lags = np.arange(1, n)
+    lost = (n + 2.0 * float((n - lags) @ np.exp(-lags / block_length))) / n**2  # the variance of the mean
+    return W / math.sqrt(max(1.0 - lost, 1.0 / n))
+
+
+def wild_draws(
+    H: Floats,
+    count: int,
+    rng: np.random.Generator,
+    block_length: float,
+    resources: Resources = _NOTHING,
+    *,
+    centre: bool,
+) -> Floats:
+    """Return W^T H W / n^2 for processes of weights W, (count,)."""
+    form = DenseForm(H, resources)
+    draws = np.empty(count)
+    for part in spans(count, max(1, _NUMBERS // form.n)):
+        W = (contrast_weights if centre else wild_weights)(rng, part.stop - part.start, form.n, block_length)
+        draws[part] = form.forms(W) / form.n**2
+        tell(resources, part.stop / count)
+    return draws
+
+
 # gamma ------------------------------------------------------------------------------------------------------
 
 
@@ -101,7 +149,7 @@ def permutation_moments(first: tuple[float, float, float], second: tuple[float, 
     rough = (n * (n + 1) * s2 - (n - 1) * (t * t + 2.0 * t2)) * (n * (n + 1) * v2 - (n - 1) * (u * u + 2.0 * u2))
     variance = 2.0 * smooth / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += rough / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
-    return mean, max(variance, 0.0)
+    return mean, variance if variance > 0.0 or math.isnan(variance) else 0.0
 
 
 def moments_of(K: Floats) -> tuple[float, float, float]:
@@ -121,7 +169,8 @@ def hsic_gamma(first: Form, second: Form, squares: tuple[float, float]) -> Null:
     `squares` are the sums of squared entries of both matrices.
     """
     n = first.n
-    mean, variance = permutation_moments(_moments(first, squares[0]), _moments(second, squares[1]), n)
+    with np.errstate(over="ignore", invalid="ignore"):  # told where the test is concluded
+        mean, variance = permutation_moments(_moments(first, squares[0]), _moments(second, squares[1]), n)
     return Null.gamma(mean / n**2, variance / n**4)
 
 
@@ -133,7 +182,8 @@ def mmd_gamma(form: Form, m: int, squares: float) -> Null:
     N, n = form.n, form.n - m
     z2 = np.concatenate([np.full(m, 1.0 / m), np.full(n, 1.0 / n)]) ** 2
     labels = (float(z2.sum()), float(z2.sum() ** 2), float(z2 @ z2))
-    return Null.gamma(*permutation_moments(_moments(form, squares), labels, N))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Null.gamma(*permutation_moments(_moments(form, squares), labels, N))
 
 
 # spectral ---------------------------------------------------------------------------------------------------
@@ -145,21 +195,39 @@ def eigenvalues_of(form: Form) -> Floats:
         M = form.array
     else:
         F = factor_of(form)
-        M = F.T @ F
+        M = product(F.T, F)
     with blas_for(len(M)):
         values = in_background(np.linalg.eigvalsh, M, work=2.0 * len(M) ** 3)
     return np.maximum(values[::-1], 0.0) / form.n
 
 
-def spectral_draws(weights: Floats, count: int, rng: np.random.Generator) -> Floats:
+def largest_products(first: Floats, second: Floats) -> Floats:
+    """Return products of eigenvalues, the 2000 largest and the sum of all others as one more.
+
+    Both are descending, so that product (i, j) is at most the i j-th largest, and few pairs can be among the largest.
+
+    Examples
+    --------
+    >>> largest_products(np.array([2.0, 1.0]), np.array([3.0, 1.0]))
+    array([6., 3., 2., 1.])
+    """
+    second = np.asarray(second)
+    found = np.concatenate([value * second[: _PRODUCTS // i] for i, value in enumerate(first[:_PRODUCTS], 1)])
+    found = np.sort(found)[::-1][:_PRODUCTS]
+    rest = float(first.sum() * second.sum() - found.sum())
+    return np.append(found, max(rest, 0.0)) if len(first) * len(second) > _PRODUCTS else found
+
+
+def spectral_draws(weights: Floats, count: int, rng: np.random.Generator, resources: Resources = _NOTHING) -> Floats:
     """Draw sums of weights times independent chi-squared numbers, (count,).
 
     Parameters
     ----------
     weights : (r,) array
-        Not negative. Beyond 2000 the small ones, together nearly constant, count by their sum.
+        Not negative, descending. Those beyond 2000, together nearly constant, count by their sum.
     count : int
     rng : Generator
+    resources : Resources
 
     Examples
     --------
@@ -167,12 +235,9 @@ def spectral_draws(weights: Floats, count: int, rng: np.random.Generator) -> Flo
     >>> round(float(draws.mean()), 1)
     1.5
     """
-    weights = np.asarray(weights, dtype=float)
-    if len(weights) > _PRODUCTS:
-        kept = np.argpartition(weights, len(weights) - _PRODUCTS)[-_PRODUCTS:]
-        rest = float(weights.sum() - weights[kept].sum())
-        weights = np.sort(weights[kept])[::-1]
-    else:
-        rest = 0.0
-    parts = spans(count, max(1, _NUMBERS // max(1, len(weights))))
-    return rest + np.concatenate([rng.chisquare(1.0, (p.stop - p.start, len(weights))) @ weights for p in parts])
+    weights, rest = np.asarray(weights, dtype=float)[:_PRODUCTS], float(np.sum(weights[_PRODUCTS:]))
+    draws = np.empty(count)
+    for part in spans(count, max(1, _NUMBERS // max(1, len(weights)))):
+        draws[part] = rest + rng.chisquare(1.0, (part.stop - part.start, len(weights))) @ weights
+        tell(resources, part.stop / count)
+    return draws

@@ -11,56 +11,74 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats, Indices
+from mercer.budget import Resources
 from mercer.errors import CapabilityError
 from mercer.inference.forms import DenseForm, FactorForm, Form
+from mercer.inference.limits import part_of, tell
 from mercer.inference.measures import hsic_values, mmd_values
-from mercer.numerics.permutation_sums import joint_sums, permuted_sums, random_permutations
+from mercer.numerics.permutation_sums import joint_sums, permuted_sums, random_labels, random_permutations
 from mercer.numerics.tiling import run_tasks, spans
 
-__all__ = ["permuted_dhsic", "permuted_hsic", "permuted_mmd", "random_labels"]
+__all__ = ["permuted_dhsic", "permuted_hsic", "permuted_mmd"]
 
-_NUMBERS = 2**20  # of indicators at once
+_NOTHING = Resources()
+_NUMBERS = 2**22  # of indicators or of permuted places at once
 _WORK = 100_000_000  # multiplications of a task: some 10 milliseconds
 
 
-def random_labels(rng: np.random.Generator, count: int, m: int, n: int) -> Floats:
-    """Draw indicators of m of n samples, (count, n).
-
-    Examples
-    --------
-    >>> random_labels(np.random.default_rng(0), 4, 2, 5).sum(axis=1)
-    array([2., 2., 2., 2.])
-    """
-    labels = np.broadcast_to((np.arange(n) < m).astype(float), (count, n))
-    return rng.permuted(labels, axis=1)
+def _parts(count: int, n: int) -> list[slice]:
+    """Cut the permutations into parts that are held at once."""
+    return spans(count, max(1, _NUMBERS // n))
 
 
-def permuted_mmd(form: Form, m: int, count: int, rng: np.random.Generator, estimator: str = "unbiased") -> Floats:
+def permuted_mmd(
+    form: Form,
+    m: int,
+    count: int,
+    rng: np.random.Generator,
+    estimator: str = "unbiased",
+    resources: Resources = _NOTHING,
+) -> Floats:
     """Return squared mean discrepancies of random splits of the joined samples, (count,)."""
-    parts = spans(count, max(1, _NUMBERS // form.n))
-    draws = [mmd_values(form, random_labels(rng, p.stop - p.start, m, form.n), m, estimator) for p in parts]
-    return np.concatenate(draws)
+    draws = np.empty(count)
+    for part in _parts(count, form.n):
+        draws[part] = mmd_values(form, random_labels(rng, part.stop - part.start, m, form.n), m, estimator)
+        tell(resources, part.stop / count)
+    return draws
 
 
-def permuted_hsic(first: Form, second: Form, count: int, rng: np.random.Generator, estimator: str = "biased") -> Floats:
+def permuted_hsic(
+    first: Form,
+    second: Form,
+    count: int,
+    rng: np.random.Generator,
+    estimator: str = "biased",
+    resources: Resources = _NOTHING,
+) -> Floats:
     """Return independence criteria with the second variable permuted at random, (count,)."""
-    permutations = random_permutations(rng, count, first.n)
+    draws = np.empty(count)
+    own, other = first.diagonal(), second.diagonal()
+    for part in _parts(count, first.n):
+        permutations = random_permutations(rng, part.stop - part.start, first.n)
+        totals = _sums(first, second, permutations, part_of(resources, part.start / count, part.stop / count))
+        diagonals = other if estimator == "biased" else other[permutations]
+        draws[part] = hsic_values(totals, own, diagonals, estimator)
+    return draws
+
+
+def _sums(first: Form, second: Form, permutations: Indices, resources: Resources) -> Floats:
+    """Return the trace of K~ times permuted L~ for each permutation."""
     if isinstance(first, DenseForm) and isinstance(second, DenseForm):
-        totals = permuted_sums(first.array, second.array, permutations)
-    elif isinstance(first, FactorForm) and isinstance(second, FactorForm):
-        totals = _factor_sums(first.factor, second.factor, permutations)
-    else:
-        raise CapabilityError(
-            "Permutations were asked for on a Gram that is not stored; matrices in memory or factors are permuted. "
-            "Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
-        )
-    if estimator == "biased":
-        return hsic_values(totals, first.diagonal(), second.diagonal(), estimator)
-    diagonals = second.diagonal()[permutations]
-    return hsic_values(totals, first.diagonal(), diagonals, estimator)
+        return permuted_sums(first.array, second.array, permutations, resources.n_threads, resources.monitor)
+    if isinstance(first, FactorForm) and isinstance(second, FactorForm):
+        return _factor_sums(first.factor, second.factor, permutations, resources)
+    raise CapabilityError(
+        "Permutations were asked for on a Gram that is not stored; matrices in memory or factors are permuted. "
+        "Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
+    )
 
 
-def _factor_sums(F: Floats, G: Floats, permutations: Indices) -> Floats:
+def _factor_sums(F: Floats, G: Floats, permutations: Indices, resources: Resources) -> Floats:
     """Return the squared norm of F^T G[p] for each permutation."""
     out = np.empty(len(permutations))
     turned = np.ascontiguousarray(F.T)
@@ -69,19 +87,24 @@ def _factor_sums(F: Floats, G: Floats, permutations: Indices) -> Floats:
         for b in range(group.start, group.stop):
             out[b] = np.sum((turned @ G[permutations[b]]) ** 2)
 
-    run_tasks(spans(len(permutations), max(1, _WORK // max(1, F.size * G.shape[1]))), work)
+    groups = spans(len(permutations), max(1, _WORK // max(1, F.size * G.shape[1])))
+    run_tasks(groups, work, n_threads=resources.n_threads, monitor=resources.monitor)
     return out
 
 
-def permuted_dhsic(K: Floats, count: int, rng: np.random.Generator) -> Floats:
+def permuted_dhsic(K: Floats, count: int, rng: np.random.Generator, resources: Resources = _NOTHING) -> Floats:
     """Return joint criteria with every variable but the first permuted on its own, (count,); K is (d, n, n)."""
     d, n = K.shape[:2]
-    permutations: Indices = np.empty((count, d, n), dtype=np.uint32)  # pyright: ignore[reportAssignmentType]
-    permutations[:, 0] = np.arange(n)
-    for k in range(1, d):
-        permutations[:, k] = random_permutations(rng, count, n)
     means = K.mean(axis=2)
-    middle = np.ones((count, n))
-    for k in range(d):
-        middle *= means[k][permutations[:, k]]
-    return joint_sums(K, permutations) / n**2 + np.prod(means.mean(axis=1)) - 2.0 * middle.mean(axis=1)
+    away = np.prod(means.mean(axis=1))
+    draws = np.empty(count)
+    for part in _parts(count, d * n):
+        size = part.stop - part.start
+        still = np.broadcast_to(np.arange(n), (size, n))
+        moved = [still, *(random_permutations(rng, size, n) for _ in range(1, d))]
+        middle = np.prod([means[k][moved[k]] for k in range(d)], axis=0)
+        permutations = np.stack(moved, axis=1, dtype=moved[1].dtype, casting="unsafe")
+        progress = part_of(resources, part.start / count, part.stop / count)
+        sums = joint_sums(K, permutations, progress.n_threads, progress.monitor)
+        draws[part] = sums / n**2 + away - 2.0 * middle.mean(axis=1)
+    return draws

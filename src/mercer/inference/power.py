@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from scipy.optimize import minimize
 
 from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.constraints import Integer, Interval, OneOf, chain, constrained, free_names, unconstrain
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError
-from mercer.inference.forms import centred, packed, paired, pooled, represent
+from mercer.inference.forms import centred, inner, matrix, packed, pair, paired, pooled, represent
+from mercer.inference.limits import Limits, limits_of, part_of, require_matrices, resources_of, tell
 from mercer.inference.measures import hsic_of, mmd_values
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
@@ -37,7 +40,7 @@ def _ratio(value: float, deviation: float, second: float) -> float:
     return value / math.sqrt(variance) if variance > 0.0 else 0.0
 
 
-def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None) -> float:
+def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None, **limits: Unpack[Limits]) -> float:
     r"""Return how many standard deviations the squared mean discrepancy is from zero: the larger, the more power.
 
     .. math:: \widehat{\| \mu_X - \mu_Y \|^2} \big/ \hat\sigma
@@ -47,6 +50,11 @@ def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None) -> float:
 
     Seed: [KIKS] Section 7, the two-sample test. Ledger: U-MMD.
 
+    Parameters
+    ----------
+    X, Y, kernel, memory, n_threads, monitor
+        As of `mmd`.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -54,21 +62,27 @@ def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None) -> float:
     >>> mmd_power(X, Y, Gaussian(1.0)) > mmd_power(X, Y, Gaussian(0.01))
     True
     """
+    resources = resources_of(limits, "mmd_power")
     kernel, S, m = pooled(X, Y, kernel)
-    K = centred(np.array(kernel(S), dtype=float))
+    K = matrix(kernel, S, resources)
     return _ratio(*mmd_deviation(K, m), _second_order(K, m))
 
 
 def _second_order(K: Floats, m: int) -> float:
     """Return the variance of the discrepancy if both samples are alike, where the influence of each sample vanishes."""
     N = len(K)
-    return 2.0 * (1.0 / m + 1.0 / (N - m)) ** 2 * float(np.vdot(K, K)) / N**2
+    return 2.0 * (1.0 / m + 1.0 / (N - m)) ** 2 * inner(K, K) / N**2
 
 
-def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = None) -> float:
+def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]) -> float:
     r"""Return how many standard deviations the independence criterion is from its mean under independence.
 
     Seed: [HSS] Section 3.3.3. Ledger: U-INDEP.
+
+    Parameters
+    ----------
+    X, Y, kernels, memory, n_threads, monitor
+        As of `hsic`.
 
     Examples
     --------
@@ -76,31 +90,41 @@ def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = N
     >>> hsic_power(x, x) > hsic_power(x, x[::-1])
     True
     """
+    resources = resources_of(limits, "hsic_power")
     learned, parts = paired((X, Y), kernels)
-    K, L = (centred(np.array(k(S), dtype=float)) for k, S in zip(learned, parts, strict=True))
-    return _hsic_ratio(K, L)
+    require_matrices("hsic_power", len(parts[0]), 2, resources)
+    K = matrix(learned[0], parts[0], part_of(resources, 0.0, 0.5))
+    return _hsic_ratio(K, matrix(learned[1], parts[1], part_of(resources, 0.5, 1.0)))
 
 
 def _hsic_ratio(K: Floats, L: Floats) -> float:
     value, deviation = hsic_deviation(K, L)
     n = len(K)
     value -= float(np.trace(K)) * float(np.trace(L)) / ((n - 1) * n**2)  # its mean over permutations
-    return _ratio(value, deviation, 2.0 * float(np.vdot(K, K)) * float(np.vdot(L, L)) / n**6)
+    return _ratio(value, deviation, 2.0 * inner(K, K) * inner(L, L) / n**6)
 
 
 # choice on held-out samples -------------------------------------------------------------------------------
 
 
-def _candidates(X: Any, Y: Any, kernels: Any, statistic: str) -> list[Any]:
+def _given(kernels: Any, statistic: str) -> list[Any] | None:
+    """Return the kernels to choose from, or pairs of them, as they were given."""
+    if kernels is None:
+        return None
+    found = list(kernels) if isinstance(kernels, Sequence) and not isinstance(kernels, str) else []
+    pairs = [isinstance(one, Sequence) and not isinstance(one, str) and len(one) == 2 for one in found]
+    if not found or (not all(pairs) if statistic == "hsic" else any(pairs)):
+        raise ParameterError(
+            f"kernels={kernels!r} was given; a sequence of kernels to choose from is accepted, and of pairs of kernels "
+            "with statistic='hsic'. Write kernels=[Gaussian(0.5), Gaussian(2.0)], or leave it out."
+        )
+    return found
+
+
+def _candidates(X: Any, Y: Any, given: list[Any] | None, statistic: str) -> list[Any]:
     """Return the kernels to choose from, or pairs of them; by default Gaussians around the median distance."""
-    if kernels is not None:
-        found = list(kernels) if isinstance(kernels, Sequence) and not isinstance(kernels, str) else []
-        if not found:
-            raise ParameterError(
-                f"kernels={kernels!r} was given; a sequence of kernels (of pairs of kernels for 'hsic') is accepted. "
-                "Write kernels=[Gaussian(0.5), Gaussian(2.0)], or leave it out."
-            )
-        return found
+    if given is not None:
+        return given
     if statistic == "mmd":
         median, _, _ = pooled(X, Y, None)
         return [Gaussian(float(factor * median.length_scale)) for factor in _FACTORS]  # pyright: ignore
@@ -120,6 +144,7 @@ def held_out_test(
     *,
     statistic: str = "mmd",
     share: float = 0.5,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Test with the kernel that promises most power on other samples: choose on some, test on the rest.
 
@@ -137,6 +162,8 @@ def held_out_test(
     statistic : {"mmd", "hsic"}, default "mmd"
     share : float, default 0.5
         Part of the samples that the kernel is chosen on.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -152,8 +179,9 @@ def held_out_test(
     """
     _STATISTIC.check("statistic", statistic, "held_out_test")
     Interval(0.0, 1.0, closed="neither").check("share", share, "held_out_test")
-    rng = generator(random_state)
-    some = _first_kernel(kernels, statistic)
+    rng, resources = generator(random_state), resources_of(limits, "held_out_test")
+    given = _given(kernels, statistic)
+    some = (None, None) if given is None else given[0] if statistic == "hsic" else (given[0], given[0])
     A, B = packed(X, some[0])[1], packed(Y, some[1])[1]
     if statistic == "hsic" and len(A) != len(B):
         paired((A, B), some)  # raises
@@ -169,20 +197,15 @@ def held_out_test(
             )
         parts.append((S.take(order[:cut]), S.take(order[cut:])))
     (chosen_x, held_x), (chosen_y, held_y) = parts
-    candidates = _candidates(chosen_x, chosen_y, kernels, statistic)
+    candidates = _candidates(chosen_x, chosen_y, given, statistic)
     criterion = mmd_power if statistic == "mmd" else hsic_power
-    scores = [criterion(chosen_x, chosen_y, candidate) for candidate in candidates]
+    scores = []
+    for done, candidate in enumerate(candidates, 1):
+        scores.append(criterion(chosen_x, chosen_y, candidate, **limits_of(replace(resources, monitor=None))))
+        tell(resources, 0.2 * done / len(candidates))
     best = candidates[int(np.argmax(scores))]
     run = mmd_test if statistic == "mmd" else hsic_test
-    return run(held_x, held_y, best, n_permutations, rng)
-
-
-def _first_kernel(kernels: Any, statistic: str) -> tuple[Any, Any]:
-    """Return the kernels that tell how both sides are packed."""
-    first = kernels[0] if isinstance(kernels, Sequence) and not isinstance(kernels, str) and len(kernels) else None
-    if statistic == "mmd" or first is None:
-        return first, first
-    return first[0], first[1]
+    return run(held_x, held_y, best, n_permutations, rng, **limits_of(part_of(resources, 0.2, 1.0)))
 
 
 # many kernels at once ---------------------------------------------------------------------------------------
@@ -220,6 +243,7 @@ def aggregated_test(
     random_state: Any = None,
     *,
     statistic: str = "mmd",
+    **limits: Unpack[Limits],
 ) -> AggregatedResult:
     r"""Test with several kernels at once, at one exact level: it rejects if one of them sees enough.
 
@@ -229,7 +253,7 @@ def aggregated_test(
 
     Parameters
     ----------
-    X, Y, kernels, n_permutations, random_state, statistic
+    X, Y, kernels, n_permutations, random_state, statistic, memory, n_threads, monitor
         As of `held_out_test`; here every sample is used for the test.
 
     Returns
@@ -252,20 +276,23 @@ def aggregated_test(
     """
     _STATISTIC.check("statistic", statistic, "aggregated_test")
     Integer(1).check("n_permutations", n_permutations, "aggregated_test")
-    seed = int(generator(random_state).integers(2**63))
+    seed, resources = int(generator(random_state).integers(2**63)), resources_of(limits, "aggregated_test")
     values, learned = [], []
-    for candidate in _candidates(X, Y, kernels, statistic):
+    candidates = _candidates(X, Y, _given(kernels, statistic), statistic)
+    for done, candidate in enumerate(candidates):
         rng = np.random.default_rng(seed)  # the same permutations for each kernel
+        share = part_of(resources, done / len(candidates), (done + 1) / len(candidates))
+        early, late = part_of(share, 0.0, 0.1), part_of(share, 0.1, 1.0)
         if statistic == "mmd":
             kernel, S, m = pooled(X, Y, candidate)
-            form = represent(kernel, S)
+            form = represent(kernel, S, None, early)
             own = mmd_values(form, (np.arange(form.n) < m).astype(float)[None], m, "unbiased")
-            draws = permuted_mmd(form, m, n_permutations, rng)
+            draws = permuted_mmd(form, m, n_permutations, rng, "unbiased", late)
         else:
-            kernel, (A, B) = paired((X, Y), candidate)
-            first, second = represent(kernel[0], A), represent(kernel[1], B)
+            kernel, parts = paired((X, Y), candidate)
+            first, second = pair(kernel, parts, None, early, "aggregated_test")
             own = np.array([hsic_of(first, second, "unbiased")])
-            draws = permuted_hsic(first, second, n_permutations, rng, "unbiased")
+            draws = permuted_hsic(first, second, n_permutations, rng, "unbiased", late)
         values.append(np.concatenate([own, draws]))
         learned.append(kernel)
     ranks = np.array([_upper_ranks(column) for column in values])
@@ -286,7 +313,7 @@ def _upper_ranks(values: Floats) -> Floats:
 # parameters by gradient -----------------------------------------------------------------------------------
 
 
-def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50) -> Kernel:
+def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50, **limits: Unpack[Limits]) -> Kernel:
     r"""Return the kernel with free parameters that maximise `mmd_power`, by its gradient.
 
     Seed: [KIKS] Section 7. Ledger: U-MMD.
@@ -299,6 +326,8 @@ def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50) -> Kerne
         Differentiable in its parameters, where the search begins.
     max_iter : int, default 50
         Of L-BFGS.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Examples
     --------
@@ -310,25 +339,31 @@ def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50) -> Kerne
     True
     """
     Integer(1).check("max_iter", max_iter, "tuned_kernel")
+    resources = resources_of(limits, "tuned_kernel")
     kernel, S, m = pooled(X, Y, kernel)
     if not free_names(kernel) or "pullback" not in kernel.capabilities:
         raise CapabilityError(
             f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
         )
 
+    require_matrices("tuned_kernel", len(S), 4, resources)
+    done = [0]
+
     def loss(theta: Floats) -> tuple[float, Floats]:
         moved = constrained(kernel, theta)
-        value, gradient = power_and_gradient(moved, S, m)
+        value, gradient = power_and_gradient(moved, S, m, resources.n_threads)
+        done[0] += 1
+        tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has arrived
         return -value, -gradient
 
     found = minimize(loss, unconstrain(kernel), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
     return constrained(kernel, found.x)
 
 
-def power_and_gradient(kernel: Kernel, S: Samples, m: int) -> tuple[float, Floats]:
+def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None = None) -> tuple[float, Floats]:
     """Return the ratio t / sigma of two samples, S[:m] and S[m:], and its gradient in unconstrained parameters."""
     S = kernel.prepare(S)
-    K = centred(np.array(kernel(S), dtype=float))
+    K = matrix(kernel, S, Resources(n_threads=n_threads))
     N, n = len(K), len(K) - m
     sizes = ((slice(0, m), slice(m, N), m, n), (slice(m, N), slice(0, m), n, m))
     linear, quadratic = np.zeros((N, N)), np.zeros((N, N))

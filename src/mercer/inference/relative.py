@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import DomainError
-from mercer.inference.forms import centred, packed, paired
+from mercer.inference.forms import matrix, packed, paired
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
 
 __all__ = ["relative_hsic_test", "relative_mmd_test"]
 
 
-def relative_mmd_test(X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None) -> TestResult:
+def relative_mmd_test(
+    X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None, **limits: Unpack[Limits]
+) -> TestResult:
     r"""Relative two-sample test: whether Z is nearer to X than Y is.
 
     .. math:: t = \widehat{\|\mu_X - \mu_Y\|^2} - \widehat{\|\mu_X - \mu_Z\|^2}
@@ -37,6 +40,8 @@ def relative_mmd_test(X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None
         Two candidates, for example draws from two models of X.
     kernel : Kernel, "precomputed" or None
         None is the Gaussian at the median distance of all samples.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -55,6 +60,7 @@ def relative_mmd_test(X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None
     >>> relative_mmd_test(X, Y, Z).p_value < 0.01
     True
     """
+    resources = resources_of(limits, "relative_mmd_test")
     kernel, A = packed(X, kernel)
     parts = [A, *(packed(other, kernel)[1] for other in (Y, Z))]
     sizes = [len(part) for part in parts]
@@ -62,7 +68,7 @@ def relative_mmd_test(X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None
         raise DomainError(f"The samples have {sizes} members; at least 2 are needed. Give more samples.")
     S = A.concat(parts[1]).concat(parts[2])
     kernel = kernel.learn(S)
-    K = centred(np.array(kernel(S), dtype=float))
+    K = matrix(kernel, S, resources)
     x, y, z = (slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(3))
     near_y, near_z = _gap(K, x, y), _gap(K, x, z)
     value = near_y[0] - near_z[0]
@@ -98,7 +104,9 @@ def hsic_deviation(K: Floats, L: Floats) -> tuple[float, float]:
     return float(rows.mean()), 2.0 * float(np.std(rows)) / math.sqrt(len(K))
 
 
-def relative_hsic_test(X: Any, Y: Any, Z: Any, kernels: Sequence[Kernel | str | None] | None = None) -> TestResult:
+def relative_hsic_test(
+    X: Any, Y: Any, Z: Any, kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]
+) -> TestResult:
     r"""Relative dependence test: whether X depends more on Y than on Z.
 
     .. math:: t = \mathrm{HSIC}(X, Y) - \mathrm{HSIC}(X, Z)
@@ -111,6 +119,8 @@ def relative_hsic_test(X: Any, Y: Any, Z: Any, kernels: Sequence[Kernel | str | 
         n values of three variables, observed together.
     kernels : three of Kernel, "precomputed" or None, optional
         Kernels of Y and Z should be alike, for their criteria to be comparable.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -129,8 +139,13 @@ def relative_hsic_test(X: Any, Y: Any, Z: Any, kernels: Sequence[Kernel | str | 
     >>> relative_hsic_test(x, y, z).p_value < 0.001
     True
     """
+    resources = resources_of(limits, "relative_hsic_test")
     learned, parts = paired((X, Y, Z), kernels)
-    K, L, M = (centred(np.array(k(S), dtype=float)) for k, S in zip(learned, parts, strict=True))
+    require_matrices("relative_hsic_test", len(parts[0]), 3, resources)
+    K, L, M = (
+        matrix(k, S, part_of(resources, i / 3, (i + 1) / 3))
+        for i, (k, S) in enumerate(zip(learned, parts, strict=True))
+    )
     L -= M
     value, deviation = hsic_deviation(K, L)
     return concluded(value, Null("normal", 0.0, deviation), learned)

@@ -6,18 +6,28 @@ Symbols: m and n sizes of two samples; n values of variables that were observed 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import GramSpec
 from mercer.inference.blocks import block_null, block_size_of, hsic_blocks, mmd_blocks
-from mercer.inference.forms import DenseForm, Form, paired, pooled, represent
+from mercer.inference.forms import DenseForm, Form, pair, paired, pooled, represent
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.measures import ESTIMATORS, hsic_of, joint_matrices, joint_value, mmd_values, trace_of
-from mercer.inference.nulls import WildBootstrap, eigenvalues_of, hsic_gamma, mmd_gamma, spectral_draws, wild_weights
+from mercer.inference.nulls import (
+    WildBootstrap,
+    contrast_weights,
+    eigenvalues_of,
+    hsic_gamma,
+    largest_products,
+    mmd_gamma,
+    spectral_draws,
+    wild_draws,
+)
 from mercer.inference.permutations import permuted_dhsic, permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
@@ -29,6 +39,7 @@ NULLS = ("permutation", "gamma", "spectral", "wild")
 _NULL = Optional(AnyOf(OneOf(*NULLS), InstanceOf(WildBootstrap)))
 _COUNT = Integer(1)
 _NUMBERS = 2**20
+_GRAM = 0.1  # of the progress: Gram matrices
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -89,6 +100,7 @@ def mmd_test(
     null: str | WildBootstrap | None = None,
     estimator: str | None = None,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Two-sample test: whether X and Y come from the same distribution.
 
@@ -115,6 +127,8 @@ def mmd_test(
         nulls of their own, and time that grows with n alone.
     gram : GramSpec or int, optional
         How K is held; any Gram will do. None is `Dense`; a number is the rank of an incomplete Cholesky factor.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -137,35 +151,39 @@ def mmd_test(
     """
     null, estimator = _settled(null, estimator, "mmd_test")
     _COUNT.check("n_permutations", n_permutations, "mmd_test")
-    rng = generator(random_state)
+    rng, resources = generator(random_state), resources_of(limits, "mmd_test")
     kernel, S, m = pooled(X, Y, kernel)
     if estimator in ("block", "linear"):
         b = block_size_of(estimator, None, min(m, len(S) - m), 2)
-        value, distribution = block_null(mmd_blocks(kernel, S[:m], S[m:], b))
+        value, distribution = block_null(mmd_blocks(kernel, S[:m], S[m:], b, resources))
         return concluded(value, distribution, (kernel,))
-    form = represent(kernel, S, gram)
+    if null == "spectral" and gram is None:
+        require_matrices("mmd_test with null='spectral'", len(S), 2, resources)
+    form = represent(kernel, S, gram, part_of(resources, 0.0, _GRAM))
     labels = (np.arange(form.n) < m).astype(float)[None]
     value = float(mmd_values(form, labels, m, estimator)[0])
-    return concluded(value, _mmd_null(form, m, null, n_permutations, rng, estimator), (kernel,))
-
-
-def _mmd_null(form: Form, m: int, null: Any, count: int, rng: np.random.Generator, estimator: str) -> Null:
-    n = form.n - m
     if null == "permutation":
-        return Null.of_draws("permutation", permuted_mmd(form, m, count, rng, estimator))
+        draws = permuted_mmd(form, m, n_permutations, rng, estimator, part_of(resources, _GRAM, 1.0))
+        return concluded(value, Null.of_draws("permutation", draws), (kernel,))
+    return concluded(value, _mmd_null(form, m, null, n_permutations, rng, part_of(resources, _GRAM, 1.0)), (kernel,))
+
+
+def _mmd_null(form: Form, m: int, null: Any, count: int, rng: np.random.Generator, resources: Resources) -> Null:
+    n = form.n - m
     if null == "gamma":
         if form.n < 4:
             raise _few(form.n)
         return mmd_gamma(form, m, trace_of(form, form))
     if null == "spectral":
-        return Null.of_draws("spectral", (1.0 / m + 1.0 / n) * spectral_draws(eigenvalues_of(form), count, rng))
-    draws = []
+        draws = spectral_draws(eigenvalues_of(form), count, rng, resources)
+        return Null.of_draws("spectral", (1.0 / m + 1.0 / n) * draws)
+    draws = np.empty(count)
     for part in spans(count, max(1, _NUMBERS // form.n)):
-        sides = [wild_weights(rng, part.stop - part.start, size, null.block_length) for size in (m, n)]
-        Z = np.hstack([W - W.mean(axis=1, keepdims=True) for W in sides])
+        Z = np.hstack([contrast_weights(rng, part.stop - part.start, size, null.block_length) for size in (m, n)])
         Z /= np.repeat([m, -n], [m, n])
-        draws.append(form.forms(Z))
-    return Null.of_draws("wild bootstrap", np.concatenate(draws))
+        draws[part] = form.forms(Z)
+        tell(resources, part.stop / count)
+    return Null.of_draws("wild bootstrap", draws)
 
 
 def _few(n: int) -> ParameterError:
@@ -185,6 +203,7 @@ def hsic_test(
     null: str | WildBootstrap | None = None,
     estimator: str | None = None,
     gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Independence test: whether Y tells anything about X.
 
@@ -203,6 +222,8 @@ def hsic_test(
     gram : GramSpec or int, optional
         None is `Dense`. `Nystrom`, `Features` and a number, the rank of an incomplete Cholesky factor, take O(n r^2)
         for each permutation.
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -226,48 +247,39 @@ def hsic_test(
     """
     null, estimator = _settled(null, estimator, "hsic_test")
     _COUNT.check("n_permutations", n_permutations, "hsic_test")
-    rng = generator(random_state)
+    rng, resources = generator(random_state), resources_of(limits, "hsic_test")
     learned, (A, B) = paired((X, Y), kernels)
     if estimator in ("block", "linear"):
         b = block_size_of(estimator, None, len(A), 4)
-        value, distribution = block_null(hsic_blocks((learned[0], learned[1]), A, B, b))
+        value, distribution = block_null(hsic_blocks((learned[0], learned[1]), A, B, b, resources))
         return concluded(value, distribution, learned)
-    first, second = represent(learned[0], A, gram), represent(learned[1], B, gram)
+    if null not in ("permutation", "gamma") and gram is None:
+        require_matrices(f"hsic_test with null={null!r}", len(A), 3, resources)
+    first, second = pair(learned, (A, B), gram, part_of(resources, 0.0, _GRAM), "hsic_test")
     value = hsic_of(first, second, estimator)
+    rest = part_of(resources, _GRAM, 1.0)
     if null == "permutation":
-        distribution = Null.of_draws("permutation", permuted_hsic(first, second, n_permutations, rng, estimator))
-    elif null == "gamma":
-        distribution = hsic_gamma(first, second, (trace_of(first, first), trace_of(second, second)))
-    elif null == "spectral":
-        products = np.outer(eigenvalues_of(first), eigenvalues_of(second)).ravel()
-        distribution = Null.of_draws("spectral", spectral_draws(products, n_permutations, rng) / first.n)
-    else:
-        assert isinstance(null, WildBootstrap)
-        distribution = _wild_hsic(first, second, n_permutations, rng, null.block_length)
-    return concluded(value, distribution, learned)
+        draws = permuted_hsic(first, second, n_permutations, rng, estimator, rest)
+        return concluded(value, Null.of_draws("permutation", draws), learned)
+    return concluded(value, _hsic_null(first, second, null, n_permutations, rng, rest), learned)
 
 
-def _wild_hsic(first: Form, second: Form, count: int, rng: np.random.Generator, block_length: float) -> Null:
-    """Return the null of weights on pairs of samples: W^T (K~ o L~) W / n^2."""
+def _hsic_null(
+    first: Form, second: Form, null: Any, count: int, rng: np.random.Generator, resources: Resources
+) -> Null:
+    if null == "gamma":
+        return hsic_gamma(first, second, (trace_of(first, first), trace_of(second, second)))
+    if null == "spectral":
+        products = largest_products(eigenvalues_of(first), eigenvalues_of(second))
+        return Null.of_draws("spectral", spectral_draws(products, count, rng, resources) / first.n)
+    # weights on pairs of samples: W^T (K~ o L~) W / n^2
     if not (isinstance(first, DenseForm) and isinstance(second, DenseForm)):
         raise CapabilityError(
             "null='wild' was asked for with factors or products; it weights the entries of both matrices. Use "
             "gram=Dense(), or null='permutation'."
         )
     H = first.array * second.array
-    return Null.of_draws("wild bootstrap", wild_draws(H, count, rng, block_length, centre=True))
-
-
-def wild_draws(H: Floats, count: int, rng: np.random.Generator, block_length: float, *, centre: bool) -> Floats:
-    """Return W^T H W / n^2 for processes of weights W, (count,)."""
-    n = len(H)
-    draws = []
-    for part in spans(count, max(1, _NUMBERS // n)):
-        W = wild_weights(rng, part.stop - part.start, n, block_length)
-        if centre:
-            W -= W.mean(axis=1, keepdims=True)
-        draws.append(np.einsum("bi,bi->b", W @ H, W) / n**2)
-    return np.concatenate(draws)
+    return Null.of_draws("wild bootstrap", wild_draws(H, count, rng, null.block_length, resources, centre=True))
 
 
 def dhsic_test(
@@ -275,6 +287,7 @@ def dhsic_test(
     kernels: Sequence[Kernel | str | None] | None = None,
     n_permutations: int = 1000,
     random_state: Any = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Joint independence test: whether several variables are independent of one another, all together.
 
@@ -290,6 +303,8 @@ def dhsic_test(
         One for each variable.
     n_permutations : int, default 1000
     random_state : int, Generator or None
+    memory, n_threads, monitor : optional
+        See `Limits`.
 
     Returns
     -------
@@ -309,7 +324,7 @@ def dhsic_test(
     (True, True)
     """
     _COUNT.check("n_permutations", n_permutations, "dhsic_test")
-    rng = generator(random_state)
-    learned, K = joint_matrices(variables, kernels)
-    draws = permuted_dhsic(K, n_permutations, rng)
+    rng, resources = generator(random_state), resources_of(limits, "dhsic_test")
+    learned, K = joint_matrices(variables, kernels, part_of(resources, 0.0, _GRAM), "dhsic_test")
+    draws = permuted_dhsic(K, n_permutations, rng, part_of(resources, _GRAM, 1.0))
     return concluded(joint_value(K), Null.of_draws("permutation", draws), learned)

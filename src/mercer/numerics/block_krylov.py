@@ -3,8 +3,10 @@ r"""The largest eigenvalues of a matrix that is known by its products alone.
 Symbols: ``G`` symmetric, (n, n); ``r`` eigenpairs wanted, ``b`` columns per product; ``Q`` an orthonormal basis of the
 block Krylov space span(V, G V, G^2 V, ...); ``T`` = Q^T G Q with eigenvectors ``s`` and eigenvalues ``theta``.
 
-A tile of a kernel matrix costs more than its product with some columns, so a product takes many columns at once. After
-a few products the basis is replaced by its best b vectors, which bounds the memory, and the process goes on from them.
+A tile of a kernel matrix costs more than its product with some columns, and a stored one is read once for all of them,
+so a product takes many columns at once. With G Q = Q T + R E^T, where E picks the last block, the residual of a
+Ritz vector Q s is R E^T s: no image of the basis has to be kept. When the basis is full it is replaced by its best
+vectors, which bounds the memory; the process goes on from them and from R, as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from mercer.arrays import Floats
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
 
-_DEPTH = 4  # products before the basis is compressed
-_SPARE = 8  # columns beyond those wanted, at least: convergence follows the first eigenvalue left out
+_DEPTH = 10  # blocks in a basis that is full
+_KEPT = 3  # and after it was replaced by its best vectors
+_SPARE = 4  # columns beyond those wanted, at least: convergence follows the first eigenvalue left out
+_WIDTH = 8  # blocks are multiples of what the cores multiply at a time
+_ROUNDING = 16.0 * float(np.finfo(float).eps)  # of a product, relative to the largest eigenvalue
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +85,9 @@ def leading_eigenpairs(
 
     Notes
     -----
-    Largest means largest, not largest in size: what is wanted of a kernel matrix. Memory 8 b n numbers with b about
-    5/4 rank + 8; every product is followed by O(n b^2) operations for orthogonality.
+    Largest means largest, not largest in size: what is wanted of a kernel matrix. Blocks are wider than the number of
+    pairs wanted, so that no multiple eigenvalue hides another one. Memory 12 b n numbers with b about 5/4 rank + 8; a
+    product is followed by at most 60 n b^2 operations for orthogonality.
 
     References
     ----------
@@ -94,55 +100,42 @@ def leading_eigenpairs(
     >>> found.values.round(6), found.converged
     (array([99., 98., 97.]), True)
     """
-    b = min(n, rank + max(_SPARE, rank // 4))
-    start = np.random.default_rng(random_state).normal(size=(n, b))
-    Q, _ = np.linalg.qr(start)
-    basis, images = [Q], [np.asarray(product(Q), dtype=float)]
-    iterations = 1
+    b = min(n, -(-(rank + max(_SPARE, rank // 4)) // _WIDTH) * _WIDTH)
+    most = min(n, _DEPTH * b)
+    Q, T = np.empty((n, most), order="F"), np.zeros((most, most))  # some columns of Q are one piece of memory
+    fresh = np.linalg.qr(np.random.default_rng(random_state).normal(size=(n, b)))[0]
+    held = iterations = 0
     while True:
-        values, vectors, rest = _ritz(np.hstack(basis), np.hstack(images), b)
-        residuals = np.linalg.norm(rest - vectors * values, axis=0)[:rank]
-        top = max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+        new, held = held, held + fresh.shape[1]
+        Q[:, new:held] = fresh
+        R = np.asarray(product(fresh), dtype=float)
+        iterations += 1
+        T[:held, new:held] = Q[:, :held].T @ R
+        T[new:held, :held] = T[:held, new:held].T
+        R = R - Q[:, :held] @ T[:held, new:held]
+        theta, s = np.linalg.eigh(T[:held, :held])
+        theta, s = theta[::-1], s[:, ::-1]
+        residuals = np.linalg.norm(R @ s[new:, :rank], axis=0)
+        top = max(float(np.abs(theta).max(initial=0.0)), np.finfo(float).tiny)
         worst = float(residuals.max(initial=0.0)) / top
         stopped = monitor is not None and bool(monitor(iterations, worst))
-        converged = worst <= tol
-        fresh = None if converged else _orthogonal(images[-1], basis)
-        # without a new direction the space is invariant: what is left of the residuals is rounding
-        if converged or stopped or iterations >= max_iter or fresh is None:
-            return Eigenpairs(
-                values[:rank], vectors[:, :rank].copy(), residuals, iterations, converged or (fresh is None)
-            )
-        if len(basis) >= _DEPTH:
-            basis, images = [vectors], [rest]
-            fresh = _orthogonal(rest - vectors * values, basis)
-            if fresh is None:
-                return Eigenpairs(values[:rank], vectors[:, :rank].copy(), residuals, iterations, True)
-        basis.append(fresh)
-        images.append(np.asarray(product(fresh), dtype=float))
-        iterations += 1
+        done = worst <= tol
+        if not (done or stopped or iterations >= max_iter):
+            if held + R.shape[1] > most < n:
+                kept = min(_KEPT * b, held)
+                Q[:, :kept], T[:kept, :kept] = Q[:, :held] @ s[:, :kept], np.diag(theta[:kept])
+                held, theta, s = kept, theta[:kept], np.eye(kept)
+            fresh = _orthonormal(R, Q[:, :held], _ROUNDING * top)
+            done = not fresh.shape[1]  # the space is invariant: what is left of the residuals is rounding
+            if not done:
+                continue
+        return Eigenpairs(theta[:rank].copy(), Q[:, :held] @ s[:, :rank], residuals, iterations, done)
 
 
-def _ritz(Q: Floats, GQ: Floats, count: int) -> tuple[Floats, Floats, Floats]:
-    """Return the largest eigenvalues in a space, their vectors, and the images of these under G."""
-    T = Q.T @ GQ
-    values, s = np.linalg.eigh(0.5 * (T + T.T))
-    s = s[:, ::-1][:, :count]
-    return values[::-1][:count], Q @ s, GQ @ s
-
-
-def _orthogonal(Y: Floats, basis: list[Floats]) -> Floats | None:
-    """Return an orthonormal basis of what Y has beyond a space, or None if that is rounding alone."""
-    sizes = np.linalg.norm(Y, axis=0)
-    kept = sizes > 0.0
-    Y = Y[:, kept] / sizes[kept]
-    for _ in range(2):  # twice is enough
-        for Q in basis:
-            Y = Y - Q @ (Q.T @ Y)
-    U, singular, _ = np.linalg.svd(Y, full_matrices=False)
-    kept = singular > 1e-11
-    if not kept.any():
-        return None
-    U = U[:, kept]
-    for Q in basis:
-        U = U - Q @ (Q.T @ U)
-    return np.linalg.qr(U)[0]
+def _orthonormal(R: Floats, Q: Floats, noise: float) -> Floats:
+    """Return an orthonormal basis of what R has beyond the space of Q, which was taken from it once."""
+    U, triangle = np.linalg.qr(R)
+    turn, sizes, _ = np.linalg.svd(triangle)
+    count = min(int(np.sum(sizes > noise)), len(Q) - Q.shape[1])
+    U = U @ turn[:, :count]
+    return np.linalg.qr(U - Q @ (Q.T @ U))[0]  # a small part of R has errors along Q that are no longer small in U

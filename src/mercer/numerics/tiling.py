@@ -18,6 +18,8 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from mercer.numerics.background import heard
+
 Task = TypeVar("Task")
 Monitor = Callable[[float], bool]  # fraction done -> whether to stop
 
@@ -163,7 +165,7 @@ def run_tasks(
     [1, 2, 3]
     """
     count = min(thread_count(n_threads), len(tasks))
-    with serial_blas():
+    with heard(), serial_blas():
         if count <= 1:
             for done, task in enumerate(tasks, 1):
                 work(task)

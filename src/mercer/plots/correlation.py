@@ -42,8 +42,8 @@ class CorrelationDisplay:
 
     Examples
     --------
-    >>> from mercer.estimators.correlation import CCA
-    >>> from mercer.plots.correlation import CorrelationDisplay
+    >>> from mercer import CCA
+    >>> from mercer.plots import CorrelationDisplay
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [3.0, 1.0], [4.0, 5.0]])
     >>> display = CorrelationDisplay.of(CCA(1).fit(X, X[:, :1]))
     >>> display.training.round(6)

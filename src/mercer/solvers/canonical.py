@@ -99,7 +99,7 @@ def basis_of(gram: Gram, w: Floats, deadline: float | None = None) -> Basis:
         )
     K = gram.release()
     share, root = w / w.sum(), np.sqrt(w)
-    rounding = _EPS * float(w @ np.abs(np.diagonal(K)))  # of eigenvalues, where the mean is large
+    rounding = 4.0 * _EPS * float(w @ np.abs(np.diagonal(K)))  # of eigenvalues, where the mean is large
     means = K @ share
     K -= means
     K -= (means - float(share @ means))[:, None]

@@ -24,7 +24,11 @@ Penalty = Callable[[int, Any], Any]
 
 
 def left_out_correlation(
-    bases: Sequence[Basis], w: Floats, taus: Sequence[float] | Floats, penalty: Penalty
+    bases: Sequence[Basis],
+    w: Floats,
+    taus: Sequence[float] | Floats,
+    penalty: Penalty,
+    stop: Callable[[], bool] = bool,
 ) -> tuple[float, float]:
     r"""Correlation of the first pair of scores when each sample is scored by directions found without it.
 
@@ -45,6 +49,8 @@ def left_out_correlation(
         One for each view.
     penalty : callable
         ``penalty(view, N)`` returns p of a view when the weights sum to N, an array like N.
+    stop : callable, optional
+        Asked before each step; a true answer ends it.
 
     Returns
     -------
@@ -100,7 +106,7 @@ def left_out_correlation(
         _step(P, views, pull)
         before, scores = scores, [_dots(z, p) for z, p in zip(Z, P, strict=True)]
         change = max(_relative(one, other) for one, other in zip(scores, before, strict=True))
-        if change <= _CLOSE:
+        if change <= _CLOSE or stop():
             break
     factor = total / (total - delta) * np.sqrt(total - delta)
     return float(correlations([(factor * s)[:, None] for s in scores], w)[0]), change
@@ -110,7 +116,7 @@ def _relative(one: Floats, other: Floats) -> float:
     return float(np.linalg.norm(one - other)) / (float(np.linalg.norm(one)) or 1.0)
 
 
-def _step(P: Sequence[Floats], views: Sequence[_Downdated], pull: Callable[[int], Floats]) -> None:
+def _step(P: list[Any], views: Sequence[_Downdated], pull: Callable[[int], Floats]) -> None:
     """One step of all problems, in place: two views take turns, more move together, shifted to be positive."""
     if len(P) == 2:
         for v in range(2):

@@ -48,7 +48,7 @@ class Solver(Spec, ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "solve" in vars(cls):  # where numbers leave their range, the estimator tells so in words
-            setattr(cls, "solve", _without_warnings(cls.solve))  # noqa: B010  (the type checker forbids the plain form)
+            setattr(cls, "solve", _guarded(cls.solve))  # noqa: B010  (the type checker forbids the plain form)
 
     solves: ClassVar[type]
     needs: ClassVar[tuple[type, ...]] = ()
@@ -95,13 +95,15 @@ class Solver(Spec, ABC):
                 )
 
 
-def _without_warnings(solve: Callable[..., Solution]) -> Callable[..., Solution]:
+def _guarded(solve: Callable[..., Solution]) -> Callable[..., Solution]:
+    """Solve without NumPy's warnings, whose causes a solution tells itself, and without losing a Ctrl-C."""
+
     @functools.wraps(solve)
-    def quiet(self: Solver, problem: Any, start: Any = None, monitor: Any = None) -> Solution:
+    def guarded(self: Solver, problem: Any, start: Any = None, monitor: Any = None) -> Solution:
         with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return solve(self, problem, start=start, monitor=monitor)
 
-    return quiet
+    return guarded
 
 
 @dataclass(frozen=True, eq=False)

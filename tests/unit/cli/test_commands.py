@@ -47,6 +47,9 @@ def test_all_formats_but_one_can_be_named():
         ["gram", "a.csv", "--kernel", "Linear()"],
         ["convert", "a.csv"],
         ["check", "a.csv", "--what"],
+        ["test", "a.csv"],
+        ["test", "a.csv", "b.csv", "--stat", "t"],
+        ["test", "a.csv", "b.csv", "--level", "1"],
     ],
 )
 def test_wrong_options_are_told_at_once(arguments):

@@ -8,9 +8,10 @@ import pytest
 from mercer.cli.dependence import run
 from mercer.cli.failures import UsageFault
 from mercer.cli.terminal import Terminal
+from mercer.errors import MemoryBudgetError, TimeBudgetError
 from mercer.inference import hsic_test, mmd_test
 from mercer.kernels import Gaussian
-from tests.unit.cli.commandline import write_fasta, write_table
+from tests.unit.cli.commandline import brackets, write_fasta, write_svmlight, write_table
 
 GIVEN = dict(
     stat="mmd",
@@ -20,9 +21,11 @@ GIVEN = dict(
     permutations=99,
     seed=0,
     level=0.05,
-    drop=False,
+    missing="refuse",
     format=None,
     memory=None,
+    max_time=None,
+    threads=None,
 )
 
 
@@ -47,14 +50,64 @@ def tables(tmp_path):
 def test_two_samples(capsys, tables):
     x, y, X, Y = tables
     told = tell(capsys, x, y)
-    expected = mmd_test(X, Y, n_permutations=99, random_state=0)
+    width = np.sqrt(2.0) * np.concatenate([X, Y]).std(axis=0)  # of both files together
+    expected = mmd_test(X, Y, Gaussian(tuple(width)), 99, 0)
     assert told["p_value"] == expected.p_value == 0.01 and told["rejected"]
-    assert told["statistic"] == pytest.approx(expected.statistic, rel=1e-6)
+    assert told["statistic"] == pytest.approx(expected.statistic, rel=1e-3)
     assert told["samples"] == [50, 40]
     assert told["null"]["method"] == "permutation"
     assert not tell(capsys, x, x)["rejected"]
     assert tell(capsys, x, y, null="gamma", kernel="Gaussian(1.0)")["kernels"] == ["Gaussian(1.0)"]
-    assert tell(capsys, x, y, null="aggregated")["p_value"] <= 0.02
+    told = tell(capsys, x, y, null="aggregated")
+    assert told["p_value"] <= 0.02 and len(told["kernels"]) == 6
+
+
+def test_categories_and_texts_are_compared(capsys, tmp_path):
+    first = write_table(tmp_path / "a.csv")
+    lines = first.read_text().splitlines()
+    told = tell(capsys, first, write_table(tmp_path / "b.csv", seed=1))
+    assert not told["rejected"] and "Match().on('city')" in told["kernels"][0] and "TfIdf(" in told["kernels"][0]
+    constant = tmp_path / "c.csv"  # one value in one file is no reason to leave the column out
+    constant.write_text("\n".join([lines[0], *(line.replace(",no,", ",yes,") for line in lines[1:])]) + "\n")
+    assert "smoker" in tell(capsys, first, constant)["kernels"][0]
+    cities = write_column(tmp_path / "city.csv", "city", [line.split(",")[4] for line in lines[1:]])
+    rest = write_column(tmp_path / "y.csv", "y", [line.split(",")[7] for line in lines[1:]])
+    told = tell(capsys, cities, rest, stat="hsic")
+    assert told["rejected"] and told["kernels"][0] == "Match().on('city')"
+    moved = [line.split(",")[4].replace("Oslo", "Rome") for line in lines[1:]]
+    assert tell(capsys, cities, write_column(tmp_path / "moved.csv", "city", moved))["rejected"]
+    assert len(tell(capsys, cities, rest, stat="hsic", null="aggregated")["kernels"]) == 6
+
+
+def write_column(path, name, values):
+    path.write_text("\n".join([name, *values]) + "\n")
+    return path
+
+
+def test_files_of_other_kinds(capsys, tmp_path, tables):
+    x, _, X, _ = tables
+    fasta, trees = write_fasta(tmp_path / "a.fasta"), tmp_path / "a.mrg"
+    assert tell(capsys, fasta, write_fasta(tmp_path / "b.fasta", seed=1))["kernels"] == ["Spectrum(3).normalized()"]
+    trees.write_text("\n".join(brackets()) + "\n")
+    assert not tell(capsys, trees, trees)["rejected"]
+    sparse = write_svmlight(tmp_path / "a.svmlight")
+    assert "Gaussian" in tell(capsys, sparse, sparse)["kernels"][0]
+    np.save(tmp_path / "gram.npy", X @ X.T)
+    told = tell(capsys, tmp_path / "gram.npy", x, stat="hsic")
+    assert told["rejected"] and told["kernels"][0] == "Precomputed()"
+    with pytest.raises(UsageFault, match="neither matrix"):
+        tell(capsys, tmp_path / "gram.npy", tmp_path / "gram.npy")
+    with pytest.raises(UsageFault, match="same kind"):
+        tell(capsys, x, fasta)
+
+
+def test_budgets(capsys, tables):
+    x, y, _, _ = tables
+    with pytest.raises(TimeBudgetError, match="stopped"):
+        tell(capsys, x, y, permutations=10_000_000, max_time=0.2)
+    with pytest.raises(MemoryBudgetError, match="Gram matrix"):
+        tell(capsys, x, y, memory="20kB")
+    assert tell(capsys, x, y, threads=1) == tell(capsys, x, y, threads=2)
 
 
 def test_independence(capsys, tmp_path):
@@ -85,10 +138,10 @@ def test_text_for_people(capsys, tables):
 
 def test_missing_values(capsys, tmp_path):
     whole, holes = write_table(tmp_path / "a.csv"), write_table(tmp_path / "b.csv", missing=(3, 5), seed=1)
-    told = tell(capsys, whole, holes, drop=True)
+    told = tell(capsys, whole, holes, missing="drop")
     assert told["samples"] == [90, 88]
     with pytest.raises(UsageFault, match="belong together"):
-        tell(capsys, whole, holes, stat="hsic", drop=True)
+        tell(capsys, whole, holes, stat="hsic", missing="drop")
 
 
 def test_doors(capsys, tables):
@@ -99,3 +152,10 @@ def test_doors(capsys, tables):
         tell(capsys, x, y, null="aggregated", kernel="Linear()")
     with pytest.raises(UsageFault, match="no kernel"):
         tell(capsys, x, y, kernel="KernelRidge()")
+    other = write(x.with_name("z.csv"), np.ones((5, 2)) * np.arange(5)[:, None], ("c", "d"))
+    with pytest.raises(UsageFault, match="in common"):
+        tell(capsys, x, other)
+    texts = x.with_name("t.csv")
+    texts.write_text("a,b\n" + "".join(f"{'uv'[i % 2]},{i}\n" for i in range(30)))
+    with pytest.raises(UsageFault, match="'a' holds"):
+        tell(capsys, x, texts)

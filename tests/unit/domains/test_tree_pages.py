@@ -72,7 +72,10 @@ def test_attributes():
 def test_hostile_pages_take_linear_time(piece):
     taken = []
     for count in (5_000, 50_000):
-        began = time.process_time()
-        grown(piece * count)
-        taken.append(time.process_time() - began)
+        rounds = []
+        for _ in range(2):  # the quicker of two: what else the machine does is not counted twice
+            began = time.process_time()
+            grown(piece * count)
+            rounds.append(time.process_time() - began)
+        taken.append(min(rounds))
     assert taken[1] < 40 * taken[0] + 0.1

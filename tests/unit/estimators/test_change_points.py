@@ -52,7 +52,7 @@ def direct(past, future, rank):
 
 def test_the_krylov_score_is_the_direct_one_with_all_steps():
     W = series_windows(np.sin(0.3 * np.arange(60)) + 0.3 * rng.normal(size=60), 6)
-    all_steps = krylov_scan(W, 10, future=8, rank=2, steps=10)
+    all_steps = krylov_scan(W, 10, future=8, rank=2, steps=11)
     few = krylov_scan(W, 10, future=8, rank=2)
     exact = np.array([direct(W[t - 10 : t], W[t : t + 8], 2) for t in all_steps.times])
     np.testing.assert_allclose(all_steps.scores, exact, atol=1e-8)
@@ -62,9 +62,15 @@ def test_the_krylov_score_is_the_direct_one_with_all_steps():
 def test_the_krylov_score_in_feature_space_is_that_of_the_images():
     W = rng.normal(size=(30, 2))
     images = np.linalg.cholesky(Gaussian(1.0)(W) + 1e-13 * np.eye(30))
-    found = krylov_scan(W, 8, Gaussian(1.0), rank=3, steps=8)
+    found = krylov_scan(W, 8, Gaussian(1.0), rank=3, steps=9)
     exact = [direct(images[t - 8 : t], images[t : t + 8], 3) for t in found.times]
     np.testing.assert_allclose(found.scores, exact, atol=1e-6)
+
+
+def test_directions_that_are_not_there_are_not_counted():
+    before, after = np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (4, 1)), np.tile([0.6, 0.0, 0.8], (8, 1))
+    scores = krylov_scan(np.vstack([before, after]), 8, rank=3, steps=9).scores
+    np.testing.assert_allclose(scores, [0.64], atol=1e-12)  # two directions before, and 0.6 of the third sample in them
 
 
 def test_a_change_of_frequency_is_found():

@@ -5,11 +5,11 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer.domains import Vectors
-from mercer.errors import DomainError
-from mercer.estimators.cuts import first_met, normalized_cut, times
+from mercer.domains import Similarities, Vectors
+from mercer.errors import DegenerateWarning, DomainError
+from mercer.estimators.cuts import checked_weights, first_met, normalized_cut, tied, times
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Precomputed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(24, 2))
@@ -61,6 +61,23 @@ def test_what_is_refused():
     with pytest.raises(DomainError, match="sample 2 sum to 0"):
         normalized_cut(np.diag([1.0, 1.0, 0.0]), [0, 0, 1])
     assert normalized_cut(np.diag([1.0, 1.0, 0.0]), [0, 1, 1], [1, 1, 0]) == 0.0
+    for directed in (np.triu(A), sp.csr_array(np.triu(A))):
+        with pytest.raises(DomainError, match="not symmetric"):
+            normalized_cut(directed, LABELS)
+    for weights in ([1.0, 1e-200], [1e200, 1.0]):
+        with pytest.raises(DomainError, match="Divide them by the largest"):
+            checked_weights(np.array(weights))
+
+
+def test_samples_that_are_tied_to_nothing_are_left_out():
+    B = np.zeros((4, 4))
+    B[:2, :2] = B[2, 2] = 1.0
+    gram, used = Dense().build(Precomputed(), Similarities.pack(B)), np.array([0, 2, 5, 7])
+    with pytest.warns(DegenerateWarning, match="1 samples, sample 7"):
+        rest, s, degrees, places = tied(gram, np.array([1.0, 2.0, 3.0, 4.0]), used, 2)
+    assert rest.shape == (3, 3) and list(s) == [1, 2, 3] and list(degrees) == [3, 3, 3] and list(places) == [0, 2, 5]
+    with pytest.raises(DomainError, match="sum to 0"):
+        tied(gram, np.ones(4), used, 4)
 
 
 def test_clusters_are_numbered_by_their_first_member():

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.errors import DomainError, ParameterError, TargetError
@@ -99,8 +98,3 @@ def test_what_cannot_be_done_is_told():
         DependenceSelector().fit(X, None)
     with pytest.raises(DomainError, match="at least 4"):
         DependenceSelector().fit(X[:3], XOR[:3])
-
-
-@parametrize_with_checks([DependenceSelector(Linear(), 1, direction="forward", estimate="biased")])
-def test_scikit_learn(estimator, check):
-    check(estimator)

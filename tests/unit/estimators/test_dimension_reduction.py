@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.dimension_reduction import KernelDimensionReduction
@@ -82,8 +81,3 @@ def test_what_cannot_be_done_is_told():
         KernelDimensionReduction(1).fit(X, EVEN[:-1])
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         KernelDimensionReduction(2, n_init=1, max_iter=1, tol=0.0).fit(X, EVEN)
-
-
-@parametrize_with_checks([KernelDimensionReduction(1, Gaussian(2.0), n_init=1, max_iter=2, tol=0.9, rank=8)])
-def test_scikit_learn(estimator, check):
-    check(estimator)

@@ -9,7 +9,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError, TargetError, TimeBudgetError
+from mercer.errors import (
+    CapabilityError,
+    DegenerateWarning,
+    DomainError,
+    MemoryBudgetError,
+    ParameterError,
+    TargetError,
+    TimeBudgetError,
+)
 from mercer.estimators.kernel_cca import KernelCCA, retrieval_ranks
 from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
@@ -151,6 +159,14 @@ def test_views_of_different_domains():
     assert model.retrieval_score(words, X, top=n) == 1.0
 
 
+def test_a_vector_of_numbers_beside_samples_of_another_domain():
+    other = KernelCCA((KERNEL, None)).fit(X, Y[:, 0])
+    model = KernelCCA("precomputed").fit(KERNEL(X), Y[:, 0])
+    assert np.allclose(model.scores_[1], other.scores_[1], atol=1e-8)
+    words = ["ab" if v > 0 else "ba" for v in t[:, 0]]
+    assert KernelCCA(Spectrum(2), 1, gram=Features()).fit(words, t[:, 0]).score_correlations_[0] > 0.7
+
+
 def test_precomputed_is_the_kernel_itself():
     model = KernelCCA("precomputed").fit(KERNEL(X), KERNEL(Y))
     other = KernelCCA(KERNEL).fit(X, Y)
@@ -168,7 +184,8 @@ def test_fewer_components_than_asked_for():
     model = KernelCCA(Linear(), 5, tau=0.1).fit(X, Y[:, :2])
     assert model.n_components_ == 2
     assert list(model.get_feature_names_out()) == ["kernelcca0", "kernelcca1"]
-    constant = KernelCCA(Linear()).fit(X, np.ones(n))
+    with pytest.warns(DegenerateWarning, match="view 1 does not vary"):
+        constant = KernelCCA(KERNEL).fit(X, np.ones(n))
     assert constant.n_components_ == 0
     assert constant.transform(X).shape == (n, 0)
     assert constant.score(X, np.ones(n)) == 0.0
@@ -236,6 +253,9 @@ def test_retrieval_finds_partners():
     assert model.retrieval_score(X, Y, top=5) > 5 * 5 / n
     with pytest.raises(ParameterError, match="top=0"):
         model.retrieval_score(X, Y, top=0)
+    for A, B in ((X, Y[:, :1]), (X[0], X[0]), (X * np.nan, X)):
+        with pytest.raises(DomainError, match="scores of shapes"):
+            retrieval_ranks(A, B)
 
 
 # doors ------------------------------------------------------------------------------------------------------
@@ -247,7 +267,9 @@ def test_retrieval_finds_partners():
         ({"tau": 1.5}, "tau"),
         ({"tau": (0.1, 0.2, 0.3)}, "2 views"),
         ({"tau": "best"}, "tau"),
-        ({"tau": "loo", "taus": ()}, "empty"),
+        ({"tau": "loo", "taus": ()}, r"taus=\(\)"),
+        ({"taus": "nonsense"}, "taus"),
+        ({"taus": (0.1, 2.0)}, "taus"),
         ({"norm_scale": "n"}, "norm_scale"),
         ({"rank": 5, "gram": Features()}, "Leave one out"),
         ({"kernel": (KERNEL,)}, "2 views"),
@@ -269,8 +291,12 @@ def test_views_are_checked():
         model.transform(X)
     with pytest.raises(DomainError, match="fitted on 3"):
         model.score(X, Y)
-    with pytest.raises(DomainError):
-        KernelCCA(KERNEL).fit(X, Y).project(X[:, :2], 1)
+    model = KernelCCA(Linear()).fit(X, Y)
+    with pytest.raises(DomainError, match="view 1 has 1 columns"):
+        model.project(Y[:, :1], 1)
+    for view in (-1, 2, 0.5):
+        with pytest.raises(ParameterError, match="view"):
+            model.project(X, view)
 
 
 def test_budgets():
@@ -282,7 +308,9 @@ def test_budgets():
     with pytest.raises(TimeBudgetError):
         model.fit(X, Y)
     assert not hasattr(model, "expansions_")
-    assert KernelCCA(rank=10).memory_plan(10**5).total < KernelCCA().memory_plan(10**5).total / 100
+    large = KernelCCA().memory_plan(10**5).total / 100
+    for few in (KernelCCA(rank=10), KernelCCA(gram=(Nystrom(10), Nystrom(20))), KernelCCA(Linear())):
+        assert few.memory_plan(10**5, 10).total < large
 
 
 def test_same_bits_and_clone():

@@ -1,6 +1,5 @@
 """Kernel k-means against k-means, against its definition, and against normalised cuts."""
 
-import functools
 import tracemalloc
 import warnings
 
@@ -16,7 +15,6 @@ from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, Param
 from mercer.estimators.cuts import normalized_cut
 from mercer.estimators.kmeans import KernelKMeans
 from mercer.gram import Dense, Features, Nystrom, Tiles
-from mercer.io import registry
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)
@@ -238,6 +236,8 @@ def test_a_start_is_labels(init):
 def test_what_is_refused_and_warned_of():
     with pytest.raises(DomainError, match="not negative"):
         KernelKMeans(Linear(), 3, objective="cut").fit(X - X.mean(axis=0))
+    with pytest.raises(DomainError, match="Divide them by the largest"):
+        KernelKMeans(Linear(), 3).fit(X, sample_weight=np.full(len(X), 1e300))
     with pytest.raises(CapabilityError, match="order"):
         KernelKMeans(NegativeDistance(), 3, objective="cut").fit(X)
     for wrong in ({"n_clusters": 0}, {"objective": "ratio"}, {"init": "far"}, {"shift": -1.0}, {"n_init": 0}):
@@ -265,10 +265,7 @@ def test_the_plan_names_the_products():
     assert KernelKMeans(Gaussian(1.0), 10).memory_plan(1000).buffers["products of the restarts"] == 32 * 1000 * 100
 
 
-def test_saved_and_loaded(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "PACKAGES", (*registry.PACKAGES, "estimators.kmeans"))
-    for cached in (registry.registry, registry._ids):
-        monkeypatch.setattr(registry, cached.__name__, functools.cache(cached.__wrapped__))
+def test_saved_and_loaded(tmp_path):
     for options in ({}, {"objective": "cut"}, {"gram": Nystrom(20)}, {"kernel": Linear()}):
         model = KernelKMeans(**{"kernel": Gaussian(1.5), "n_clusters": 3, **options}).fit(X)
         mercer.save(model, tmp_path / "model.mercer", force=True)

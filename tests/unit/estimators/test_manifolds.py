@@ -17,7 +17,7 @@ T = rng.normal(size=(8, 3))
 WORDS = ["abab", "abba", "baba", "zzab", "zbab", "bbbb", "aabb", "abzz"]
 
 
-@parametrize_with_checks([LaplacianEigenmap(n_neighbors=None), DiffusionMap(alpha=1.0, time=0, n_components=1)])
+@parametrize_with_checks([LaplacianEigenmap(n_neighbors=None)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

@@ -68,7 +68,7 @@ def test_equal_samples_need_no_weights():
 
 def test_weights_are_repetitions():
     w, v = rng.integers(0, 3, size=25), rng.integers(0, 3, size=40)
-    a = mean_matching(X, Z, Gaussian(0.5), upper=3.0, sample_weight=w, target_weight=v, solver=SMO(tol=1e-9))
+    a = mean_matching(X, Z, Gaussian(0.5), upper=3.0, weights=(w, v), solver=SMO(tol=1e-9))
     b = mean_matching(np.repeat(X, w, axis=0), np.repeat(Z, v, axis=0), Gaussian(0.5), upper=3.0, solver=SMO(tol=1e-9))
     totals = np.bincount(np.repeat(np.arange(25), w), weights=b.weights, minlength=25)
     np.testing.assert_allclose(w * a.weights, totals, atol=1e-4)

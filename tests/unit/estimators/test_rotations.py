@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.estimators.rotations import minimize_frame, random_frame
+from mercer.errors import DomainError
+from mercer.estimators.rotations import minimize_frame, projected, random_frame, require_squares
 from mercer.problems import Status
 
 rng = np.random.default_rng(0)
@@ -56,3 +57,12 @@ def test_random_frames_are_orthonormal_and_the_same_for_the_same_seed():
     V = random_frame(np.random.RandomState(3), 3, 7)
     np.testing.assert_allclose(V @ V.T, np.eye(3), atol=1e-14)
     np.testing.assert_array_equal(V, random_frame(np.random.RandomState(3), 3, 7))
+
+
+def test_what_overflows_is_refused():
+    far = np.array([[1.0, 1.0], [1e308, 1e308]])
+    with pytest.raises(DomainError, match="Sample 1"):
+        projected(far, np.zeros(2), np.ones((1, 2)))
+    with pytest.raises(DomainError, match="squares overflow"):
+        require_squares(np.eye(2), far)
+    require_squares(np.eye(2))

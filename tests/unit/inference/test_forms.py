@@ -6,7 +6,17 @@ import pytest
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError
 from mercer.gram import Dense, Features, Nystrom, Tiles
-from mercer.inference.forms import factor_of, packed, paired, pooled, represent
+from mercer.inference.forms import (
+    DenseForm,
+    centred,
+    eigenpairs,
+    factor_of,
+    inner,
+    packed,
+    paired,
+    pooled,
+    represent,
+)
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Sigmoid, Spectrum, ThinPlate
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -57,6 +67,22 @@ def test_doors():
         paired((X, X), Gaussian(1.0))
     with pytest.raises(CapabilityError, match="Nystrom"):
         factor_of(represent(Linear(), Vectors.pack(X), Tiles()))
+
+
+def test_large_forms_are_cut_into_blocks():
+    A = np.random.default_rng(2).normal(size=(600, 600))
+    form, Z = DenseForm(centred(A + A.T)), np.random.default_rng(3).normal(size=(40, 600))
+    np.testing.assert_allclose(form.forms(Z), np.einsum("bi,bi->b", Z @ form.array, Z), rtol=1e-10)
+    assert abs(form.array.sum(axis=0)).max() < 1e-10 and inner(A, A) == pytest.approx(np.sum(A * A))
+
+
+def test_eigenpairs():
+    dense, factor = represent(Gaussian(1.0), Vectors.pack(X)), represent(Gaussian(1.0), Vectors.pack(X), 20)
+    for form in (dense, factor):
+        values, vectors = eigenpairs(form)
+        np.testing.assert_allclose(vectors @ vectors.T, np.eye(len(values)), atol=1e-7)
+        np.testing.assert_allclose((vectors.T * values) @ vectors, dense.array, atol=1e-9)
+        assert np.all(np.diff(values) <= 0.0)
 
 
 def test_kernels_learn_from_both_samples():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from mercer.budget import Resources
 from mercer.errors import CapabilityError, DomainError
 from mercer.inference.goodness_of_fit import _stein_matrix, stein_discrepancy, stein_test
 from mercer.kernels import Gaussian, Laplacian, RationalQuadratic, Spectrum
@@ -31,7 +32,7 @@ def test_derivatives(kernel):
     unit = step * np.eye(2)
     k = lambda a, b: float(kernel(a[None], b[None])[0, 0])  # noqa: E731
     s = score(X)
-    found = _stein_matrix(kernel, X, s)
+    found = _stein_matrix(kernel, X, s, Resources())
     for i in range(3):
         for j in range(3):
             a, b = X[i], X[j]

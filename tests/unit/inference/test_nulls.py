@@ -13,6 +13,7 @@ from mercer.inference.nulls import (
     WildBootstrap,
     eigenvalues_of,
     hsic_gamma,
+    largest_products,
     mmd_gamma,
     moments_of,
     permutation_moments,
@@ -70,3 +71,12 @@ def test_weights():
     assert abs(np.mean(alone[:, 1:] * alone[:, :-1])) < 0.02
     with pytest.raises(ParameterError, match="block_length"):
         WildBootstrap(0.0).check()
+
+
+def test_largest_products():
+    rng = np.random.default_rng(5)
+    first, second = (np.sort(rng.exponential(size=size))[::-1] for size in (80, 90))
+    every = np.sort(np.outer(first, second).ravel())[::-1]
+    found = largest_products(first, second)
+    np.testing.assert_allclose(found[:2000], every[:2000])
+    assert len(found) == 2001 and found[-1] == pytest.approx(every[2000:].sum())

@@ -8,9 +8,9 @@ from mercer.errors import CapabilityError
 from mercer.gram import Tiles
 from mercer.inference.forms import represent
 from mercer.inference.measures import dhsic, hsic, mmd
-from mercer.inference.permutations import permuted_dhsic, permuted_hsic, permuted_mmd, random_labels
+from mercer.inference.permutations import permuted_dhsic, permuted_hsic, permuted_mmd
 from mercer.kernels import Gaussian
-from mercer.numerics.permutation_sums import random_permutations
+from mercer.numerics.permutation_sums import random_labels, random_permutations
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 2)), RNG.normal(size=(12, 1))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mercer.errors import DomainError
 from mercer.inference.result import Null, TestResult, concluded
 
 
@@ -24,6 +25,28 @@ def test_gamma_and_normal_agree_with_scipy():
     normal = Null("normal", 1.0, 2.0)
     assert normal.p_value(3.0) == pytest.approx(stats.norm(1.0, 2.0).sf(3.0), rel=1e-12)
     assert normal.quantile(0.9) == pytest.approx(stats.norm(1.0, 2.0).ppf(0.9), rel=1e-12)
+
+
+def test_skew():
+    """Studentised means of squares have the level that they should have, and quantiles are those of p-values."""
+    values = np.random.default_rng(0).chisquare(1.0, size=(4000, 20)) - 1.0
+    stds = values.std(axis=1)
+    skews = np.mean(((values - values.mean(axis=1)[:, None]) / stds[:, None]) ** 3, axis=1) / (3.0 * np.sqrt(20.0))
+    rates = []
+    for corrected in (0.0, 1.0):
+        nulls = [Null("normal", 0.0, s / np.sqrt(19.0), skew=corrected * a) for s, a in zip(stds, skews, strict=True)]
+        rates.append(
+            np.mean([null.p_value(mean) <= 0.05 for null, mean in zip(nulls, values.mean(axis=1), strict=True)])
+        )
+    assert rates[0] < 0.03 and 0.035 < rates[1] < 0.065
+    assert nulls[0].p_value(nulls[0].quantile(0.93)) == pytest.approx(0.07, rel=1e-10)
+
+
+def test_numbers_beyond_range_are_refused():
+    with pytest.raises(DomainError, match="Rescale"):
+        concluded(np.nan, Null("normal", 0.0, 1.0), ())
+    large = Null.of_draws("permutation", 1e200 * np.array([1.0, 2.0, 3.0]))
+    assert large.std == pytest.approx(1e200 * np.sqrt(2.0 / 3.0))
 
 
 def test_points():

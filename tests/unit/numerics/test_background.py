@@ -177,8 +177,8 @@ def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard()
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     hidden = 0
     for _ in range(30):
-        signal.setitimer(signal.ITIMER_REAL, 1e-3)
         try:
+            signal.setitimer(signal.ITIMER_REAL, 1e-3)  # from here on the signal may come
             with heard():
                 while True:
                     _pair(2)

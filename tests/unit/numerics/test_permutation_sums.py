@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.numerics import permutation_sums as module
-from mercer.numerics.permutation_sums import joint_sums, permuted_sums, random_permutations
+from mercer.numerics.permutation_sums import joint_sums, permuted_sums, random_labels, random_permutations
 
 
 def symmetric(rng, *shape):
@@ -35,17 +35,33 @@ def test_python_originals():
     rng = np.random.default_rng(1)
     K = symmetric(rng, 2, 6, 6)
     P = random_permutations(rng, 3, 6)
-    places = np.argsort(P, axis=1).astype(np.uint32)
     out = np.empty(3)
-    module._pair_sums.py_func(K[0], K[1], P, places, out)
+    module._pair_sums.py_func(K[0], K[1], P, out)
     np.testing.assert_allclose(out, permuted_sums(K[0], K[1], P))
-    both = np.stack([np.broadcast_to(np.arange(6, dtype=np.uint32), P.shape), P], axis=1)
+    both = np.stack([np.broadcast_to(np.arange(6, dtype=P.dtype), P.shape), P], axis=1)
     module._product_sums.py_func(K, both, out)
     np.testing.assert_allclose(out, permuted_sums(K[0], K[1], P))
 
 
 def test_permutations_are_uniform():
     P = random_permutations(np.random.default_rng(0), 6000, 3)
-    assert P.dtype == np.uint32
+    assert P.dtype == np.uint16
     counts = np.unique(P @ np.array([9, 3, 1]), return_counts=True)[1]
     assert len(counts) == 6 and np.all(np.abs(counts - 1000) < 120)
+
+
+def test_long_permutations_need_longer_integers():
+    assert random_permutations(np.random.default_rng(0), 1, 2**16).dtype == np.uint16
+    assert random_permutations(np.random.default_rng(0), 1, 2**16 + 1).dtype == np.uint32
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_labels_are_uniform(m):
+    labels = random_labels(np.random.default_rng(m), 6000, m, 4)
+    np.testing.assert_array_equal(labels.sum(axis=1), m)
+    ways = {1: 4, 2: 6, 3: 4, 4: 1}[m]
+    counts = np.unique(labels @ np.array([8, 4, 2, 1]), return_counts=True)[1]
+    assert len(counts) == ways and np.all(np.abs(counts - 6000 / ways) < 4.5 * np.sqrt(6000 / ways))
+    again = np.full((6000, 4), float(m > 2))
+    module._choose.py_func(np.random.default_rng(m).random((6000, min(m, 4 - m))), again, float(m <= 2))
+    np.testing.assert_array_equal(again, labels)

@@ -1,0 +1,120 @@
+"""Rows of manifolds: a rolled-up sheet placed by the graph of its neighbours, beside scikit-learn's maps.
+
+Laplacian eigenmaps are compared by their coordinates: both solve the same sparse problem, on the same graph. Isomap and
+locally linear embedding are compared by the plane that the two coordinates span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import make_swiss_roll
+from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
+from sklearn.neighbors import kneighbors_graph
+
+from benchmarks.row import Memory, Peer, Row, Table, Timing, times_faster, times_the_cost
+from mercer.estimators.kernel_pca import KernelPCA
+from mercer.estimators.manifolds import LaplacianEigenmap
+from mercer.estimators.unfolding import isomap_kernel, locally_linear_kernel
+
+NEIGHBOURS = 10
+
+
+@dataclass(frozen=True)
+class Roll:
+    """Samples on a rolled-up sheet in three dimensions."""
+
+    n: int
+
+    def make(self) -> Table:
+        X, along = make_swiss_roll(self.n, random_state=0)
+        return Table(X, along, along)
+
+    def __str__(self) -> str:
+        return f"rolled sheet, n = {self.n}, d = 3, {NEIGHBOURS} neighbours"
+
+
+def eigenmap(data: Table) -> np.ndarray:
+    return LaplacianEigenmap(n_neighbors=NEIGHBOURS).fit_transform(data.X)
+
+
+def their_eigenmap(data: Table) -> np.ndarray:
+    graph = kneighbors_graph(data.X, NEIGHBOURS, n_jobs=-1)
+    graph = sp.csr_matrix(graph.maximum(graph.T))
+    return SpectralEmbedding(2, affinity="precomputed", random_state=0).fit_transform(graph)
+
+
+def isomap(data: Table) -> np.ndarray:
+    return KernelPCA("precomputed", 2).fit_transform(isomap_kernel(data.X, NEIGHBOURS))
+
+
+def their_isomap(data: Table) -> np.ndarray:
+    return Isomap(n_neighbors=NEIGHBOURS, n_components=2, n_jobs=-1).fit_transform(data.X)
+
+
+def locally_linear(data: Table) -> np.ndarray:
+    return KernelPCA("precomputed", 2, eigen_solver="dense").fit_transform(locally_linear_kernel(data.X, NEIGHBOURS))
+
+
+def their_locally_linear(data: Table) -> np.ndarray:
+    model = LocallyLinearEmbedding(n_neighbors=NEIGHBOURS, n_components=2, eigen_solver="dense", n_jobs=-1)
+    return model.fit_transform(data.X)
+
+
+def plane(Z: Any, data: Table) -> np.ndarray:
+    """Where some samples come to lie under the projection onto the coordinates."""
+    Q = np.linalg.qr(np.asarray(Z))[0]
+    return Q @ Q[:20].T * len(Q)
+
+
+ROWS: tuple[Row, ...] = (
+    Timing(
+        "laplacian-eigenmap",
+        "LaplacianEigenmap.fit, 2 components",
+        Roll(10_000),
+        Roll(2_000),
+        ours=eigenmap,
+        peers=(Peer("sklearn", their_eigenmap, times_faster(1.0)),),
+        outcome=plane,
+    ),
+    Timing(
+        "laplacian-eigenmap-large",
+        "LaplacianEigenmap.fit, 2 components",
+        Roll(100_000),
+        Roll(20_000),
+        ours=eigenmap,
+        outcome=plane,
+        fewest=1,
+    ),
+    Memory(
+        "laplacian-eigenmap-memory",
+        "LaplacianEigenmap.fit, 2 components",
+        Roll(100_000),
+        Roll(20_000),
+        ours=eigenmap,
+        unit=lambda data: 8 * len(data.X) * NEIGHBOURS,
+        unit_name="arrays of n x k",
+        bar=times_the_cost(25.0),
+    ),
+    Timing(
+        "isomap",
+        "isomap_kernel and KernelPCA, 2 components",
+        Roll(2_000),
+        Roll(500),
+        ours=isomap,
+        peers=(Peer("sklearn", their_isomap, times_faster(1.0)),),
+        outcome=plane,
+    ),
+    Timing(
+        "locally-linear",
+        "locally_linear_kernel and KernelPCA, 2 components",
+        Roll(2_000),
+        Roll(500),
+        ours=locally_linear,
+        peers=(Peer("sklearn", their_locally_linear),),
+        outcome=plane,
+    ),
+)
