@@ -18,6 +18,8 @@ from mercer.errors import MemoryBudgetError, ParameterError
 
 SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and everybody else
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_SPANS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+_SPAN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(s|sec|m|min|h|)\s*", re.IGNORECASE)
 _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([kmgt]i?|)b?\s*", re.IGNORECASE)
 
 
@@ -45,6 +47,28 @@ def parse_bytes(size: int | float | str) -> int:
     if not 0 < amount < float("inf"):
         raise ParameterError(f"memory={size!r} must be positive and finite; give for example memory='2GB'.")
     return int(amount)
+
+
+def parse_seconds(span: float | str, name: str = "every") -> float:
+    """Return a span of time in seconds from a number or from text such as ``"60s"`` or ``"5 min"``.
+
+    Examples
+    --------
+    >>> parse_seconds("60s"), parse_seconds("1.5 min"), parse_seconds(10)
+    (60.0, 90.0, 10.0)
+    """
+    amount = float("nan")
+    if isinstance(span, str):
+        match = _SPAN.fullmatch(span)
+        if match is not None:
+            amount = float(match[1]) * _SPANS[match[2].lower()]
+    elif isinstance(span, numbers.Real) and not isinstance(span, bool):
+        amount = float(span)
+    if not 0 <= amount < float("inf"):
+        raise ParameterError(
+            f"{name}={span!r} is not a span of time; a number of seconds or text is accepted. Write {name}='60s'."
+        )
+    return amount
 
 
 def format_bytes(size: float) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CapabilityError",
+    "CheckpointError",
     "ConvergenceWarning",
     "DegenerateWarning",
     "DomainError",
@@ -69,6 +70,10 @@ class TimeBudgetError(MercerError, TimeoutError):
 
 class ModelError(MercerError, ValueError):
     """A file is not a model that can be read: damaged, of another kind, or too new."""
+
+
+class CheckpointError(MercerError, ValueError):
+    """A checkpoint cannot be taken up: it is damaged, or of another fit."""
 
 
 class JitterWarning(UserWarning):

@@ -103,6 +103,11 @@ def _output(required: bool, help: str) -> Decorator:
 @click.option("--report", type=FILE, metavar="FILE", help="The report; the model's name with .html if not given.")
 @click.option("--no-report", is_flag=True, help="Write no report.")
 @click.option("--allow-partial", is_flag=True, help="Keep a model whose solver did not converge.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Fit on the workers of this Dask scheduler; local starts some on this machine."
+)
+@click.option("--checkpoint", type=FILE, help="Keep the state of the fit here; the same command again goes on from it.")
+@click.option("--checkpoint-every", default="60s", show_default=True, metavar="TIME", help="How often it is written.")
 @_force
 @_budgets
 def fit(**options: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import mercer
 from mercer.errors import (
     CapabilityError,
+    CheckpointError,
     MemoryBudgetError,
     MercerError,
     ParameterError,
@@ -22,6 +23,7 @@ from mercer.errors import (
 )
 from mercer.io.atomic import OverwriteError
 from mercer.io.limits import FileError
+from mercer.numerics.cluster import ClusterError
 
 __all__ = ["Failure", "NotConverged", "UsageFault", "explain"]
 
@@ -99,7 +101,7 @@ def _code(error: BaseException) -> int:
         return PARTIAL
     if isinstance(error, (MemoryBudgetError, TimeBudgetError, MemoryError)):
         return BUDGET
-    if isinstance(error, (UsageFault, ParameterError, CapabilityError, OverwriteError)):
+    if isinstance(error, (UsageFault, ParameterError, CapabilityError, OverwriteError, CheckpointError, ClusterError)):
         return USAGE
     if isinstance(error, OSError):
         return BUDGET if error.errno in _FULL else DATA
@@ -108,7 +110,7 @@ def _code(error: BaseException) -> int:
 
 def _words(error: BaseException, code: int) -> str:
     if code == INTERRUPTED:
-        return "Interrupted; nothing was written."
+        return str(error) or "Interrupted; nothing was written."
     if isinstance(error, OSError) and not isinstance(error, MercerError):
         reason = error.strerror or str(error)
         remedy = "Make room on the disk." if code == BUDGET else "Check the name, the folder and its permissions."

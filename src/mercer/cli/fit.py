@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
-from mercer.budget import Clock, format_bytes
+from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.data import Problem, column_kinds, open_data, pose, samples, usable_columns
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.machine import peak_memory
@@ -26,6 +26,9 @@ from mercer.cli.scores import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
+from mercer.gram import Distributed
+from mercer.gram.auto import choice_in_words
+from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
 from mercer.io.model import save
 from mercer.io.svmlight import Sparse
@@ -59,6 +62,9 @@ class Request:
     report: Path | None
     no_report: bool
     allow_partial: bool
+    dask: str | None
+    checkpoint: Path | None
+    checkpoint_every: str
     force: bool
     memory: str | None
     max_time: float | None
@@ -87,7 +93,14 @@ def run(terminal: Terminal, **options: Any) -> None:
     for path in (output, page):
         if path is not None:
             require_writable(path, request.force)
-    with threadpool_limits(request.threads, user_api="blas"), _kept_warnings() as told:
+    parse_seconds(request.checkpoint_every, "--checkpoint-every")
+    workers = nullcontext() if request.dask is None else _distributed(request, None).open()
+    with (
+        threadpool_limits(request.threads, user_api="blas"),
+        _kept_warnings() as told,
+        _told_of(request.checkpoint),
+        workers,
+    ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
         if estimator is None:
@@ -99,6 +112,8 @@ def run(terminal: Terminal, **options: Any) -> None:
         terminal.warn(note)
     outcome.model.data_ = _remembered(problem, outcome)
     save(outcome.model, output, force=request.force)
+    if request.checkpoint is not None:
+        Checkpoint(request.checkpoint).remove()  # what it is for is done
     if page is not None:
         _report(outcome, page, request, terminal)
     _tell(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
@@ -123,10 +138,22 @@ def _parsed(request: Request) -> Any:
 def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
     """Give an estimator the budgets of the command, where it takes them and has none of its own."""
     known = estimator.get_params(deep=False)
+    if request.dask is not None and not isinstance(known.get("gram"), Distributed):
+        if "gram" not in known:
+            raise UsageFault(
+                f"--dask was given with {type(estimator).__name__}, which has no Gram matrix to distribute. Leave "
+                "--dask away, or use an estimator with gram=, as KernelRidge or SVC."
+            )
+        estimator.set_params(gram=_distributed(request, known["gram"]))
     wanted = {"memory": request.memory, "n_threads": request.threads, "max_time": _time_left(clock)}
     return estimator.set_params(
         **{name: value for name, value in wanted.items() if value is not None and known.get(name, 0) is None}
     )
+
+
+def _distributed(request: Request, gram: Any) -> Distributed:
+    """The workers of --dask, with what the user wants of them."""
+    return Distributed(None if request.dask == "local" else request.dask, gram=gram, workers=request.threads)
 
 
 def _time_left(clock: Clock) -> float | None:
@@ -182,7 +209,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
         steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]
-    _fit(_budgeted(choice.model, request, clock), X, y, terminal)
+    _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
     method = f"leave-one-out on {len(rows)} rows"
     return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
 
@@ -252,7 +279,7 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
             found = scores(task, y, guesses) if guesses.ndim == 1 else _shares_below(estimator, y, guesses)
         elif len(logs):
             found = {"coverage" if is_outlier_detector(estimator) else "score_per_sample": float(np.mean(logs))}
-    _fit(_budgeted(estimator, request, clock), X, y, terminal)
+    _fit(_budgeted(estimator, request, clock), X, y, request, terminal)
     return Outcome(estimator, X, y, task, found, method, steps)
 
 
@@ -340,15 +367,33 @@ class _Bar:
         return False
 
 
-def _fit(model: Any, X: Any, y: Array | None, terminal: Terminal) -> None:
+def _fit(model: Any, X: Any, y: Array | None, request: Request, terminal: Terminal) -> None:
+    callbacks: list[Any] = []
+    if request.checkpoint is not None:
+        callbacks.append(Checkpoint(request.checkpoint, request.checkpoint_every, keep=True))
+        if callbacks[0].found:
+            terminal.say(f"{request.checkpoint}: going on from the state that is there.")
     with terminal.progress("fitting") as bar:
         if hasattr(model, "set_callbacks"):
-            model.set_callbacks(_Bar(bar))
+            model.set_callbacks(_Bar(bar), *callbacks)
         try:
             model.fit(X) if y is None else model.fit(X, y)
         finally:
             if hasattr(model, "set_callbacks"):
                 model.set_callbacks()
+
+
+@contextmanager
+def _told_of(checkpoint: Path | None) -> Iterator[None]:
+    """Say of an interrupted fit where its state is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not Checkpoint(checkpoint).found:
+            raise
+        raise KeyboardInterrupt(
+            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to go on from there."
+        ) from None
 
 
 @contextmanager
@@ -418,6 +463,7 @@ def _tell(
         "task": outcome.task,
         "estimator": repr(outcome.model),
         "kernel": _kernel_text(outcome.model),
+        "gram": _gram_text(outcome.model),
         "scores": outcome.found,
         "validation": outcome.method,
         "steps": outcome.steps,
@@ -432,6 +478,7 @@ def _tell(
         ("done", "\n".join(outcome.steps) or "as asked"),
         ("kernel", _cut(_kernel_text(outcome.model))),
         ("estimator", _short(outcome.model)),
+        *((("gram", _cut(_gram_text(outcome.model) or "")),) if _is_remarkable(outcome.model) else ()),
         ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
         ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
         *((name, str(path)) for name, path in files.items() if path is not None),
@@ -443,6 +490,21 @@ def _kernel_text(model: Any) -> str:
     """The fitted kernel; as it was given, if what it has learned (the words of a corpus) cannot be written down."""
     text = repr(getattr(model, "kernel_", model.kernel))
     return repr(model.kernel) if "=<" in text else text
+
+
+def _gram_text(model: Any) -> str | None:
+    """How K was held, why, to what error, and instead of what."""
+    choice = getattr(model, "gram_choice_", None)
+    if choice is not None:
+        return choice_in_words(choice)
+    spec = getattr(model, "gram_", None)
+    return None if spec is None else repr(spec)
+
+
+def _is_remarkable(model: Any) -> bool:
+    """Whether K was approximated, or might have been."""
+    choice = getattr(model, "gram_choice_", None)
+    return hasattr(model, "gram_error_") or (choice is not None and choice["tol"] is not None)
 
 
 def _cut(text: str, most: int = 800) -> str:

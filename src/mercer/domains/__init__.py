@@ -10,6 +10,7 @@ from mercer.domains.samples import Samples
 from mercer.domains.sequences import Sequences
 from mercer.domains.sets import Sets
 from mercer.domains.similarities import Similarities
+from mercer.domains.streams import Stream
 from mercer.domains.strings import Strings
 from mercer.domains.systems import Systems
 from mercer.domains.tensors import Tensors
@@ -29,6 +30,7 @@ __all__ = [
     "Sequences",
     "Sets",
     "Similarities",
+    "Stream",
     "Strings",
     "Systems",
     "Tensors",

@@ -6,7 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from types import EllipsisType, MappingProxyType
-from typing import Any, Self, TypeGuard, cast
+from typing import Any, ClassVar, Self, TypeGuard, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,7 @@ class Samples(ABC):
     """
 
     derived: Mapping[str, Any] = MappingProxyType({})
+    is_streamed: ClassVar[bool] = False  # whether rows are read when they are needed, and not held
 
     @classmethod
     @abstractmethod

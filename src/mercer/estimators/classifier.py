@@ -23,7 +23,7 @@ from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.running import Run, whole
 from mercer.estimators.support import SupportVectorMachine, alone
 from mercer.gram import Gram
-from mercer.problems import BoxQP, MulticlassQP, Solution, Status
+from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
 from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
 from mercer.selection.span import leave_one_out_decisions
 from mercer.solvers import SequentialDual, Solver
@@ -42,7 +42,7 @@ class Part:
     sign: Floats  # +1 or -1
     weight: Floats  # with those of the classes
     count: Floats  # sample weights alone
-    problem: BoxQP
+    problem: Any  # BoxQP, or the risk of which that is the dual
     solution: Solution | None = None
 
     def product(self) -> Floats:
@@ -79,8 +79,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     # what a subclass writes ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
-        """Return the dual of a two-class problem."""
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP | ConvexRisk:
+        """Return the dual of a two-class problem, or the problem itself."""
 
     @abstractmethod
     def _function(self, part: Part) -> tuple[Floats, float]:
@@ -154,6 +154,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         intercept = np.zeros(len(parts))
         for column, part in enumerate(parts):
             coef[part.index, column], intercept[column] = self._function(part)
+        found = [s.weights for s in solutions if s.weights is not None]  # of a factor: they have more correct digits
+        self._weights = np.column_stack(found) if len(found) == len(solutions) else None
         self.n_iter_ = np.array([s.details.get("pairs moved", len(s.trace)) for s in solutions], dtype=np.int32)
         self._describe(parts)
         if self.probability:
@@ -192,7 +194,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def _store(self, K: Gram, coef: Floats, codes: Indices, used: Indices, S: Any) -> None:
         """Keep the expansion and what scikit-learn's users look for."""
-        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0), self.intercept_)
+        weights = getattr(self, "_weights", None)
+        self._weights = None
+        if weights is not None and coef.ndim == 1:
+            weights = weights[:, 0]
+        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0, weights=weights), self.intercept_)
         self.intercept_ = np.atleast_1d(np.asarray(self.intercept_, dtype=float))
         self._store_support(coef, used, S, codes)
         chosen = self._chosen

@@ -23,7 +23,8 @@ from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
-from mercer.gram import Auto, Expansion, FeatureExpansion, Features, Gram, GramSpec, HasFactor
+from mercer.gram import Auto, Expansion, FastGauss, FeatureExpansion, Features, Gram, GramSpec, HasFactor, Tiles
+from mercer.gram.auto import Chosen, exact_choice
 from mercer.gram.dense import Dense, DenseGram
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Gaussian, Kernel, Precomputed
@@ -35,6 +36,8 @@ from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbu
 from mercer.spec import Spec
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
+
+_OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is told of it
 
 
 class KernelEstimator(CallbackSupportMixin, BaseEstimator):
@@ -63,6 +66,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     expansion_: Expansion | FeatureExpansion
     repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
+    products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
+    gram_choice_: dict[str, Any]  # what `Auto` has chosen, its error, and the alternatives with bytes and seconds
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     own_constraints: ClassVar[Mapping[str, Constraint]] = {}
     _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -143,17 +148,34 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_definite(S)
         _remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
-        if not isinstance(spec, Features):  # whose size is known once the features are
+        if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
             spec.plan(kernel, len(S), getattr(S, "width", 1)).require(self.memory)
         return S, kernel
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
         spec = getattr(self, "gram", None) or Auto()
-        if not isinstance(spec, Auto):
+        if not isinstance(spec, Auto) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
             return spec
         count = kernel.feature_count(S) if "features" in kernel.capabilities else None
         return spec.choose(kernel, len(S), count, self.memory)
+
+    def _chosen_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        """Return how K is held where no Gram is built here, and remember what `Auto` says of it."""
+        spec = self._gram_spec(kernel, S)
+        for name in _OF_THE_GRAM:
+            vars(self).pop(name, None)
+        if isinstance(spec, Auto):
+            count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+            exact, left = spec.choose(kernel, len(S), count, self.memory), self.max_time
+            if isinstance(exact, Tiles):  # the exact matrix does not fit
+                chosen = spec.decide(kernel, S, self._resources(), max_time=left, accepts=self._can_use)
+                self.gram_choice_ = chosen.told
+                return self.gram_choice_["gram"]
+            spec = exact
+        if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+            self.gram_choice_ = exact_choice(spec, kernel, S, self._resources())
+        return spec
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
         """Return what scikit-learn means by a word for a kernel."""
@@ -232,14 +254,31 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
         """Build the Gram within the budgets; remembers the specification that was chosen."""
         spec = self._gram_spec(kernel, S)
-        with run.stage("Gram matrix", until):
-            gram = spec.build(kernel, S, run.resources())
-        self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
-        for name in ("residual_trace_", "gram_error_"):
+        for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
+        with run.stage("Gram matrix", until):
+            if isinstance(spec, Auto):
+                gram, self.gram_choice_ = self._decide(spec, kernel, S, run)
+                spec = self.gram_choice_["gram"]
+            else:
+                gram = spec.build(kernel, S, run.resources())
+                if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+                    self.gram_choice_ = exact_choice(spec, kernel, S, run.resources())
+        self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
             self.residual_trace_, self.gram_error_ = float(low.trace), float(low.entries)
+        if isinstance(spec, FastGauss):  # so does a transform
+            self.gram_method_, self.gram_error_ = str(gram.method), float(gram.bound)  # pyright: ignore
         return gram
+
+    def _decide(self, spec: Auto, kernel: Kernel, S: Samples, run: Run) -> Chosen:
+        """Let the rule choose a Gram within the budgets that are left, among those that this estimator can use."""
+        left = None if run.clock.max_time is None else max(run.clock.max_time - run.clock.seconds, 0.0)
+        return spec.decide(kernel, S, run.resources(), max_time=left, accepts=self._can_use)
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
+        return not isinstance(spec, FastGauss) or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""

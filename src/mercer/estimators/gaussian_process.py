@@ -24,7 +24,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError, warn_cal
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense, Expansion, FeatureExpansion, Features, GramSpec, Tiles
+from mercer.gram import Dense, Expansion, FastGauss, FeatureExpansion, Features, GramSpec, Tiles
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
@@ -272,18 +272,22 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             )
         return noise[used] if noise.ndim else noise
 
+    def _can_use(self, spec: GramSpec) -> bool:
+        return isinstance(spec, (Dense, Features, Tiles, FastGauss))  # K itself, exactly or to a tolerance
+
     def _way(self, kernel: Kernel, observed: Observations) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
-        spec, resources = self._gram_spec(kernel, observed.samples), self._resources()
-        if not isinstance(spec, (Dense, Features, Tiles)):
+        spec, resources = self._chosen_spec(kernel, observed.samples), self._resources()
+        if not self._can_use(spec):
             raise CapabilityError(
                 f"gram={spec!r} was given, which changes the kernel; an exact process needs K itself. "
-                "Use gram=Dense(), gram=Features() or gram=Tiles()."
+                "Use gram=Dense(), gram=Features(), gram=Tiles(), or gram=FastGauss() to a tolerance."
             )
         solver = self.solver
         if solver is None:
-            iterative = ConjugateGradient(preconditioner="pivoted", rank=_RANK)
-            solver = Woodbury() if isinstance(spec, Features) else iterative if isinstance(spec, Tiles) else Cholesky()
+            solver = Woodbury() if isinstance(spec, Features) else Cholesky()
+            if isinstance(spec, (Tiles, FastGauss)):
+                solver = ConjugateGradient(preconditioner="pivoted", rank=_RANK)
         self.gram_, self.solver_ = spec, solver
         if isinstance(solver, ConjugateGradient):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -291,6 +295,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             return IterativeEvidence(
                 observed, resources, rank=rank, probes=self.n_probes, tol=max(1e-4, solver.tol), solve_tol=solver.tol,
                 max_iter=solver.max_iter or 1000, seed=seed,
+                products=spec if isinstance(spec, FastGauss) else None,
             )  # fmt: skip
         if isinstance(spec, Features) and isinstance(solver, Woodbury):
             return FeatureEvidence(observed, resources)
@@ -356,17 +361,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         """Search for the largest evidence; an array of noises is moved by a common factor."""
         held = tuple(self.fixed)
         moves = any(name not in held and name.partition("[")[0] not in held for name in constraints.free_names(kernel))
-        evaluated: list[float] = []
 
-        def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+        def criterion(tried: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
             at = beside["noise"] * noise if noise.ndim else beside["noise"]
             try:
-                found = way(kernel, at, slopes=moves)
+                found = way(tried, at, slopes=moves)
             except DomainError:  # values beyond the range of numbers: a wall, unless it is the start
-                if not evaluated:
+                if tried == kernel and np.array_equal(at, noise):
                     raise
                 return np.inf, np.zeros(0), {}
-            evaluated.append(found.value)
             slope = found.noise @ noise if noise.ndim else found.noise.sum()
             return -found.value, -found.kernel, {"noise": -np.asarray(slope)}
 
@@ -400,7 +403,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
         self.intercept_ = m[0] if self.mean_functions_.mean == "constant" else np.zeros(coef.shape[1:])[()]
-        if found.weights is None:
+        if isinstance(self.gram_, FastGauss):
+            gram = self.gram_.build(self.kernel_, observed.samples, self._resources())
+            self.gram_method_, self.gram_error_ = gram.method, float(gram.bound)
+            self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0), self.intercept_)
+        elif found.weights is None:
             kept = self.kernel_.prepare(observed.samples).landmarks()
             self.expansion_ = Expansion(self.kernel_, kept, coef, np.asarray(self.intercept_))
         else:

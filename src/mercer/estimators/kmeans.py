@@ -258,7 +258,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             # images over their degrees are long where samples are few: seeds are sought among the plain ones
             plain = Cloud(K, s, sums) if cut else cloud
             starts = [seeded_labels(plain, k, chance)[1] for _ in range(self.n_init)]
-        found = lloyd(cloud, starts, k, self.max_iter, _monitor(run) if run.watched else None, self.n_threads)
+        found = lloyd(cloud, starts, k, self.max_iter, _Monitor(run) if run.watched else None, self.n_threads)
         self._warn(found)
         if isinstance(self.init, str):
             found = _renumbered(found, first_met(found.labels, cloud.order, k))
@@ -282,7 +282,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         assert self.batch_size is not None
         found = mini_batches(
             K, s, self.n_clusters, self.batch_size, (self.n_init, self.max_iter, self.init == "k-means++"),
-            check_random_state(self.random_state), _monitor(run) if run.watched else None,
+            check_random_state(self.random_state), _Monitor(run) if run.watched else None,
         )  # fmt: skip
         self.inertia_, self.n_iter_, self.cluster_weights_ = found.inertia, found.n_iter, found.masses
         self.center_norms_ = np.einsum("tj,tj->t", found.centres, found.centres)
@@ -395,15 +395,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return Plan(plan.what, {**plan.buffers, "products of the restarts": 32 * n_samples * columns}, plan.options)
 
 
-def _monitor(run: Run) -> Any:
-    """Return a monitor of assignments, which reports the share that is left."""
+class _Monitor:
+    """The monitor of assignments, which reports the share that is left."""
 
-    def monitor(iteration: int, left: float) -> bool | Status:
-        if not run.monitor(1.0 - left):
-            return False
-        return Status.TIME if run.clock.expired else Status.STOPPED
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.keeping: Any = getattr(run.solver_monitor(1.0, told=False), "keeping", None)
 
-    return monitor
+    def __call__(self, iteration: int, left: float) -> bool | Status:
+        return self.run.answer() if self.run.monitor(1.0 - left) else False
 
 
 def _renumbered(found: Partition, new: Indices) -> Partition:

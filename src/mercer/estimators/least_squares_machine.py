@@ -70,6 +70,7 @@ class LeastSquaresMachine(KernelEstimator):
     """Base of `LSSVR` and `LSSVC`."""
 
     highest_order = 1
+    products_suffice = True
     C: float | None
     selection: str | None
     fixed: Any

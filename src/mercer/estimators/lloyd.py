@@ -22,6 +22,7 @@ from mercer.estimators.cuts import times
 from mercer.gram import Gram, HasRows
 from mercer.gram.dense import DenseGram
 from mercer.numerics.assignments import assign, totals
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.problems import Status
 
 __all__ = ["Cloud", "Partition", "lloyd", "random_labels", "seeded_labels"]
@@ -166,8 +167,11 @@ def lloyd(
     best: Partition | None = None
     for first in range(0, len(starts), size):
         done, share = first / len(starts), min(size, len(starts) - first) / len(starts)
-        found = _Restarts(cloud, np.stack(starts[first : first + size], axis=1), k, threads)
+        labels = np.stack(starts[first : first + size], axis=1)
+        kept = kept_by(monitor, "lloyd", starts=labels, clusters=k, max_iter=max_iter, mass=cloud.mass)
+        found = _Restarts(cloud, labels, k, threads, kept)
         status = found.run(max_iter, None if monitor is None else _part(monitor, done, share))
+        kept.close(found.state)
         one = found.best()
         if best is None or one.inertia < best.inertia - _EQUAL * cloud.size:
             best = one
@@ -177,6 +181,10 @@ def lloyd(
     return best
 
 
+def _fields(one: Partition) -> tuple[Any, ...]:
+    return (one.labels, one.products, one.masses, one.links, one.inertia, one.n_iter, one.status)
+
+
 def _part(monitor: Monitor, done: float, share: float) -> Monitor:
     return lambda iteration, left: monitor(iteration, 1.0 - done - share * (1.0 - left))
 
@@ -184,13 +192,30 @@ def _part(monitor: Monitor, done: float, share: float) -> Monitor:
 class _Restarts:
     """Some restarts on their way."""
 
-    def __init__(self, cloud: Cloud, labels: Indices, k: int, threads: Any) -> None:
-        self.cloud, self.k, self.threads = cloud, k, threads
+    def __init__(self, cloud: Cloud, labels: Indices, k: int, threads: Any, kept: Kept) -> None:
+        self.cloud, self.k, self.threads, self.kept = cloud, k, threads, kept
+        self.iteration, self.ended = 0, Status.CONVERGED
+        self.finished: list[Partition] = []
+        if kept.state is not None:
+            self._take_up(kept.state)
+            return
         self.labels = np.ascontiguousarray(labels)  # (n, R)
         self.before = self.labels  # a move ago
         self.inertia = np.full(labels.shape[1], np.inf)
-        self.finished: list[Partition] = []
         self.U = cloud.products(self._indicators(np.arange(len(cloud)), self.labels))
+
+    def state(self) -> dict[str, Any]:
+        """All that the next assignments depend on."""
+        done = [[*one[:-1], one[-1].name] for one in map(_fields, self.finished)]
+        now = {name: getattr(self, name) for name in ("labels", "before", "inertia", "U", "iteration")}
+        return {**now, "finished": done, "ended": self.ended.name}
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """Go on where another run was."""
+        self.finished = [Partition(*one[:-1], Status[one[-1]]) for one in state["finished"]]
+        self.ended = Status[state["ended"]]
+        for name in ("labels", "before", "inertia", "U", "iteration"):
+            setattr(self, name, state[name])
 
     def _indicators(self, index: Indices, labels: Indices) -> Floats:
         """V of some samples, (q, R, k)."""
@@ -200,8 +225,13 @@ class _Restarts:
 
     def run(self, max_iter: int, monitor: Monitor | None) -> Status:
         """Assign and average until nothing moves."""
-        cloud, count = self.cloud, self.labels.shape[1]
-        for iteration in range(1, max_iter + 1):
+        if self.labels.shape[1]:
+            self.ended = self._run(max_iter, monitor)
+        return self.ended
+
+    def _run(self, max_iter: int, monitor: Monitor | None) -> Status:
+        cloud, count = self.cloud, self.labels.shape[1] + len(self.finished)
+        for iteration in range(self.iteration + 1, max_iter + 1):
             masses, links = totals(self.U, cloud.copies, cloud.mass, self.labels)
             factor = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)
             inertia: Floats = cloud.total - (links * factor).sum(axis=1)
@@ -229,6 +259,8 @@ class _Restarts:
                 self._finish(slice(None), masses[rest], links[rest], inertia[rest], iteration, status)
                 return status
             self._move(found)
+            self.iteration = iteration
+            self.kept.offer(self.state)
         raise AssertionError("unreachable")
 
     def _left(self, iteration: int, max_iter: int, count: int) -> float:

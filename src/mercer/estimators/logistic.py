@@ -23,7 +23,8 @@ from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.kernels import Linear
 from mercer.losses import Logistic, Multinomial
 from mercer.problems import SmoothRisk
-from mercer.solvers import Newton, Solver
+from mercer.solvers import Newton, PrimalNewton, Solver
+from mercer.solvers.primal_newton import suits
 from mercer.targets import Multiclass
 
 __all__ = ["KernelLogisticRegression"]
@@ -59,9 +60,10 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`.
     solver : Solver, optional
-        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``.
+        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``, or `PrimalNewton` on a Gram of low rank whose
+        normal equations would take long.
     tol : float, default 1e-6
-        About the error of the probabilities, as a root mean square; see `Newton`.
+        About the error of the probabilities, as a root mean square; see `Newton` and `PrimalNewton`.
     max_iter : int, default 100
         Newton steps.
     memory, max_time, n_threads : optional
@@ -147,6 +149,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         require_no_twice(self, _TOL, _MAX_ITER)
 
     def _default_solver(self, gram: Gram) -> Solver:
+        if suits(gram, Logistic()):
+            return PrimalNewton(self.tol, max_iter=self.max_iter)
         return Newton(self.tol, self.max_iter)
 
     @with_callbacks

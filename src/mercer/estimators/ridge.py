@@ -58,6 +58,7 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     solver: Solver | None = None
     fit_intercept: bool
     target_: Real
+    products_suffice = True
     _keeps_factor = False  # whether something needs the factor after the fit, in float64
 
     def _fit_at(self, kernel: Kernel, alpha: float, data: Weighted, run: Run) -> tuple[Gram, Solution]:

@@ -6,8 +6,9 @@ callbacks as a hundred steps. A callback that answers true, or a clock that has 
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from mercer.budget import Clock, Resources
 from mercer.errors import TimeBudgetError
 from mercer.numerics.background import heard
+from mercer.numerics.resuming import Kept, Store
 from mercer.numerics.tiling import Stopped
 from mercer.problems import Status
 from mercer.solvers.solver import Monitor
@@ -43,6 +45,7 @@ class Run:
         self.done = 0
         self.asked_to_stop = False
         self._span = (0.0, 1.0)
+        self._monitors = 0
 
     def begin(self, X: Any, y: Any = None) -> None:
         """Tell callbacks that the fit begins."""
@@ -91,6 +94,12 @@ class Run:
         return Resources(estimator.memory, estimator.n_threads, self.monitor if self.watched else None)
 
     @property
+    def store(self) -> Store | None:
+        """Where the states of solvers are kept, if a checkpoint is among the callbacks."""
+        found = (getattr(callback, "store", None) for callback in getattr(self.estimator, "_skl_callbacks", ()))
+        return next((store for store in found if isinstance(store, Store)), None)
+
+    @property
     def watched(self) -> bool:
         """Whether anybody wants to know how far the run is."""
         return self.listened or self.clock.max_time is not None
@@ -101,20 +110,20 @@ class Run:
         self._advance(low + (high - low) * fraction)
         return self.asked_to_stop or self.clock.expired
 
-    def solver_monitor(self, tol: float) -> Monitor:
-        """Return a monitor for a solver, which reports iterations and the residual they have reached."""
-        low, high = self._span
-        start: list[float] = []
+    def solver_monitor(self, tol: float, *, told: bool = True) -> Monitor:
+        """Return a monitor for a solver, which reports iterations and the residual they have reached.
 
-        def monitor(iteration: int, residual: float) -> bool | Status:
-            if not start:
-                start.append(residual)
-            self._advance(low + (high - low) * _share(start[0], residual, tol))
-            if self.clock.expired:
-                return Status.TIME
-            return Status.STOPPED if self.asked_to_stop else False
+        One that is not told of progress only ends the solver; solvers in threads have one each, made beforehand.
+        """
+        self._monitors += 1
+        return _Watch(self, tol, self._monitors, told)
 
-        return monitor
+    def answer(self) -> bool | Status:
+        """Tell whether solvers are to end, and why; what they have reached is worth keeping then."""
+        found = Status.TIME if self.clock.expired else Status.STOPPED if self.asked_to_stop else False
+        if found and self.store is not None:
+            self.store.unfinished = True
+        return found
 
     def _advance(self, fraction: float) -> None:
         """Tell callbacks of every whole step up to this fraction."""
@@ -126,6 +135,32 @@ class Run:
             step = self.context.subcontext(task_name="step")
             step.call_on_fit_task_begin(estimator=self.estimator)
             self.asked_to_stop |= bool(step.call_on_fit_task_end(estimator=self.estimator))
+
+
+class _Watch:
+    """The monitor of one solver: progress, the end of time, and the place where states are kept."""
+
+    def __init__(self, run: Run, tol: float, number: int, told: bool) -> None:
+        self.run, self.tol, self.number, self.told = run, tol, number, told
+        self.span, self.first = run._span, -1.0
+        self.opened = 0
+
+    def __call__(self, iteration: int, residual: float) -> bool | Status:
+        if self.told:
+            self.first = residual if self.first < 0.0 else self.first
+            low, high = self.span
+            self.run._advance(low + (high - low) * _share(self.first, residual, self.tol))
+        return self.run.answer()
+
+    @property
+    def keeping(self) -> Callable[[str, Mapping[str, Any]], Kept] | None:
+        """What opens the place of a solver's state."""
+        store = self.run.store
+        return None if store is None else functools.partial(self._open, store)
+
+    def _open(self, store: Store, name: str, fields: Mapping[str, Any]) -> Kept:
+        self.opened += 1
+        return store.open(f"{self.number}.{self.opened}", name, fields)
 
 
 def _share(first: float, now: float, tol: float) -> float:

@@ -112,7 +112,7 @@ class SupportVectorMachine(KernelEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: stored for few samples, else in tiles, of float32 where that is enough."""
         spec = self.gram
-        if spec is not None and not isinstance(spec, Auto):
+        if spec is not None and not (isinstance(spec, Auto) and spec.tol is None):
             return spec
         return self._default_gram(len(S), isinstance(S, Similarities))
 
@@ -142,13 +142,10 @@ class SupportVectorMachine(KernelEstimator):
         solutions: list[Solution | None] = [None] * len(problems)
         stop = threading.Event()
 
-        def monitor(iteration: int, residual: float) -> bool | Status:
-            if run.clock.expired:
-                return Status.TIME
-            return Status.STOPPED if run.asked_to_stop or stop.is_set() else False
+        monitors = [_Stoppable(run.solver_monitor(getattr(solver, "tol", 1e-3), told=False), stop) for _ in problems]
 
         def work(k: int) -> None:
-            solutions[k] = solver.solve(problems[k], monitor=monitor)
+            solutions[k] = solver.solve(problems[k], monitor=monitors[k])
 
         def progress(fraction: float) -> bool:
             run.monitor(fraction)
@@ -179,7 +176,7 @@ class SupportVectorMachine(KernelEstimator):
         if np.abs(expansion.coef).max(initial=0.0) > 1e30:  # beyond float32
             return self._evaluate(X)
         T = self._pack_new(X)
-        if not (fits_single(T) and fits_single(expansion.samples)):
+        if T.is_streamed or not (fits_single(T) and fits_single(expansion.samples)):
             return self._evaluate(T)
         comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
         constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
@@ -201,7 +198,7 @@ class SupportVectorMachine(KernelEstimator):
         self._chosen = chosen
         self.support_ = used[chosen].astype(np.int32)
         vectors = S.take(chosen)
-        self.support_vectors_ = vectors.X if isinstance(vectors, Vectors) else vectors
+        self.support_vectors_ = vectors.X if isinstance(vectors, Vectors) and not vectors.is_streamed else vectors
 
     @property
     def coef_(self) -> Floats:
@@ -227,6 +224,17 @@ class SupportVectorMachine(KernelEstimator):
             own["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
         plan = spec.plan(kernel, n_samples, n_features)
         return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+
+
+class _Stoppable:
+    """The monitor of a program that ends with the others when one of them fails."""
+
+    def __init__(self, monitor: Any, stop: threading.Event) -> None:
+        self.monitor, self.stop = monitor, stop
+        self.keeping = monitor.keeping
+
+    def __call__(self, iteration: int, residual: float) -> bool | Status:
+        return self.monitor(iteration, residual) or (Status.STOPPED if self.stop.is_set() else False)
 
 
 def alone(gram: Gram) -> Gram:

@@ -17,8 +17,9 @@ from mercer.errors import DegenerateWarning, ParameterError, TargetError, warn_c
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
 from mercer.losses import Hinge, SquaredHinge
-from mercer.problems import BoxQP, Solution, Status
-from mercer.solvers import Solver
+from mercer.problems import BoxQP, ConvexRisk, Solution, Status
+from mercer.solvers import PrimalNewton, Solver
+from mercer.solvers.primal_newton import suits
 
 __all__ = ["BoundSVC", "NuSVC", "SVC"]
 
@@ -68,7 +69,8 @@ class SVC(SupportVectorClassifier):
     gram : GramSpec, optional
         None holds K for up to 2048 samples and computes it in tiles beyond.
     solver : Solver, optional
-        None is `SMO`, or `SequentialDual` for all classes together.
+        None is `SMO`, or `SequentialDual` for all classes together; `PrimalNewton` for the squared hinge on a large
+        Gram of low rank, where ``tol`` is the relative error of the function.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -144,13 +146,28 @@ class SVC(SupportVectorClassifier):
     def _explains(self, solution: Solution) -> bool:
         return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _function will say so
 
-    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
+    def _is_primal(self, K: Gram) -> bool:
+        """Tell whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
+        if self.solver is not None or self.probability or not self._is_bounded():
+            return isinstance(self.solver, PrimalNewton)
+        return suits(K, _LOSSES[self.loss])
+
+    def _default_solver(self, gram: Gram) -> Solver:
+        if self._is_primal(gram) and not (self._is_together() and len(self.classes_) > 2):
+            return PrimalNewton(self.tol, max_iter=100 if self.max_iter in (None, -1) else self.max_iter)
+        return super()._default_solver(gram)
+
+    def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP | ConvexRisk:
+        if self._is_primal(K):
+            return ConvexRisk(K, _LOSSES[self.loss], sign, weight, 1.0 / self.C, np.ones((len(sign), 1)))
         dual = _LOSSES[self.loss].box_dual(sign, self.C * weight)
         return BoxQP(K, dual.linear, dual.lower, dual.upper, ridge=dual.ridge)
 
     def _function(self, part: Part) -> tuple[Floats, float]:
         assert part.solution is not None
         solution = part.solution
+        if isinstance(part.problem, ConvexRisk):
+            return solution.coef, float(solution.multipliers[0])
         if math.isinf(self.C):
             inside = part.sign * (part.product() - solution.multipliers[0])
             if solution.status is not Status.CONVERGED and not inside.min() > 0.5:

@@ -3,6 +3,7 @@
 from mercer.gram.algebra import Centered, Repeated, Shifted, Weighted
 from mercer.gram.auto import Auto
 from mercer.gram.dense import Dense
+from mercer.gram.distributed import Distributed
 from mercer.gram.element import Element
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.fast_gauss import FastGauss
@@ -21,6 +22,7 @@ __all__ = [
     "Centered",
     "Cross",
     "Dense",
+    "Distributed",
     "Element",
     "Expansion",
     "FastGauss",

@@ -36,6 +36,7 @@ from mercer.kernels.strings import Kmers, Spectrum
 __all__ = ["Expansion", "FeatureExpansion"]
 
 _NOTHING = Resources()
+_BLOCK = 2**15  # samples of a stream at which a function is evaluated at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,8 @@ class Expansion(Element):
     def __call__(self, T: Any, resources: Resources = _NOTHING, dtype: Any = np.float64) -> Floats:
         """Return f at packed samples or raw data, shape (m,) or (m, k); sums are in float64, tiles in `dtype`."""
         T = T if isinstance(T, Samples) else self.kernel.pack(T)
+        if T.is_streamed and len(T):
+            return np.concatenate([self(part, resources, dtype) for part in T.tiles(_BLOCK)])
         if (whole := self._whole) is not None:
             values = whole(T)
         else:

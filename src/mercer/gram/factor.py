@@ -48,6 +48,7 @@ _PAIRS = 256  # samples among which entries of K and of F F^T are compared
 _CHEAP = 4e10  # operations that take about a second: the whole factor, or a statement about the error
 _QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
 DEEP = 4096  # rows whose squares are added in the precision of the rows, and then in float64
+_AT_ONCE = 2**14  # samples that a thread reads at once
 _LOOKS = 512  # samples that tell in which directions C is large
 
 
@@ -120,6 +121,8 @@ class FactorGram(Gram):
 
         Kernel values of vectors are quickly computed again: of them at most 256 MB are kept, of others all that fit.
         """
+        if self.samples.is_streamed:  # memory is not to grow with the samples
+            return
         n, allowed = len(self.samples), SHARE * budget(self.resources.memory)
         across = self.rank if self.root is None else len(self.root)
         if 8 * n * self.rank <= allowed and (self.root is None or 2.0 * n * across * self.rank <= _CHEAP):
@@ -190,6 +193,11 @@ class FactorGram(Gram):
     def _ranges(n: int, size: int) -> list[slice]:
         """Return spans of rows whose sums, of so many numbers each, are made apart; they depend on the sizes alone."""
         return spans(n, max(ROWS, -(-n // min(max(_SUMS // max(size, 1), 2), 64)))) or [slice(0, 0)]
+
+    @staticmethod
+    def _stretches(span: slice) -> list[slice]:
+        """Cut a span into pieces that are read at once: there are not more of them in memory than threads."""
+        return [slice(span.start + p.start, span.start + p.stop) for p in spans(span.stop - span.start, _AT_ONCE)]
 
     def _summed(
         self,
@@ -356,20 +364,21 @@ class FactorGram(Gram):
         stop = threading.Event()
 
         def work(place: int) -> None:
-            span, total = ranges[place], sums[place]
-            read, height = self._reader(span)
-            for start in range(span.start, span.stop, height):
-                if stop.is_set():
-                    return
-                rows = slice(start, min(start + height, span.stop))
-                C, out = read(rows), values[rows]
-                if C.dtype == np.float32 and width + len(inner) <= 8:
-                    forward(C, inner, out)
-                    backward(C, np.ascontiguousarray(respond(rows, out)), total)
-                else:
-                    C = C.astype(np.float64, copy=False)
-                    np.matmul(C, inner.T, out=out)
-                    total += respond(rows, out).T @ C
+            total = sums[place]
+            for span in self._stretches(ranges[place]):
+                read, height = self._reader(span)
+                for start in range(span.start, span.stop, height):
+                    if stop.is_set():
+                        return
+                    rows = slice(start, min(start + height, span.stop))
+                    C, out = read(rows), values[rows]
+                    if C.dtype == np.float32 and width + len(inner) <= 8:
+                        forward(C, inner, out)
+                        backward(C, np.ascontiguousarray(respond(rows, out)), total)
+                    else:
+                        C = C.astype(np.float64, copy=False)
+                        np.matmul(C, inner.T, out=out)
+                        total += respond(rows, out).T @ C
 
         run_tasks(range(len(ranges)), work, n_threads=self.resources.n_threads, stop=stop)
         for more in sums[1:]:
@@ -419,6 +428,8 @@ class FactorGram(Gram):
 
     def take(self, index: Index) -> Self:
         """Return the Gram of some samples; the coordinates stay those of all."""
+        if self._through is not None and len(self.samples):
+            _ = self._split  # found once, for all parts
         small = copy.copy(self)
         small.samples = self.samples.take(index)
         small._held = None if self._held is None else self._held[index]

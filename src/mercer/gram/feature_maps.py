@@ -458,8 +458,9 @@ def _exact_size(kernel: Kernel, A: Samples) -> int | None:
 def _waves(kernel: Kernel, A: Vectors, q: int, rng: np.random.Generator, method: str) -> Waves:
     width, size = A.width, float(kernel.diag(A[:1])[0])
     scale, origin = float(np.sqrt(size / q)), None
-    if isinstance(A.X, np.ndarray):
-        origin = np.asarray(np.mean(A.X[:: max(len(A) // _CENTRE, 1)], axis=0, dtype=np.float64))
+    some = A.take(slice(None, None, max(len(A) // _CENTRE, 1)))
+    if isinstance(some.X, np.ndarray):
+        origin = np.asarray(np.mean(some.X, axis=0, dtype=np.float64))
     if method == "independent":
         return Waves(np.asarray(kernel.frequencies(rng, q, width), dtype=np.float64), (), (), origin, scale)
     if method == "quasi":

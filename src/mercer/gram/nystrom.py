@@ -225,7 +225,7 @@ class NystromGram(FactorGram):
     def _applied(self, T: Samples, coef: Floats) -> Floats:
         """Return C coef of prepared samples, in float64."""
         out = np.empty((len(T), *coef.shape[1:]))
-        for rows in spans(len(T), _PIECE):
+        for rows in self._stretches(slice(0, len(T))) if T.is_streamed else spans(len(T), _PIECE):
             comparison = Comparison(self.kernel, T.take(rows), self.landmarks, np.float64)
             out[rows] = product(self.kernel, comparison, coef, self.resources)
         return out

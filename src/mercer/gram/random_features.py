@@ -134,6 +134,8 @@ class RandomFeatureGram(FactorGram):
 
     def hold(self) -> None:
         """Compute the whole factor, in its own precision, if it fits a quarter of the memory budget."""
+        if self.samples.is_streamed:
+            return
         if self.tile_dtype.itemsize * len(self.samples) * self.rank <= SHARE * budget(self.resources.memory):
             monitor = self.resources.monitor
             self._held = self._streamed(self.samples, self._rows, self.rank, self.tile_dtype, monitor)

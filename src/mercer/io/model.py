@@ -87,7 +87,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> No
     tree = writer.value(estimator, "model")
     document = {
         "schema": SCHEMA,
-        "written_by": _versions(),
+        "written_by": versions(),
         "features": _features(estimator),
         "training": _fingerprint(estimator),
         "model": tree,
@@ -221,7 +221,8 @@ def _require_savable(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Versions of mercer and of what its numbers depend on."""
     return {
         "mercer": mercer.__version__,
         "python": platform.python_version(),

@@ -20,6 +20,7 @@ from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, pull_block
 
 LENGTH_SCALE = Positive(vector=True, words=("median",))
+_BLOCK = 2**14  # rows of a stream that are looked at together
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
 
@@ -228,7 +229,8 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
     w = np.ldexp(w, -np.frexp(w.max())[1])  # products of weights must neither overflow nor vanish
     if len(S) > MEDIAN_ROWS:
         direction = np.random.default_rng(0).normal(size=S.width)
-        place = np.argsort(np.asarray(S.X @ direction), kind="stable")
+        parts = S.tiles(_BLOCK) if S.is_streamed else (S,)
+        place = np.argsort(np.concatenate([np.asarray(part.X @ direction) for part in parts]), kind="stable")
         level = np.cumsum(w[place]) / w.sum()
         chosen = place[np.searchsorted(level, (np.arange(MEDIAN_ROWS) + 0.5) / MEDIAN_ROWS)]
         S, w = S.take(chosen), np.ones(MEDIAN_ROWS)

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import NotPositiveDefinite
+from mercer.numerics.resuming import Kept
 
 __all__ = ["BlockSolution", "block_solve"]
 
 Product = Callable[[Floats], Floats]
 
 _DEPENDENT = 1e-10  # directions whose share beyond the others is smaller are left out
+_SEARCH = ("X", "R", "iterations", "looks", "before")  # where a search begins, as it is kept
 _LOOKS = 4  # times that a residual, found larger than the recurrence says, starts the search again
 
 
@@ -57,6 +59,7 @@ def block_solve(
     tol: float = 1e-8,
     max_iter: int = 1000,
     monitor: Callable[[int, float], object] | None = None,
+    kept: Kept | None = None,
 ) -> BlockSolution:
     r"""Solve G X = B by conjugate gradients in the space that the columns span together.
 
@@ -81,6 +84,8 @@ def block_solve(
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the search.
+    kept : Kept, optional
+        The place of the state; what a former run has left there is taken up.
 
     Returns
     -------
@@ -104,31 +109,41 @@ def block_solve(
     lengths = np.linalg.norm(rhs, axis=0)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
     B = np.array(rhs, dtype=np.float64) / lengths
-    X = np.zeros_like(B) if start is None else np.array(start, dtype=np.float64) / lengths
-    R = B.copy() if start is None else B - np.asarray(product(X), dtype=np.float64)
+    kept = Kept() if kept is None else kept
     apply = precondition or np.copy
     iterations, looks, stopped, before = 0, 0, False, np.inf
+    if (former := kept.state) is not None:
+        X, R, iterations, looks, before = (former["search"][name] for name in _SEARCH)
+    else:
+        X = np.zeros_like(B) if start is None else np.array(start, dtype=np.float64) / lengths
+        R = B.copy() if start is None else B - np.asarray(product(X), dtype=np.float64)
     while True:
         residuals = np.linalg.norm(R, axis=0)
         worst = float(residuals.max(initial=0.0))
         if worst <= tol or stopped or iterations >= max_iter or worst > 0.5 * before or looks == _LOOKS:
             return BlockSolution(X * lengths, residuals, iterations, worst <= tol, stopped)
+        state: dict[str, Any] = dict(zip(_SEARCH, (X.copy(), R, iterations, looks, before), strict=True))
         looks, before = looks + 1, worst
         Q = _orthonormal(R)  # right-hand sides that depend on others are combinations of these
-        found, steps, stopped = _search(product, apply, Q, Q.T @ R, tol, (iterations, max_iter, monitor))
+        place = _Place(kept, former, state)
+        found, steps, stopped = _search(product, apply, Q, Q.T @ R, tol, (iterations, max_iter, monitor, place))
+        former = None
         iterations += steps
         X += found
         R = B - np.asarray(product(X), dtype=np.float64)
 
 
 def _search(
-    product: Product, apply: Product, Q: Floats, S: Floats, tol: float, run: tuple[int, int, Any]
+    product: Product, apply: Product, Q: Floats, S: Floats, tol: float, run: tuple[int, int, Any, _Place]
 ) -> tuple[Floats, int, bool]:
     """Return Y S with G Y ~ Q, as good as the columns of Q S need it, the iterations, and whether it was stopped."""
-    begun, most, monitor = run
-    Y, R = np.zeros_like(Q), Q.copy()
-    D = _orthonormal(apply(R))
+    begun, most, monitor, place = run
     steps, stopped = 0, False
+    if place.former is None:
+        Y, R = np.zeros_like(Q), Q.copy()
+        D = _orthonormal(apply(R))
+    else:
+        Y, R, D, steps = (place.former[name] for name in ("Y", "left", "D", "steps"))
     while D.shape[1] and begun + steps < most and not stopped:
         GD = np.asarray(product(D), dtype=np.float64)
         inner = _bend(D, GD)
@@ -142,7 +157,17 @@ def _search(
             break
         Z = apply(R)
         D = _orthonormal(Z - D @ np.linalg.solve(inner, GD.T @ Z))
+        now = {"search": place.state, "Y": Y, "left": R, "D": D, "steps": steps}
+        place.kept.offer(lambda now=now: now)
     return Y @ S, steps, stopped
+
+
+class _Place(NamedTuple):
+    """Where the state of a search is kept, what a former run has left of it, and the state in which it began."""
+
+    kept: Kept
+    former: Any
+    state: dict[str, Any]
 
 
 def _bend(D: Floats, GD: Floats) -> Floats:

@@ -20,8 +20,11 @@ from scipy.linalg import eigh_tridiagonal
 from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.numerics.pivoting import Preconditioner
+from mercer.numerics.resuming import Kept
 
 __all__ = ["Krylov", "LogDeterminant", "krylov_solve", "stochastic_logdet"]
+
+_STATE = ("solutions", "left", "directions", "rho", "squares", "residuals", "active")  # of a run, as it is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,7 @@ def krylov_solve(
     tol: float = 1e-8,
     max_iter: int = 1000,
     monitor: Callable[[int, float], object] | None = None,
+    kept: Kept | None = None,
 ) -> Krylov:
     """Solve G X = rhs by conjugate gradients whose columns share their products and record their steps.
 
@@ -89,6 +93,8 @@ def krylov_solve(
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the runs.
+    kept : Kept, optional
+        The place of the state; what a former run has left there is taken up.
 
     Returns
     -------
@@ -110,15 +116,25 @@ def krylov_solve(
     k = R.shape[1]
     lengths = np.linalg.norm(R, axis=0)
     lengths = np.where(lengths > 0.0, lengths, 1.0)
-    X, Z = np.zeros_like(R), apply(R)
-    D = Z.copy()
-    rho = np.einsum("ij,ij->j", R, Z)
-    squares = rho.copy()
-    alphas: list[Floats] = []
-    betas: list[Floats] = []
-    residuals = np.linalg.norm(R, axis=0) / lengths
-    active = np.flatnonzero((residuals > tol) & (rho > 0.0))
+    kept = Kept() if kept is None else kept
+    if (former := kept.state) is None:
+        X, Z = np.zeros_like(R), apply(R)
+        D = Z.copy()
+        rho = np.einsum("ij,ij->j", R, Z)
+        squares = rho.copy()
+        alphas: list[Floats] = []
+        betas: list[Floats] = []
+        residuals = np.linalg.norm(R, axis=0) / lengths
+        active = np.flatnonzero((residuals > tol) & (rho > 0.0))
+    else:
+        X, R, D, rho, squares, residuals, active = (former[name] for name in _STATE)
+        alphas, betas = list(former["alphas"]), list(former["betas"])
     stopped = False
+
+    def state() -> dict[str, object]:
+        now = (X, R, D, rho, squares, residuals, active)
+        return {**dict(zip(_STATE, now, strict=True)), "alphas": alphas, "betas": betas}
+
     while len(active) and len(alphas) < max_iter and not stopped:
         d = D[:, active]
         Gd = product(d)
@@ -140,7 +156,9 @@ def krylov_solve(
         betas.append(_placed(turn, active, k))
         rho[active] = after
         active = active[(residuals[active] > tol) & (after > 0.0)]
+        kept.offer(state)
         stopped = bool(monitor is not None and monitor(len(alphas), float(residuals.max())))
+    kept.close(state)
     shape = (len(alphas), k)
     return Krylov(X, residuals, np.array(alphas).reshape(shape), np.array(betas).reshape(shape), squares, stopped)
 

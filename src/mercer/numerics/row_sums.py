@@ -25,11 +25,12 @@ def large_directions(C: Floats) -> Floats:
     >>> large_directions(np.array([[3.0, 4.0], [-3.0, -4.0]])).round(3).ravel()
     array([0.6, 0.8])
     """
-    values, V = np.linalg.eigh(C @ C.T)
+    wide = C.shape[1] >= len(C)
+    values, V = np.linalg.eigh(C @ C.T if wide else C.T @ C)
     values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
     few, more = (int(np.sum(values[:_MOST] > share * values[:1].sum())) for share in (4e-4, 1e-8))
     count = more if values[more:].sum() < 0.1 * values[few:].sum() else few
-    U = np.linalg.qr(C.T @ V[:, : min(count, C.shape[1])])[0]
+    U = np.linalg.qr(C.T @ V[:, : min(count, C.shape[1])])[0] if wide else V[:, :count]
     return np.ascontiguousarray(U * np.where(U.sum(axis=0) < 0.0, -1.0, 1.0))
 
 

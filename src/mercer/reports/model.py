@@ -12,6 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import Vectors
 from mercer.gram import Expansion, FeatureExpansion
+from mercer.gram.auto import choice_in_words
 from mercer.kernels import Kernel
 from mercer.plots.spectrum import SpectrumDisplay
 from mercer.reports.formulas import mathml
@@ -338,10 +339,13 @@ def _solver_deeds(model: Any) -> Iterator[str]:
     if gram is not None:
         chosen = "" if getattr(model, "gram", None) is not None else ", chosen by the rule of Auto()"
         yield f"The Gram matrix was held as {shown(repr(gram))}{chosen}; {_exactness(gram, model)}."
+        choice = getattr(model, "gram_choice_", None)
+        if choice is not None and choice["tol"] is not None:
+            yield f"The choice of Auto(): {shown(choice_in_words(choice), 1500)}."
     if solver is not None:
         chosen = "" if getattr(model, "solver", None) is not None else ", chosen by what the Gram offers"
         status = solution.status.value if solution else ""
-        yield f"The problem was solved by {shown(repr(solver))}{chosen}. {status}".strip()
+        yield f"The problem was solved by {shown(repr(solver))}{chosen}{_reached(solver, solution)}. {status}".strip()
     if solution is not None:
         jitter = float(solution.jitter)
         yield (
@@ -351,12 +355,24 @@ def _solver_deeds(model: Any) -> Iterator[str]:
         )
 
 
+def _reached(solver: Any, solution: Any) -> str:
+    """How far an iterative solver came."""
+    if solution is None or not hasattr(solver, "max_iter") or not np.isfinite(solution.residual):
+        return ""
+    return f", to a residual of {number(float(solution.residual))} (its tolerance is {number(float(solver.tol))})"
+
+
 def _exactness(gram: Any, model: Any) -> str:
+    if (method := getattr(model, "gram_method_", None)) is not None:
+        return (
+            f"its products are those of the fast Gauss transform {shown(method)!r}, whose entries are off by at most "
+            f"{number(model.gram_error_)} of the largest"
+        )
     left = getattr(model, "residual_trace_", None)
     if left is not None:
         return (
             f"this approximates the kernel: {number(left)} of the trace of the Gram matrix is left out, and entries "
             f"are off by {number(model.gram_error_)} of their size, estimated on some of the samples"
         )
-    exact = type(gram).__name__ in ("Dense", "Tiles", "Features", "Auto")
+    exact = type(gram).__name__ in ("Dense", "Tiles", "Features", "Kronecker", "Distributed", "Auto")
     return "this is exact" if exact else "this may approximate the kernel"

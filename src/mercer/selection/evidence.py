@@ -28,7 +28,7 @@ from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import free_values
 from mercer.domains import Samples
-from mercer.gram import Features, Tiles
+from mercer.gram import Features, GramSpec, Tiles
 from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, mirror, pull
@@ -36,6 +36,7 @@ from mercer.numerics.background import in_background, lapack
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
+from mercer.numerics.resuming import kept_by
 
 __all__ = ["Conditioned", "DenseEvidence", "Evidence", "FeatureEvidence", "IterativeEvidence", "Observations"]
 
@@ -347,6 +348,9 @@ class IterativeEvidence(_Contracting):
         Products per solve.
     seed : int, default 0
         Of the probes, which are the same in every evaluation: the estimate is a fixed, smooth function.
+    products : GramSpec, optional
+        What multiplies with K, as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
+        preconditioner.
 
     Notes
     -----
@@ -365,21 +369,26 @@ class IterativeEvidence(_Contracting):
         solve_tol: float = 1e-8,
         max_iter: int = 1000,
         seed: int = 0,
+        products: GramSpec | None = None,
     ) -> None:
-        self.observations, self.resources = observations, resources
+        self.observations, self.resources, self.products = observations, resources, products
         self.rank, self.probes, self.seed = rank, probes, seed
         self.tol, self.solve_tol, self.max_iter = tol, solve_tol, max_iter
 
     def _run(self, kernel: Kernel, noise: Floats, monitor: Any = None) -> tuple[Any, Preconditioner, Floats, Krylov]:
         observed = self.observations
-        gram = Tiles().build(kernel, observed.samples, self.resources)
-        partial = pivoted_cholesky(gram.diag(), lambda i: gram.rows(np.array([i]))[0], self.rank)
+        gram: Any = Tiles().build(kernel, observed.samples, self.resources)
+        rows = gram.rows
+        partial = pivoted_cholesky(gram.diag(), lambda i: rows(np.array([i]))[0], self.rank)
+        if self.products is not None:
+            gram = self.products.build(kernel, observed.samples, self.resources)
         P = Preconditioner.of(partial.array, observed.shift(noise))
         Z = P.draw(np.random.default_rng(self.seed), self.probes)
         rhs = np.hstack([_both(observed), Z])
         runs = krylov_solve(
-            _shifted(gram, P.shift), rhs, P.solve, tol=self.tol, max_iter=self.max_iter, monitor=monitor
-        )
+            _shifted(gram, P.shift), rhs, P.solve, tol=self.tol, max_iter=self.max_iter, monitor=monitor,
+            kept=kept_by(monitor, "krylov_solve", targets=rhs, noise=noise),
+        )  # fmt: skip
         return gram, P, Z, runs
 
     def _determinant(self, P: Preconditioner, runs: Krylov) -> tuple[float, float]:
@@ -420,9 +429,11 @@ class IterativeEvidence(_Contracting):
         logdet, error = self._determinant(P, runs)
         rhs, product = _both(observed), _shifted(gram, P.shift)
         begun = runs.solutions[:, : rhs.shape[1]]
+        left = rhs - product(begun)
         more = krylov_solve(
-            product, rhs - product(begun), P.solve,
+            product, left, P.solve,
             tol=self.solve_tol / max(self.tol, self.solve_tol), max_iter=self.max_iter, monitor=monitor,
+            kept=kept_by(monitor, "krylov_solve", targets=left, noise=noise),
         )  # fmt: skip
         solved = begun + more.solutions
         found = _completed(observed, noise, logdet, solved)

@@ -19,6 +19,7 @@ from mercer import constraints
 from mercer.arrays import Array, Floats
 from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
+from mercer.numerics.resuming import kept_by
 from mercer.problems import Status
 
 __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
@@ -172,7 +173,7 @@ def tune(
     (1.0, 2.718282)
     """
     runs = _Search(criterion, _Layout.of(kernel, beside or {}, real, fixed, bounds or {}), monitor, search.tol)
-    for start in runs.layout.starts(search.restarts, search.random_state):
+    for start in runs.starts(search):
         runs.run(start, search.max_iter)
         if runs.stopped is not None:
             break
@@ -314,12 +315,42 @@ class _Search:
 
     def __init__(self, criterion: Criterion, layout: _Layout, monitor: Monitor | None, tol: float) -> None:
         self.criterion, self.layout, self.monitor, self.tol = criterion, layout, monitor, tol
-        self.began = time.perf_counter()
+        self.kept = kept_by(
+            monitor,
+            "tune",
+            names=layout.names,
+            start=layout.theta,
+            moves=layout.moves,
+            low=layout.low,
+            high=layout.high,
+        )
+        self.began = time.perf_counter() - self.kept.seconds
         self.evaluations = 0
         self.stopped: Status | None = None
         self.best: tuple[float, Floats, float, Status] | None = None
         self.rows: list[tuple[float, float, Floats]] = []  # of the best run: value, seconds, raw values
         self.ends: list[float] = []
+
+    def starts(self, search: Search) -> list[Floats]:
+        """Where the runs start; a search that is resumed starts where the former one did, whatever chance says."""
+        drawn = self.kept.recall(lambda: {"starts": self.layout.starts(search.restarts, search.random_state)})
+        return drawn["starts"]
+
+    def evaluated(self, theta: Floats) -> tuple[float, Floats]:
+        """The criterion and its derivative at coordinates; those that a former run has computed are not computed."""
+        found = self.kept.recall(lambda: dict(zip(("value", "slope"), self._value(theta), strict=True)), theta=theta)
+        return found["value"], found["slope"]
+
+    def _value(self, theta: Floats) -> tuple[float, Floats]:
+        kernel, beside = self.layout.at(theta)
+        nothing = np.full(len(theta), np.nan)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
+                value, raw, rest = self.criterion(kernel, beside)
+        except np.linalg.LinAlgError:
+            return np.inf, nothing
+        return (float(value), self.layout.slope(kernel, beside, raw, rest)) if np.isfinite(value) else (np.inf, nothing)
 
     def run(self, start: Floats, max_iter: int) -> None:
         """Descend from one start."""
@@ -398,7 +429,8 @@ class _Run:
         search, layout = self.search, self.search.layout
         theta = self.theta.copy()
         theta[layout.moves] = moving
-        value, gradient = self._value(theta)
+        search.evaluations += 1
+        value, gradient = search.evaluated(theta)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             if not self.rows:
                 raise _Done(Status.STALLED)
@@ -413,21 +445,6 @@ class _Run:
                 raise _Done(Status.CONVERGED)
         self._watch(slope)
         return value, gradient[layout.moves]
-
-    def _value(self, theta: Floats) -> tuple[float, Floats]:
-        search = self.search
-        kernel, beside = search.layout.at(theta)
-        search.evaluations += 1
-        nothing = np.full(len(theta), np.nan)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
-                value, raw, rest = search.criterion(kernel, beside)
-        except np.linalg.LinAlgError:
-            return np.inf, nothing
-        return (
-            (float(value), search.layout.slope(kernel, beside, raw, rest)) if np.isfinite(value) else (np.inf, nothing)
-        )
 
     def _free_slope(self, theta: Floats, gradient: Floats) -> float:
         """Largest derivative that the box does not hold back."""

@@ -17,6 +17,7 @@ from mercer.solvers.lars import LeastAngle
 from mercer.solvers.multiclass_descent import SequentialDual
 from mercer.solvers.newton import Newton
 from mercer.solvers.primal_gradient import PrimalGradient
+from mercer.solvers.primal_newton import PrimalNewton
 from mercer.solvers.proximal import ProximalGradient
 from mercer.solvers.proximal_point import ProximalPoint
 from mercer.solvers.smo import SMO
@@ -30,6 +31,7 @@ __all__ = [
     "Woodbury",
     "ConjugateGradient",
     "PrimalGradient",
+    "PrimalNewton",
     "Spectral",
     "SMO",
     "InteriorPoint",

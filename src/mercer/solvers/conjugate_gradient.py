@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
@@ -14,6 +15,7 @@ from mercer.errors import CapabilityError, NotPositiveDefinite
 from mercer.gram.gram import HasRows
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.numerics.sketches import nystrom_sketch
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
@@ -23,6 +25,7 @@ __all__ = ["ConjugateGradient"]
 
 _MOST_ITERATIONS = 10_000
 _PATIENCE = 1_000  # iterations without a smaller residual: what is left is rounding
+_STATE = ("a", "r", "p", "rho", "left", "verified", "stalled", "believed", "curvature")  # of runs, as it is kept
 _ROUNDING = 1e-10  # of the largest curvature: below it a negative one may be rounding
 
 
@@ -125,10 +128,16 @@ class ConjugateGradient(Solver):
         n = len(rhs.values)
         system = _System(problem, self._preconditioner(problem, n))
         limit = min(10 * n, _MOST_ITERATIONS) if self.max_iter is None else self.max_iter
+        kept = kept_by(
+            monitor, "ConjugateGradient", options=repr(self), gram=repr(problem.gram), targets=problem.rhs,
+            shift=problem.shift, border=problem.border, start=start,
+        )  # fmt: skip
         if self.block and rhs.values.shape[1] > 1:
-            return _solve_block(system, rhs, None if start is None else rhs.like(start), self.tol, limit, monitor)
-        run = _Run(system, rhs, None if start is None else rhs.like(start))
+            begin = None if start is None else rhs.like(start)
+            return _solve_block(system, rhs, begin, (self.tol, limit), monitor, kept)
+        run = _Run(system, rhs, None if start is None else rhs.like(start), kept)
         status = run.iterate(self.tol, limit, monitor)
+        kept.close(run.last)
         left = run.left_now(np.flatnonzero(~run.verified))
         coef, multipliers = run.a, system.multipliers(left)
         return Solution(
@@ -197,11 +206,15 @@ class _System:
 
 
 def _solve_block(
-    system: _System, rhs: Columns, start: Floats | None, tol: float, limit: int, monitor: Monitor | None
+    system: _System, rhs: Columns, start: Floats | None, ends: tuple[float, int], monitor: Monitor | None, kept: Kept
 ) -> Solution:
     """Solution by block conjugate gradients; its trace has the objective at the two ends alone."""
-    began, answers = time.perf_counter(), []
+    began, answers = time.perf_counter() - kept.seconds, []
+    tol, limit = ends
     rows = [(0.0 if start is None else np.nan, 1.0 if start is None else np.nan, 0.0)]
+    if kept.state is not None:
+        rows = [tuple(row) for row in kept.state["beside"]["rows"].tolist()]
+    kept = kept.beside(lambda: {"rows": np.array(rows)})
 
     def watch(iteration: int, residual: float) -> bool:
         rows.append((np.nan, residual, time.perf_counter() - began))
@@ -212,6 +225,7 @@ def _solve_block(
         lambda V: system.project(system @ V), system.project(rhs.values),
         None if system.inverse is None else system.precondition,
         start=None if start is None else system.project(start), tol=tol, max_iter=limit, monitor=watch,
+        kept=kept
     )  # fmt: skip
     left = rhs.values - system @ found.solutions
     residual = rhs.residual(system.project(left))
@@ -232,16 +246,20 @@ def _solve_block(
 class _Run:
     """State of the k runs: iterates a, residuals r, directions p, each (n, k)."""
 
-    def __init__(self, system: _System, rhs: Columns, start: Floats | None) -> None:
-        self.system, self.rhs, self.began = system, rhs, time.perf_counter()
+    def __init__(self, system: _System, rhs: Columns, start: Floats | None, kept: Kept) -> None:
+        self.system, self.rhs, self.kept = system, rhs, kept
+        self.began = time.perf_counter() - kept.seconds
         k = rhs.values.shape[1]
         self.lengths = lengths(rhs.values)
         self.rows: list[tuple[float, float, float]] = []
+        self.last = functools.partial(self.state, np.full(k, np.inf), 0, 0)  # what makes the state now
         self.curvature = 0.0  # largest seen
         self.stalled = np.zeros(k, dtype=bool)
         self.verified = np.ones(k, dtype=bool)  # columns of `left` that belong to the present a
         self.left = rhs.values.copy()
-        if start is None:
+        if kept.state is not None:
+            self.a = self.left  # both of them, and what follows, are taken up by `iterate`
+        elif start is None:
             self.a = np.zeros_like(rhs.values)
         else:
             self.a = system.project(start)
@@ -269,10 +287,13 @@ class _Run:
     def iterate(self, tol: float, limit: int, monitor: Monitor | None) -> Status:
         """Run until all columns have ended; how."""
         fresh = np.ones(len(self.rho), dtype=bool)  # columns whose next direction is the gradient itself
-        residuals = best = self.residuals()
-        since = 0
-        self.record()
-        iteration = 0
+        since = iteration = 0
+        if self.kept.state is None:
+            best = self.residuals()
+            self.record()
+        else:
+            best, since, iteration, fresh = self.take_up(self.kept.state)
+        residuals = self.residuals()
         while True:
             active = (residuals > tol) & ~self.stalled
             if not active.any():
@@ -290,8 +311,22 @@ class _Run:
             if since >= _PATIENCE:
                 return Status.STALLED
             worst = self.record()
+            self.last = functools.partial(self.state, best, since, iteration)
+            self.kept.offer(self.last)
             if monitor is not None and (answer := monitor(iteration, worst)):
                 return answer if isinstance(answer, Status) else Status.STOPPED
+
+    def state(self, best: Floats, since: int, iteration: int) -> dict[str, Any]:
+        """All that the next iterations depend on."""
+        runs = {name: getattr(self, name) for name in _STATE}
+        return {**runs, "rows": np.array(self.rows), "best": best, "since": since, "iteration": iteration}
+
+    def take_up(self, state: dict[str, Any]) -> tuple[Floats, int, int, Bools]:
+        """Go on where another run was: its smallest residuals, iterations since then, and all of them."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.rows = [tuple(row) for row in state["rows"].tolist()]
+        return state["best"], state["since"], state["iteration"], np.zeros(len(self.rho), dtype=bool)
 
     def step(self, active: Bools, fresh: Bools) -> None:
         """One iteration of [KIKS] Section 3.3 in the active columns."""

@@ -85,7 +85,8 @@ class Envelope:
         if self.dual is not None:
             beta, _ = self._variables(t)
             inside = (beta > self.dual.lower) & (beta < self.dual.upper)
-            return np.maximum(self._summed(inside / self._bend()), self.least * self.strength)
+            found = self._summed(inside / self._bend())
+            return np.maximum(found, self.least * self.strength) if self.least else found
         # a small part of the stretch on which the envelope of a kink is bent
         longest = float(np.max(np.abs(t - self.nearest(t)), initial=0.0))
         step = np.maximum(_STEP * longest, _ROUNDING * (1.0 + np.abs(t)))

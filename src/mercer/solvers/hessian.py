@@ -163,6 +163,11 @@ class System(ABC):
     def adopt(self, curvature: Curvature, solves: int) -> None:
         """Prepare for steps at a point; `solves` tells how many preconditioned solves the last step took."""
 
+    def adopt_again(self, curvature: Curvature, count: int) -> None:
+        """Be prepared as another run was, whose last of `count` preparations was for this curvature."""
+        self.adopt(curvature, 0)
+        self.factorisations = count
+
     def without_slack(self, step: Move) -> Move:
         """The step with the values that K alone gives it."""
         return step._replace(values=step.values - self.slack * step.coef)
@@ -276,6 +281,11 @@ class DenseSystem(_Factored):
             mu = np.linalg.solve(self.basis.T @ self.inner, self.basis.T @ d)
             d = self.project(d - self.inner @ mu)
         return d, inverse * (R - self.penalty * d), mu
+
+    def adopt_again(self, curvature: Curvature, count: int) -> None:
+        if count > 1:  # all but the first factorisation see the lower triangle alone
+            _restore(self.array, self.diagonal)
+        super().adopt_again(curvature, count)
 
     def product(self, coef: Floats) -> Floats:
         """P K P times coefficients that are orthogonal to the border."""

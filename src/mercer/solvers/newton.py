@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.errors import NotPositiveDefinite, ParameterError
 from mercer.losses import HasMean, Loss
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.problems import ConvexRisk, SmoothRisk, Solution, Status, Trace
 from mercer.solvers.hessian import Curvature, Move, solve_small, system_of
 from mercer.solvers.solver import Monitor, Solver
@@ -28,6 +29,7 @@ _ENOUGH = 1e-4  # Armijo: share of the decrease that the slope promises
 _ROUNDING = 1e-14  # of the objective: a smaller increase is none
 _LEAST = 1e-8  # of f: slopes that change it by less are rounding
 _PATIENCE = 3  # steps that gain nothing
+_INSIDE = ("first", "decrease", "rho_before", "r", "t", "inner")  # of conjugate gradients, as they are kept
 
 
 @runtime_checkable
@@ -108,9 +110,18 @@ class Newton(Solver):
     def solve(self, problem: SmoothRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
         require_penalty(self, problem.penalty)
-        run = Descent(problem, monitor)
-        run.begin(start)
-        return run.solution(run.iterate(self.tol, self.max_iter))
+        kept = kept_by(
+            monitor, "Newton", options=repr(self), gram=repr(problem.gram), loss=problem.loss, targets=problem.y,
+            weight=problem.weight, penalty=problem.penalty, border=problem.border, start=start
+        )  # fmt: skip
+        run = Descent(problem, monitor, kept)
+        if kept.state is None:
+            run.begin(start)
+        else:
+            run.take_up(kept.state)
+        status = run.iterate(self.tol, self.max_iter)
+        kept.close(run.state)
+        return run.solution(status)
 
 
 def require_penalty(solver: Any, penalty: float) -> None:
@@ -120,6 +131,17 @@ def require_penalty(solver: Any, penalty: float) -> None:
             f"{type(solver).__name__} was given a risk with penalty={penalty}; it must be positive and finite. "
             "Give a positive alpha, or a finite C."
         )
+
+
+class _Progress(NamedTuple):
+    """How far Newton's steps have come: what `Descent.iterate` counts and remembers."""
+
+    solves: int = 0  # of the last step
+    idle: int = 0  # steps that gained nothing
+    steps: int = 0
+    best: float = np.inf  # residual
+    verified: bool = False  # whether the values are computed anew
+    recorded: int = 0  # rows of the trace
 
 
 class _Risk:
@@ -179,18 +201,46 @@ class Descent:
         Its loss has a second derivative, or a generalised one.
     monitor : callable, optional
         As of `Solver.solve`.
+    kept : Kept, optional
+        The place of the state.
     """
 
     point: Move
 
-    def __init__(self, problem: ConvexRisk, monitor: Monitor | None) -> None:
-        self.began, self.monitor = time.perf_counter(), monitor
+    def __init__(self, problem: ConvexRisk, monitor: Monitor | None, kept: Kept | None = None) -> None:
+        self.kept = Kept() if kept is None else kept
+        self.began, self.monitor = time.perf_counter() - self.kept.seconds, monitor
+        self.at = _Progress()
+        self.inside: dict[str, Any] | None = None  # a former run's conjugate gradients
         self.risk, self.system = _Risk(problem), system_of(problem)
         self.penalty = self.system.penalty
         self.rows: list[tuple[float, float, float]] = []
         self.inner = 0
         self.residual = np.inf
         self.answer: bool | Status = False  # of the monitor
+        self.adopted = (np.zeros((0, 0)), np.zeros(0))  # values and theta at which the system was prepared
+        self.top = (*self.adopted, 0, 0, self.at)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next steps depend on, as it was when the step under way began."""
+        values, theta, factorisations, inner, at = self.top
+        return {
+            **self.at_top._asdict(), **at._asdict(), "rows": np.array(self.rows[: at.recorded]).reshape(-1, 3),
+            "inner": inner, "scale": self.scale, "adopted": [values, theta], "factorisations": factorisations,
+            "jitter": self.system.jitter
+        }  # fmt: skip
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Go on where another run was."""
+        self.point = self.at_top = Move(*(state[name] for name in Move._fields))
+        self.at = _Progress(*(state[name] for name in _Progress._fields))
+        self.rows = [tuple(row) for row in state["rows"].tolist()]
+        self.inner, self.scale, self.inside = state["inner"], state["scale"], state.get("inside")
+        values, theta = state["adopted"]
+        if len(values):
+            self.adopted = values, theta
+            self.system.adopt_again(self.risk.curvature(values, theta), state["factorisations"])
+        self.system.jitter = state["jitter"]
 
     def solution(self, status: Status) -> Solution:
         """The point as the answer of a solver."""
@@ -219,7 +269,14 @@ class Descent:
         self.rows = []
         if not 0.5 <= ratio <= 2.0:
             curvature = self.risk.curvature(self.point.values, self.point.theta)
-            self.system.adopt(curvature, _MOST_INNER * len(self.risk.y))
+            self.adopt(self.point.values, curvature, _MOST_INNER * len(self.risk.y))
+
+    def adopt(self, values: Floats, curvature: Curvature, solves: int) -> None:
+        """Prepare the system for steps at values; remembers whether that was done."""
+        before = self.system.factorisations
+        self.system.adopt(curvature, solves)
+        if self.system.factorisations != before:
+            self.adopted = values, self.point.theta
 
     def energy(self, coef: Floats) -> float:
         """Squared length of the function with coefficients (n, k), those of the border's functions aside."""
@@ -241,7 +298,7 @@ class Descent:
         if not (0.0 < scale < np.inf):
             scale = float(np.linalg.norm(np.sqrt(curvature.diagonal)))
         self.scale = scale if 0.0 < scale < np.inf else 1.0
-        system.adopt(curvature, 0)
+        self.adopt(f, curvature, 0)
         if start is None and guessed and system.factorisations:
             self.jump(f, curvature)
 
@@ -288,9 +345,14 @@ class Descent:
 
     def iterate(self, tol: float, limit: int) -> Status:
         """Newton steps until the tolerance is reached; how it ended."""
-        solves, idle, steps = 0, 0, 0
-        best, verified = np.inf, False
+        solves, idle, steps, best, verified, _ = self.at
+        self.at = _Progress()
         while True:
+            self.at_top = self.point
+            now_at = _Progress(solves, idle, steps, best, verified, len(self.rows))
+            self.top = (*self.adopted, self.system.factorisations, self.inner, now_at)
+            if self.inside is None:
+                self.kept.offer(self.state)
             r, t = self.left()
             now = self.objective(self.point)
             if self.residual <= tol and not verified:  # the values were added up: before they are believed, anew
@@ -308,7 +370,7 @@ class Descent:
             if status is not None:
                 return status if verified else self.verify(status, tol)
             curvature = self.risk.curvature(self.point.values, self.point.theta)
-            self.system.adopt(curvature, solves if not idle else _MOST_INNER * len(self.risk.y))
+            self.adopt(self.point.values, curvature, solves if not idle else _MOST_INNER * len(self.risk.y))
             step, solves = self.direction(curvature, r, t, 0.1 * tol * self.scale)
             step = self.system.without_slack(step)
             size = self.search(step, now, r, t)
@@ -341,15 +403,20 @@ class Descent:
         """Step that removes r and t, as far as the distance from the minimum makes it worth, and its solves."""
         system = self.system
         forcing = min(0.3, np.sqrt(self.residual)) ** 2
-        step = Move(*(np.zeros_like(part) for part in self.point))
-        decrease = 0.0
-        opening = system.open(r, t)
-        if opening is not None:
-            step = step.plus(1.0, opening)
-            decrease = float(np.vdot(r, opening.values) + np.vdot(t, opening.theta))
-            r, t = self.reduced(r, t, curvature, opening)
-        p, rho_before = step, 1.0
-        for inner in range(_MOST_INNER):
+        if self.inside is None:
+            first, decrease, rho_before = 0, 0.0, 1.0
+            step = Move(*(np.zeros_like(part) for part in self.point))
+            opening = system.open(r, t)
+            if opening is not None:
+                step = step.plus(1.0, opening)
+                decrease = float(np.vdot(r, opening.values) + np.vdot(t, opening.theta))
+                r, t = self.reduced(r, t, curvature, opening)
+            p = step
+        else:
+            first, decrease, rho_before, r, t, self.inner = (self.inside[name] for name in _INSIDE)
+            step, p = Move(*self.inside["step"]), Move(*self.inside["p"])
+            self.inside = None
+        for inner in range(first, _MOST_INNER):
             z = system.precondition(r, t)
             rho = float(np.vdot(r, z.values) + np.vdot(t, z.theta))
             if not rho > 0.0 or (inner and rho <= forcing * decrease):
@@ -370,6 +437,9 @@ class Descent:
                 return step, inner + 1
             if np.hypot(np.linalg.norm(r), np.linalg.norm(t)) <= enough:
                 return step, inner + 1
+            here = dict(zip(_INSIDE, (inner + 1, decrease, rho_before, r, t, self.inner), strict=True))
+            here |= {"step": step, "p": p}
+            self.kept.offer(lambda here=here: {**self.state(), "inside": here})
         return step, _MOST_INNER
 
     def reduced(self, r: Floats, t: Floats, curvature: Curvature, step: Move) -> tuple[Floats, Floats]:

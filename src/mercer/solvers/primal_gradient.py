@@ -17,6 +17,7 @@ from mercer.constraints import Integer, Positive
 from mercer.gram.gram import HasFactor
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver
@@ -87,7 +88,8 @@ class PrimalGradient(Solver):
         n = len(problem.rhs)
         if not hasattr(gram, "sweep") or n <= self.samples * max(gram.rank, 1):
             return Woodbury().solve(problem)
-        began = time.perf_counter()
+        kept = kept_by(monitor, "PrimalGradient", options=repr(self), rhs=problem.rhs, shift=problem.shift)
+        began = time.perf_counter() - kept.seconds
         rhs = Columns.of(problem.rhs)
         equations = _Equations(problem, positive_shift(problem.shift, n), self.samples)
         v = equations.guess(rhs.values)
@@ -106,7 +108,7 @@ class PrimalGradient(Solver):
 
         scaled = residual / np.where(whole > 0.0, whole, 1.0)
         goal = self.tol / max(_largest(size, whole), np.finfo(float).tiny)
-        found = _run(equations, scaled, goal, self.max_iter, watch)
+        found = _run(equations, scaled, goal, self.max_iter, watch, kept)
         v = v + equations.back(found.solutions * np.where(whole > 0.0, whole, 1.0))
         fitted = equations.fitted(fitted, v, found, whole)
         reached = _largest(found.residuals * size, whole)
@@ -132,13 +134,16 @@ class PrimalGradient(Solver):
         )
 
 
-def _run(equations: _Equations, residual: Floats, goal: float, max_iter: int, watch: Any) -> Krylov:
+def _run(equations: _Equations, residual: Floats, goal: float, max_iter: int, watch: Any, kept: Kept) -> Krylov:
     """Conjugate gradients in the coordinates in which M is the identity."""
     if goal >= 1.0:
         nothing = np.zeros((0, residual.shape[1]))
         size = np.ones(residual.shape[1])
         return Krylov(np.zeros_like(residual), size, nothing, nothing, size)
-    return krylov_solve(equations.product, residual, tol=goal, max_iter=max_iter, monitor=watch)
+    if kept.state is not None:
+        equations.seen = list(kept.state["beside"]["seen"])
+    place = kept.beside(lambda: {"seen": equations.seen})
+    return krylov_solve(equations.product, residual, tol=goal, max_iter=max_iter, monitor=watch, kept=place)
 
 
 def _largest(left: Floats, whole: Floats) -> float:

@@ -18,7 +18,7 @@ from mercer.solvers.hessian import Move
 from mercer.solvers.newton import Descent, HasProducts, Minimum, require_penalty
 from mercer.solvers.solver import Monitor, Solver
 
-__all__ = ["ProximalPoint"]
+__all__ = ["ProximalPoint", "sizes"]
 
 _GROWTH = 4.0  # of the strength, from one smooth risk to the next
 _INNER = 40  # Newton steps of one smooth risk
@@ -107,7 +107,7 @@ class ProximalPath:
         self.y = np.asarray(problem.y, dtype=np.float64)
         self.weight = np.asarray(problem.weight, dtype=np.float64)
         self.w = self.weight if self.y.ndim == 1 else self.weight[:, None]
-        spread, steep = _sizes(self.loss, self.y, self.weight)
+        spread, steep = sizes(self.loss, self.y, self.weight)
         self.zero = float(np.sum(self.w * self.loss.value(self.y, np.zeros_like(self.y))))
         self.first = 0.5 * steep / spread
         self.residual = 1.0
@@ -198,7 +198,7 @@ def slack_of(descent: Descent, slopes: Floats) -> float:
     return 0.5 * descent.penalty * descent.energy(off) + descent.penalty * float(np.sum(along))
 
 
-def _sizes(loss: Any, y: Floats, weight: Floats) -> tuple[float, float]:
+def sizes(loss: Any, y: Floats, weight: Floats) -> tuple[float, float]:
     """How far the values of y are spread, and how steep the loss is at such distances; copies count as weights."""
     w = np.broadcast_to(weight if y.ndim == 1 else weight[:, None], y.shape)
     middle, spread = float(np.average(y, weights=w)), spread_of(y, weight)

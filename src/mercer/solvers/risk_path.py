@@ -19,6 +19,7 @@ from mercer.losses import HasBoxDual
 from mercer.problems import BoxQP, ConvexRisk, SmoothRisk, Solution, Status
 from mercer.solvers.fenchel import fenchel_gap
 from mercer.solvers.newton import Descent, Minimum, Newton, require_penalty
+from mercer.solvers.primal_newton import PrimalNewton, suits
 from mercer.solvers.proximal_point import ProximalPath, ProximalPoint, slack_of, spread_of
 from mercer.solvers.smo import SMO
 from mercer.solvers.solver import Monitor, Solver
@@ -68,6 +69,8 @@ def is_boxed(loss: Any, border: Floats | None) -> bool:
 def choose_solver(problem: ConvexRisk, tol: float = 1e-6, max_iter: int = 100) -> Solver:
     """The solver that suits a risk: `Newton` for smooth losses, `SMO` for a box dual and a bias, else `ProximalPoint`.
 
+    On a large Gram of low rank `PrimalNewton` for losses without kinks, those once differentiable among them.
+
     Parameters
     ----------
     problem : ConvexRisk
@@ -86,6 +89,8 @@ def choose_solver(problem: ConvexRisk, tol: float = 1e-6, max_iter: int = 100) -
     >>> choose_solver(ConvexRisk(np.eye(2), Absolute(), y, w, 1.0))
     ProximalPoint(1e-08)
     """
+    if suits(problem.gram, problem.loss):
+        return PrimalNewton(tol, max_iter=max_iter)
     if problem.loss.smooth:
         return Newton(tol, max_iter)
     if is_boxed(problem.loss, problem.border) and isinstance(problem.gram, HasRows):
@@ -101,7 +106,7 @@ class RiskPath:
     problem : ConvexRisk
         Its penalty is that at which it begins.
     solver : Solver, optional
-        `Newton`, `ProximalPoint`, or one of BoxQP; None is `choose_solver`.
+        `Newton`, `PrimalNewton`, `ProximalPoint`, or one of BoxQP; None is `choose_solver`.
     monitor : callable, optional
         As of `Solver.solve`.
 
@@ -157,6 +162,8 @@ class RiskPath:
             found = self._boxed(penalty)
         elif isinstance(self.solver, ProximalPoint):
             found = self._proximal(penalty)
+        elif isinstance(self.solver, PrimalNewton):
+            found = self._primal(penalty)
         else:
             found = self._smooth(penalty)
         self.fits += 1
@@ -179,6 +186,15 @@ class RiskPath:
         risk, gap = fenchel_gap(solution.state.loss, self.y, self.weight, values, slope, rest)
         energy = max(run.system.energy(run.point), 0.0)
         return RiskMinimum(penalty, dataclasses.replace(solution, gap=gap), risk, energy)
+
+    def _primal(self, penalty: float) -> RiskMinimum:
+        """Minimise by passes over the samples, from the coefficients of the penalty before."""
+        problem = dataclasses.replace(self.problem, penalty=penalty)
+        solution = self.solver.solve(problem, start=self._run, monitor=self.monitor)
+        self._run, weights = solution.coef, solution.weights
+        assert weights is not None
+        risk = float(np.sum(self.w * self.loss.value(self.y, solution.state.values)))
+        return RiskMinimum(penalty, solution, risk, float(np.vdot(weights, weights)))
 
     # losses with kinks --------------------------------------------------------------------------------
 

@@ -74,6 +74,20 @@ class RowCache:
         """Return entries of rows that are held."""
         return self._table[self._slot[index][:, None], columns]
 
+    def state(self) -> dict[str, Any]:
+        """The rows held, and when they were used: what `take_up` needs in another run."""
+        slots = np.flatnonzero(self._owner >= 0)
+        kept = {"slots": slots, "rows": self._table[slots], "owner": self._owner[slots], "used": self._used}
+        return {**kept, "time": self._time, "hits": self.hits, "misses": self.misses}
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Hold the rows of another run."""
+        slots = state["slots"]
+        self._table[slots], self._owner[slots] = state["rows"], state["owner"]
+        self._slot[state["owner"]] = slots
+        self._used[:] = state["used"]
+        self._time, self.hits, self.misses = state["time"], state["hits"], state["misses"]
+
     def update(self, index: Indices, V: Floats, out: Floats) -> None:
         """Add K[:, index] @ V to `out`, (n,); rows that are not held are computed and kept."""
         known = self.held(index)

@@ -21,6 +21,7 @@ from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
 from mercer.numerics.compiled import compiled
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import BoxQP, Solution, Status, Trace
 from mercer.solvers.optimality import duality_gap, multipliers
@@ -42,6 +43,10 @@ _ENDLESS = 1e10  # sum of variables without an end, times the largest k(x, x), t
 _STIFFEST = 1e30  # ridge that is as good as infinite: the variable stays at zero
 _LONGEST = 10_000_000  # pairs to move at most unless the caller says so, or 100 for every variable
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
+_STATE = (
+    "beta", "g", "wander", "scale", "single", "refreshed", "stuck", "active", "last", "considered", "steps", "rounds",
+    "next_polish", "largest"
+)  # fmt: skip  # of a run, as it is kept, with its trace, what was set aside, and the rows and the block held
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
 
@@ -110,17 +115,22 @@ class SMO(Solver):
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
                 "Use solver=Adatron(), or add a bias."
             )
+        kept = kept_by(
+            monitor, "SMO", options=repr(self), gram=repr(problem.gram), linear=problem.linear, lower=problem.lower,
+            upper=problem.upper, group=problem.group, total=problem.total, ridge=problem.ridge, start=start
+        )  # fmt: skip
         with serial_blas():  # what runs in threads are tiles; the same bits for any number of them
-            run = _Run(problem, self, start)
+            run = _Run(problem, self, start, kept)
             status = run.iterate(monitor)
+            kept.close(run.state)
             return run.solution(status)
 
 
 class _Run:
     """One run: the variables, their gradient, and which of them are looked at."""
 
-    def __init__(self, problem: BoxQP, options: SMO, start: Floats | None) -> None:
-        self.problem, self.options = problem, options
+    def __init__(self, problem: BoxQP, options: SMO, start: Floats | None, kept: Kept) -> None:
+        self.problem, self.options, self.kept = problem, options, kept
         self.gram: Any = problem.gram
         n = len(problem.linear)
         self.whole = n <= 512 or (n <= _WHOLE and self.gram.entry_cost * n * n <= _CHEAP)
@@ -145,16 +155,45 @@ class _Run:
         self.block: tuple[Indices, Floats] | None = None
         self.last = np.zeros(0, np.intp)
         self.considered = np.inf  # violation at which shrinking was thought of last
-        self.steps = self.rounds = 0
+        self.steps = self.rounds = self.stuck = self.recorded = 0
         self.limit = options.max_iter or max(_LONGEST, 100 * n)
         self.next_polish = max(5000, 50 * n)  # pairs moved until the exact optimum is tried for
         self.largest = 0
-        self.began = time.monotonic()
+        self.began = time.monotonic() - kept.seconds
         self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
+        self.refreshed = not self.single
         used = np.flatnonzero(self.beta)
-        if len(used):
+        if kept.state is not None:
+            self._take_up(kept.state)
+        elif len(used):
             self._follow(used, self.beta[used], None)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next rounds depend on."""
+        state = {name: getattr(self, name) for name in _STATE}
+        state |= {
+            "rows": np.array(self.rows[: self.recorded]).reshape(-1, 3),
+            "aside": [list(pair) for pair in self.aside],
+        }
+        if self.cache is not None:
+            state["cache"] = self.cache.state()
+        if self.block is not None and not self.whole:
+            state["block"] = list(self.block)
+        return state
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """Go on where another run was."""
+        if self.single and not state["single"]:
+            self.gram, self.cache = self.gram.refined(), None
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.rows = [tuple(row) for row in state["rows"].tolist()]
+        self.aside = [(index, then) for index, then in state["aside"]]
+        if self.cache is not None:
+            self.cache.take_up(state["cache"])
+        if "block" in state:
+            self.block = state["block"][0], state["block"][1]
 
     # what stands where -------------------------------------------------------------------------------
 
@@ -170,8 +209,10 @@ class _Run:
 
     def iterate(self, monitor: Monitor | None) -> Status:
         self.monitor = monitor
-        tol, refreshed, stuck = self.options.tol, not self.single, 0
+        tol = self.options.tol
         while True:
+            self.recorded = len(self.rows)
+            self.kept.offer(self.state)
             m, M = self._ends()
             with np.errstate(invalid="ignore"):
                 gap = float(np.max(M - m, initial=0.0))
@@ -180,10 +221,10 @@ class _Run:
             if gap <= tol:
                 if self.active is not None:
                     self._look_at_all()
-                    refreshed = not self.single
-                elif not refreshed:
+                    self.refreshed = not self.single
+                elif not self.refreshed:
                     self._refresh(m, M)
-                    refreshed = True
+                    self.refreshed = True
                 else:
                     return Status.CONVERGED
                 continue
@@ -198,11 +239,11 @@ class _Run:
             before = self.steps
             if self._round(m, M, gap, monitor) is None:
                 return Status.UNBOUNDED
-            refreshed = not self.single
-            stuck = stuck + 1 if self.steps == before else 0
-            if stuck and self.active is not None:
+            self.refreshed = not self.single
+            self.stuck = self.stuck + 1 if self.steps == before else 0
+            if self.stuck and self.active is not None:
                 self._look_at_all()
-            elif stuck > 1:
+            elif self.stuck > 1:
                 if not self.single:
                     return Status.STALLED
                 self._refine()

@@ -245,3 +245,59 @@ def test_many_rows_are_chosen_from(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "some_rows", lambda n: np.arange(0, n, 2))
     told = run_json("fit", write_table(tmp_path / "t.csv"), "-t", "y", "--no-report")
     assert "45 of 90 rows" in told["steps"][2] and told["validation"] == "leave-one-out on 45 rows"
+
+
+def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
+    state = table.with_suffix(".checkpoint")
+    model = "KernelRidge(Gaussian(2.0).on(['age', 'dose']), alpha=1e-3, gram=Tiles())"
+    options = ["-t", "y", "-e", model, "--folds", "0", "--no-report", "--checkpoint", state, "--checkpoint-every", "0s"]
+
+    def interrupted(self, entries):
+        written(self, entries)
+        raise KeyboardInterrupt
+
+    written = module.Checkpoint._write
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Checkpoint, "_write", interrupted)
+        result = run("fit", table, *options, code=130)
+    assert f"the state of the fit is in {state}" in result.stderr.replace("\n", " ") and state.exists()
+    assert "going on from the state" in run("fit", table, *options).stderr
+    assert not state.exists() and table.with_suffix(".mercer").exists()
+    assert "--checkpoint-every" in run("fit", table, *options[:-1], "soon", "-f", code=2).stderr
+
+
+def test_the_choice_of_the_gram_is_told(table):
+    model = "KernelRidge(Gaussian(200.0).on(['age', 'dose']), gram=Auto(tol=0.1), memory='60KB')"
+    told = run_json("fit", table, "-t", "y", "-e", model, "--folds", "0", "--no-report")
+    assert "(allowed 0.1)" in told["gram"] and "Dense() (63 KiB" in told["gram"]
+    shown = run("fit", table, "-t", "y", "-e", model, "--folds", "0", "--no-report", "-f").stdout
+    assert "(allowed 0.1)" in " ".join(shown.split())
+    plain = run_json("fit", table, "-t", "y", "-e", "KernelRidge(Gaussian(2.0).on('age'))", "--folds", "0", "-f")
+    assert plain["gram"].startswith("Dense(), exact: the matrix fits")
+
+
+# workers -----------------------------------------------------------------------------------------------------
+
+
+def test_a_model_may_be_fitted_by_workers(table, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    model = "KernelRidge(Gaussian(20.0).on(('age',)), alpha=0.1)"
+    options = ["-t", "y", "-e", model, "--folds", "2", "--no-report", "-f"]
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, local_directory=tmp_path / "w",
+        silence_logs=50,
+    ) as cluster:  # fmt: skip
+        found = run_json("fit", table, *options, "--dask", cluster.scheduler_address, "-o", tmp_path / "a.mercer")
+    plain = run_json("fit", table, *options, "-o", tmp_path / "b.mercer")
+    assert "Distributed('inproc://" in found["estimator"]
+    assert found["scores"]["r2"] == pytest.approx(plain["scores"]["r2"], abs=1e-6)
+
+
+def test_workers_have_to_be_there_and_of_use(table):
+    pytest.importorskip("distributed")
+    options = ["-t", "y", "--no-report", "--folds", "0", "-f"]
+    told = run("fit", table, *options, "--dask", "tcp://far.example:1", code=2).stderr
+    assert "tls" in told
+    assert "no scheduler" in run("fit", table, *options, "--dask", "inproc://nobody/1/2", code=2).stderr
+    wrong = "KernelRidge(Gaussian(20.0).on(('age',)), gram=Dense())"
+    assert "gram=Dense()" in run("fit", table, *options, "-e", wrong, "--dask", "here", code=2).stderr

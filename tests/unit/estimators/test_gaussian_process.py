@@ -13,7 +13,7 @@ import mercer
 from mercer import KernelRidge
 from mercer.errors import CapabilityError, JitterWarning, ParameterError, TimeBudgetError
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
-from mercer.gram import Dense, Features, Tiles
+from mercer.gram import Dense, FastGauss, Features, Tiles
 from mercer.io import registry
 from mercer.kernels import Gaussian, Linear, Matern, NegativeDistance, Polynomial, Spectrum
 from mercer.losses import Linex, Pinball
@@ -372,3 +372,15 @@ def test_mean_functions_must_differ():
 def test_one_of_std_and_cov():
     with pytest.raises(ParameterError, match="one of them"):
         fixed().fit(X, Y).predict(T, return_std=True, return_cov=True)
+
+
+def test_products_by_a_fast_gauss_transform():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 2))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=400)
+    exact = GaussianProcessRegressor(Gaussian(0.1), noise=0.05, fixed="all").fit(X, y)
+    fast = GaussianProcessRegressor(Gaussian(0.1), noise=0.05, fixed="all", gram=FastGauss(1e-8, method="hermite"))
+    fast.fit(X, y)
+    assert np.allclose(fast.predict(X[:50]), exact.predict(X[:50]), atol=1e-5)
+    assert fast.gram_method_ == "hermite" and fast.gram_error_ <= 1e-8
+    assert isinstance(fast.solver_, ConjugateGradient)

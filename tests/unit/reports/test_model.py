@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer.gram import Auto, FastGauss
 from mercer.kernels import Gaussian, Kernel, Linear, NegativeDistance, Spectrum
 from mercer.plots.spectrum import spectrum
 from mercer.reports import model as facts
@@ -147,3 +148,15 @@ def test_deeds_of_other_estimators():
     texts = ["ab", "bc", "ca", "aa", "bb"]
     strings = facts.deeds(Subject.of(KernelRidge(Spectrum(1)).fit(texts, [0.0, 1.0, 2.0, 3.0, 4.0])))
     assert any("held by its weights in feature space" in deed for deed in strings)
+
+
+def test_approximations_and_residuals_are_told():
+    points, values = rng.uniform(size=(300, 2)), rng.normal(size=300)
+    fast = KernelRidge(Gaussian(0.2), alpha=10.0, gram=FastGauss(1e-6, method="hermite")).fit(points, values)
+    deeds = " ".join(facts.deeds(Subject.of(fast)))
+    assert "fast Gauss transform 'hermite'" in deeds and "off by at most" in deeds
+    assert "to a residual of" in deeds and "its tolerance is" in deeds
+    chosen = KernelRidge(Gaussian(1.0), gram=Auto(tol=0.01), memory="600KB").fit(points, values)
+    deeds = " ".join(facts.deeds(Subject.of(chosen)))
+    assert "of the trace of the Gram matrix is left out" in deeds
+    assert "The choice of Auto(): IncompleteCholesky" in deeds and "allowed 0.01" in deeds and "instead of" in deeds

@@ -10,6 +10,7 @@ from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian
 from mercer.problems import LinearSystem, Status
 from mercer.solvers import PrimalGradient, Woodbury
+from tests.resuming import resumed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 2))
@@ -87,3 +88,14 @@ def test_what_is_refused():
         with pytest.raises(ParameterError):
             bad.check()
     assert parse(repr(PrimalGradient(1e-6, samples=10))) == PrimalGradient(1e-6, samples=10)
+
+
+@pytest.mark.parametrize("rhs", [Y[:, 0], Y], ids=["one", "two"])
+def test_it_goes_on_to_the_same_bits_after_an_interruption(rhs):
+    def run(monitor):
+        return PrimalGradient(tol=1e-8).solve(LinearSystem(built(), 0.3, rhs, np.ones((3000, 1))), monitor=monitor)
+
+    whole = run(None)
+    for interrupt in (1, 4):
+        found = resumed(run, interrupt)
+        assert np.array_equal(found.coef, whole.coef) and np.array_equal(found.weights, whole.weights)

@@ -1,0 +1,158 @@
+"""Crews: the same tasks here and on workers, the order of sums, hiring and dismissing."""
+
+import importlib.util
+import multiprocessing
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.errors import CapabilityError, ParameterError
+from mercer.numerics import cluster
+from mercer.numerics.cluster import ClusterError, Here, dismiss, hire, pairwise, require_safe, share, tree_sum
+from tests.trust.judge import unclear
+
+
+class Text(str):
+    """A term whose sum shows how it was added."""
+
+    def __add__(self, other):
+        return Text(f"({self}{other})")
+
+
+@pytest.fixture(scope="module")
+def threads(tmp_path_factory):
+    """Two workers that are threads of this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        local_directory=tmp_path_factory.mktemp("workers"),
+        silence_logs=50,
+    ) as found:
+        yield found.scheduler_address
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(1, "a"), (2, "(ab)"), (3, "((ab)c)"), (5, "(((ab)(cd))e)"), (6, "(((ab)(cd))(ef))"), (7, "(((ab)(cd))((ef)g))")],
+)
+def test_the_order_of_a_sum_depends_on_the_number_of_terms_alone(count, shown):
+    terms = [Text(letter) for letter in "abcdefg"[:count]]
+    assert tree_sum(Here(), count, lambda i: (terms[i],)) == (shown,)
+    assert pairwise(terms) == shown
+
+
+def test_terms_are_asked_for_in_order_and_added_as_soon_as_possible():
+    events = []
+
+    class Watching(Here):
+        def submit(self, function, *args):
+            events.append("+")
+            return super().submit(function, *args)
+
+    tree_sum(Watching(), 5, lambda i: events.append(i) or (float(i),))
+    assert events == [0, 1, "+", 2, 3, "+", "+", 4, "+"]
+
+
+def test_sums_leave_their_terms_as_they_are():
+    terms = [(np.ones(3), np.zeros(2)) for _ in range(4)]
+    total = tree_sum(Here(), 4, terms.__getitem__)
+    assert np.array_equal(total[0], np.full(3, 4.0))
+    assert all(np.array_equal(term[0], np.ones(3)) for term in terms)
+
+
+def test_workers_give_the_same_bits_as_this_process(threads):
+    rng = np.random.default_rng(0)
+    blocks = [rng.standard_normal((50, 7)) for _ in range(9)]
+
+    def squares(crew):
+        held = [crew.hold(block) for block in blocks]
+        return crew.gather([tree_sum(crew, 9, lambda i: crew.submit(_square, held[i]))])[0]
+
+    crew = hire(threads)
+    try:
+        assert np.array_equal(squares(crew)[0], squares(Here())[0])
+    finally:
+        dismiss(crew)
+
+
+def _square(block):
+    return (block.T @ block,)
+
+
+def test_a_crew_is_shared_and_goes_home_with_the_last(threads):
+    one, other = hire(threads), hire(threads)
+    assert one is other
+    assert share(one) is one
+    dismiss(one)
+    dismiss(one)
+    assert one.gather([one.submit(max, 1, 2)]) == [2]
+    dismiss(one)
+    assert one.closed
+    with pytest.raises(ClusterError) as raised:
+        one.submit(abs, 1)
+    assert not unclear(raised.value)
+
+
+def test_what_a_task_raises_is_raised_here(threads):
+    crew = hire(threads)
+    with pytest.raises(ZeroDivisionError):
+        crew.gather([crew.submit(divmod, 1, 0)])
+    dismiss(crew)
+
+
+def test_workers_of_another_version_are_refused(threads, monkeypatch):
+    monkeypatch.setattr(cluster, "_version", iter([mercer.__version__, "0.0.0", "0.0.0"]).__next__)
+    with pytest.raises(ClusterError, match=r"mercer 0\.0\.0") as raised:
+        hire(threads)
+    assert not unclear(raised.value)
+    assert not cluster._hired
+
+
+def test_a_scheduler_that_is_not_there():
+    pytest.importorskip("distributed")
+    with pytest.raises(ClusterError, match="no scheduler") as raised:
+        hire("inproc://nobody/1/2")
+    assert not unclear(raised.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:5", "inproc://x", "tls://far:1"]
+)
+def test_addresses_of_this_machine_or_with_encryption_are_safe(address):
+    require_safe(address, trusted=False)
+
+
+@pytest.mark.parametrize("address", ["tcp://far:8786", "far:8786", "ws://far:80", "far"])
+def test_other_addresses_need_trust(address):
+    with pytest.raises(ParameterError, match="encryption") as raised:
+        require_safe(address, trusted=False)
+    assert not unclear(raised.value)
+    require_safe(address, trusted=True)
+
+
+def test_without_dask_there_is_an_error_that_says_what_to_do(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "dask" else real(name))
+    with pytest.raises(CapabilityError, match="pip install") as raised:
+        hire(None)
+    assert not unclear(raised.value)
+    assert isinstance(hire("here"), Here)
+
+
+def test_a_program_without_a_main_guard_is_told_so(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(ClusterError, match="__main__"):
+        hire(None)
+    assert not cluster._hired
+
+
+def test_signals_are_left_to_the_process_the_user_sees(monkeypatch):
+    seen = []
+    monkeypatch.setattr(cluster.signal, "signal", lambda *given: seen.append(given))
+    cluster.dask_setup(None)
+    assert seen == [(cluster.signal.SIGINT, cluster.signal.SIG_IGN)]
