@@ -56,10 +56,10 @@ def _likeness(probe: Probe) -> int:
     """How many probes are about as good as this one: with others of its kind it shares what meets a fault."""
     name = probe.subject.partition("(")[0]
     if probe.group in ("estimators", "structures", "settings") and hasattr(mercer, name):
-        return 1 if name in CORE else MANY
+        return (4 if probe.group == "settings" else 1) if name in CORE else MANY
     if probe.group == "structures":
         return MANY if name.partition(":")[0] in siblings() else 1
-    return 4 if probe.group in ("kernels", "parameters") else 1
+    return 12 if probe.group in ("kernels", "parameters") else 1
 
 
 def _turn(probe: Probe) -> int:

@@ -3,6 +3,7 @@
 The probes run in a process of their own (see `tests.trust.probes`), which forks before it starts any thread.
 """
 
+import functools
 import json
 import subprocess
 import sys
@@ -31,8 +32,13 @@ def test_no_bad_outcome(group):
     assert not table, f"{len(table)} of {result['probes']} probes ended badly\n" + "\n".join(table)
 
 
+@functools.cache
+def probes_of(group):
+    return all_probes([group])
+
+
 def test_there_are_enough_probes():
-    counts = {group: len(all_probes([group])) for group in GROUPS}
+    counts = {group: len(probes_of(group)) for group in GROUPS}
     assert counts.pop("structures") >= AT_LEAST_STRUCTURED
     assert sum(counts.values()) >= AT_LEAST, counts
 
@@ -40,7 +46,7 @@ def test_there_are_enough_probes():
 def test_every_estimator_is_probed():
     import mercer
 
-    subjects = {probe.subject.partition("(")[0] for probe in all_probes(["estimators"])}
+    subjects = {probe.subject.partition("(")[0] for probe in probes_of("estimators")}
     public = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")}
     assert public <= subjects
 

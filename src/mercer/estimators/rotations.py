@@ -105,12 +105,14 @@ def minimize_frame(
     >>> found.frame.round(4) + 0.0, round(found.value, 8)
     (array([[0., 0., 1.]]), 1.0)
     """
-    V = np.array(start, dtype=float)
+    V: Floats = np.array(start, dtype=float)
+    value: float
+    A: Floats
     value, A = _evaluate(function, V)
     steps: list[Floats] = []
     changes: list[Floats] = []
     heard: bool | Status = False
-    residual = np.inf
+    residual: float = np.inf
     for iteration in range(max_iter + 1):
         residual = _relative(A, value)
         if monitor is not None:
@@ -122,8 +124,8 @@ def minimize_frame(
             return FrameMinimum(V, value, residual, iteration, status)
         if iteration == max_iter:
             break
-        direction = _direction(A, steps, changes)
-        slope = float(np.vdot(A, direction))
+        direction: Floats = _direction(A, steps, changes)
+        slope: float = float(np.vdot(A, direction))
         if not slope < 0.0:
             steps, changes = [], []
             direction = _direction(A, steps, changes)
@@ -136,7 +138,7 @@ def minimize_frame(
         if moved is None:
             return FrameMinimum(V, value, residual, iteration, Status.STALLED)
         step, V, value, after = moved
-        change = after - A
+        change: Floats = after - A
         if float(np.vdot(step, change)) > 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
             steps, changes = [*steps, step][-_MEMORY:], [*changes, change][-_MEMORY:]
         A = after
@@ -161,8 +163,8 @@ def _direction(A: Floats, steps: list[Floats], changes: list[Floats]) -> Floats:
     if not steps:
         length = float(np.linalg.norm(A))
         return -A * (_LONGEST / max(length, np.finfo(float).tiny))
-    q = A.copy()
-    factors = []
+    q: Floats = A.copy()
+    factors: list[tuple[float, float]] = []
     for s, y in zip(reversed(steps), reversed(changes), strict=True):
         rho = 1.0 / float(np.vdot(s, y))
         a = rho * float(np.vdot(s, q))
@@ -179,16 +181,16 @@ def _search(
     function: Callable[[Floats], tuple[float, Floats]], V: Floats, value: float, direction: Floats, slope: float
 ) -> tuple[Floats, Floats, float, Floats] | None:
     """Shorten a step until the value falls enough; (step, frame, value, gradient) or None."""
-    length = 1.0
+    length: float = 1.0
     for _ in range(_HALVINGS):
-        step = length * direction
-        moved = _orthonormal(V @ expm(step))
+        step: Floats = length * direction
+        moved: Floats = _orthonormal(V @ expm(step))
         after, A = _evaluate(function, moved)
         if np.isfinite(after) and after <= value + _ARMIJO * length * slope * 0.5:
             return step, moved, after, A
-        fall = length * slope * 0.5
-        bend = after - value - fall
-        shorter = -0.5 * fall / bend if np.isfinite(bend) and bend > 0.0 else 0.5
+        fall: float = length * slope * 0.5
+        bend: float = after - value - fall
+        shorter: float = -0.5 * fall / bend if np.isfinite(bend) and bend > 0.0 else 0.5
         length *= min(max(shorter, 0.1), 0.5)
     return None
 

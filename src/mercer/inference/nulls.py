@@ -52,6 +52,12 @@ class WildBootstrap(Spec):
         l, over how many steps weights stay alike: about as many as the samples depend. Small numbers serve samples
         that are independent.
 
+    Notes
+    -----
+    The level is that of the limit: series must be many times longer than blocks, and blocks several times longer than
+    the dependence. Of processes that keep half of themselves at each step, 300 steps in blocks of 20 are rejected in
+    6.3 % of cases instead of 5 %, 1000 steps in blocks of 35 in 5.6 % (``benchmarks.real_tests``).
+
     Examples
     --------
     >>> WildBootstrap(5.0)

@@ -19,6 +19,7 @@ from mercer.gram import Gram, HasFactor
 from mercer.gram.dense import DenseGram
 from mercer.numerics.background import in_background
 from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.tiling import blas_for
 from mercer.problems import Solution, Status
 
 __all__ = ["Basis", "Canonical", "basis_of", "canonical", "correlations", "shrinkage"]
@@ -118,14 +119,15 @@ def _factored(gram: Any, w: Floats, deadline: float | None) -> Basis:
     F -= means
     F *= np.sqrt(w)[:, None]
     work = 4.0 * n * D * min(n, D)
-    if n >= D:
-        Q, R = in_background(np.linalg.qr, F, work=work, deadline=deadline)
-        U, sizes, Vt = in_background(_svd, R, work=25.0 * D**3, deadline=deadline)
-    else:
-        U, sizes, Vt = in_background(_svd, F, work=5.0 * work, deadline=deadline)
-        Q = None
-    count = _count(sizes**2, n, rounding)
-    U = U[:, :count] if Q is None else Q @ U[:, :count]
+    with blas_for(min(n, D)):
+        if n >= D:
+            Q, R = in_background(np.linalg.qr, F, work=work, deadline=deadline)
+            U, sizes, Vt = in_background(_svd, R, work=25.0 * D**3, deadline=deadline)
+        else:
+            U, sizes, Vt = in_background(_svd, F, work=5.0 * work, deadline=deadline)
+            Q = None
+        count = _count(sizes**2, n, rounding)
+        U = U[:, :count] if Q is None else Q @ U[:, :count]
     return Basis(U, sizes[:count] ** 2, means, np.ascontiguousarray(Vt[:count].T))
 
 
@@ -211,7 +213,8 @@ def canonical(
     heights = [shrinkage(b.values, tau, p) for b, tau, p in zip(bases, taus, penalties, strict=True)]
     if len(bases) == 2:
         M = cross_matrix(bases, heights, 0, 1)
-        values, parts = _singular(M, count, deadline)
+        with blas_for(min(M.shape)):
+            values, parts = _singular(M, count, deadline)
     else:
         values, parts = _several(bases, heights, count, deadline)
     return Canonical(values, tuple(h[:, None] * part for h, part in zip(heights, parts, strict=True)))

@@ -16,7 +16,8 @@ PAIRS = [(rng.normal(size=2).tolist(), rng.normal(size=2).tolist()) for _ in ran
 def naive(kernel, decay, P, Q):
     """(1 - l) sum_n (l k(p) k(q))^n, term by term."""
     value = lambda pair: kernel([pair[0]], [pair[1]])[0, 0]  # noqa: E731
-    return np.array([[(1 - decay) * sum((decay * value(p) * value(q)) ** n for n in range(200)) for q in Q] for p in P])
+    ratios = [[decay * value(p) * value(q) for q in Q] for p in P]
+    return np.array([[(1 - decay) * sum(ratio**n for n in range(200)) for ratio in row] for row in ratios])
 
 
 def test_it_is_the_geometric_series():
