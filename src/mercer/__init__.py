@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         KernelCCA,
         KernelDimensionReduction,
         KernelFeatureAnalysis,
+        KernelFeatures,
         KernelFisherDiscriminant,
         KernelGLM,
         KernelGramSchmidt,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         series_windows,
         unfolding_kernel,
     )
+    from mercer.io.checkpoint import Checkpoint
     from mercer.io.interop import from_libsvm, from_sklearn
     from mercer.io.model import load, save
     from mercer.language import parse
@@ -102,6 +104,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Checkpoint",
+    "KernelFeatures",
     "CCA",
     "ChangeScores",
     "ChangeTest",
@@ -194,6 +198,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Checkpoint": "mercer.io.checkpoint",
+    "KernelFeatures": "mercer.estimators",
     "CCA": "mercer.estimators",
     "ChangeScores": "mercer.estimators",
     "ChangeTest": "mercer.estimators",

@@ -25,6 +25,7 @@ from mercer.estimators.group_lasso import GroupLasso
 from mercer.estimators.ica import KernelICA, amari_error
 from mercer.estimators.invariant_components import InvariantComponents
 from mercer.estimators.kernel_cca import KernelCCA, retrieval_ranks
+from mercer.estimators.kernel_features import KernelFeatures
 from mercer.estimators.kernel_lasso import KernelLasso, KernelPath, kernel_path
 from mercer.estimators.kernel_machine import KernelMachine, KernelMachineClassifier
 from mercer.estimators.kernel_pca import KernelPCA
@@ -82,6 +83,7 @@ __all__ = [
     "KernelCCA",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
+    "KernelFeatures",
     "KernelFisherDiscriminant",
     "KernelGLM",
     "KernelGramSchmidt",

@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mercer.io.checkpoint import Checkpoint
     from mercer.io.datasets import Dataset
     from mercer.io.limits import FileBudgetError, FileError, FileTimeError, Limits
     from mercer.io.readers import FORMATS, detect, read
     from mercer.io.tables import Table
 
 __all__ = [
+    "Checkpoint",
     "Dataset",
     "FileBudgetError",
     "FileError",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Checkpoint": "checkpoint",
     "Dataset": "datasets",
     "FileBudgetError": "limits",
     "FileError": "limits",
