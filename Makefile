@@ -4,6 +4,7 @@
 #   make test    lint, then every test         make clean   remove .venv, builds and caches
 #   make bench   the benchmarks                make docs    the documentation, in build/docs
 #   make probes  all probes of bad input       make levels  levels and power of tests, by simulation
+#   make kills   fits and workers that are killed, many times
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
 
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test probes levels bench docs lint types setup clean
+.PHONY: help demo test probes levels kills bench docs lint types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -104,6 +105,11 @@ probes: .venv/.stamp-dev
 # How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg).
 levels: .venv/.stamp-dev
 	@$(BIN)/python -m benchmarks.real_tests --draw build/power.svg
+
+# Fits that are killed go on, and workers that are killed change nothing, to the bit; the tests do some of each.
+kills: .venv/.stamp-dev
+	@$(BIN)/python -m tests.trust.kills 300
+	@$(BIN)/python -m tests.trust.dask_kills 60 300
 
 clean:
 	@rm -rf .venv build demo docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache
