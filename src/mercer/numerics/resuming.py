@@ -24,6 +24,7 @@ State = dict[str, Any]  # of arrays, numbers, texts, None, and lists and mapping
 
 _PAUSE = 0.5  # seconds between two copies of a state
 _SHARE = 50.0  # times as long as a copy takes until the next one
+_STREAMED = 2**15  # rows that are read together
 
 
 def digest(value: Any) -> str:
@@ -65,6 +66,10 @@ def _feed(found: Any, value: Any) -> None:
         _feed(found, ("table", [str(name) for name in value.columns], *(np.asarray(value[c]) for c in value.columns)))
     elif hasattr(value, "get_params"):
         _feed(found, (type(value).__name__, value.get_params(deep=False)))
+    elif getattr(value, "is_streamed", False):  # samples that are read in blocks
+        found.update(f"{type(value).__name__}:{len(value)};".encode())
+        for part in value.tiles(_STREAMED):
+            _feed(found, part.arrays)
     elif isinstance(getattr(value, "arrays", None), (list, tuple)):  # packed samples
         _feed(found, (type(value).__name__, value.arrays))
     else:

@@ -138,6 +138,7 @@ class ConjugateGradient(Solver):
         run = _Run(system, rhs, None if start is None else rhs.like(start), kept)
         status = run.iterate(self.tol, limit, monitor)
         kept.close(run.last)
+        del run.last  # it holds the run: without this cycle the Gram, and workers that hold it, end with the fit
         left = run.left_now(np.flatnonzero(~run.verified))
         coef, multipliers = run.a, system.multipliers(left)
         return Solution(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.domains import Strings
+from mercer.domains import Stream, Strings
 from mercer.errors import CheckpointError
 from mercer.kernels import Gaussian
 from mercer.numerics.block_conjugate import block_solve
@@ -131,3 +131,8 @@ def test_krylov_and_blocks_go_on_to_the_same_bits(interrupt):
         plain, again = run(None), resumed(run, interrupt, times=3)
         assert np.array_equal(plain.solutions, again.solutions) and plain.iterations == again.iterations
     assert isinstance(kept_by(Memory(), "x"), Kept)
+
+
+def test_rows_that_are_read_in_blocks_are_told_apart():
+    X = np.arange(12.0).reshape(6, 2)
+    assert digest(Stream.of(X)) == digest(Stream.of(X.copy())) != digest(Stream.of(X + 1.0))
