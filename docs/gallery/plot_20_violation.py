@@ -1,9 +1,9 @@
-"""
+r"""
 A function that is not a kernel, and what can be done
 =====================================================
 
-A kernel is an inner product of images, so no weights :math:`c` may give :math:`\\sum_{ij} c_i c_j k(x_i, x_j) < 0`:
-that would be a vector whose squared length is negative. The sigmoid :math:`\\tanh(s \\langle x, x' \\rangle + c)`,
+A kernel is an inner product of images, so no weights :math:`c` may give :math:`\sum_{ij} c_i c_j k(x_i, x_j) < 0`:
+that would be a vector whose squared length is negative. The sigmoid :math:`\tanh(s \langle x, x' \rangle + c)`,
 once a popular choice, is not a kernel. Here the points that show it are searched for, and a support
 vector machine is trained on it all the same, by three policies.
 """

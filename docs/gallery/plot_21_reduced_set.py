@@ -1,4 +1,4 @@
-"""
+r"""
 A reduced set fifty times smaller
 =================================
 
@@ -6,7 +6,7 @@ The representer theorem writes a fitted machine as a sum of kernels at training 
 are needed: a support vector machine on noisy data keeps a share of all samples, and each prediction asks every one of
 them. A *reduced set* is a sum of few kernels near the machine's function in the space of the kernel. The distance there
 is more than a figure of merit, since it bounds what can happen anywhere:
-:math:`|f(x) - g(x)| \\le \\|f - g\\| \\sqrt{k(x, x)}`.
+:math:`|f(x) - g(x)| \le \|f - g\| \sqrt{k(x, x)}`.
 """
 
 import time

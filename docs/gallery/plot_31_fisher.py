@@ -1,9 +1,9 @@
-"""
+r"""
 Similar objects ask for the same change of a model
 ==================================================
 
-A generative model :math:`p(x \\mid \\theta)` can be turned into a similarity of any objects that it can generate. The
-*score* of an object, :math:`g(x) = \\partial_\\theta \\log p(x \\mid \\theta)`, tells in which direction it would move
+A generative model :math:`p(x \mid \theta)` can be turned into a similarity of any objects that it can generate. The
+*score* of an object, :math:`g(x) = \partial_\theta \log p(x \mid \theta)`, tells in which direction it would move
 the parameters. The Fisher kernel multiplies scores: objects are alike if they ask for the same change. Vectors, strings
 of any length and series with missing values are compared this way, each by a model of their own kind.
 """

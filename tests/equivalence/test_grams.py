@@ -31,6 +31,7 @@ ESTIMATORS = [
     if isinstance(value := getattr(mercer, name), type)
     and hasattr(value, "fit")
     and "gram" in inspect.signature(value.__init__).parameters
+    and value is not mercer.KernelFeatures  # which takes factors alone
 ]
 OPTIONS = {
     "GaussianProcessRegressor": {"fixed": "all"},

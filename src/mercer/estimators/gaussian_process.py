@@ -357,24 +357,24 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         H = curvature(small, Coordinates.of(found.kernel, float(best), tuple(self.fixed)))
         return _Begin(found.kernel, best, H * float(observed.weight.sum() / part.weight.sum()))
 
-    def _tune(self, way: Any, kernel: Kernel, noise: Floats, run: Run, *, restarts: int, tol: float) -> Tuned:
+    def _tune(self, way: Any, start: Kernel, noise: Floats, run: Run, *, restarts: int, tol: float) -> Tuned:
         """Search for the largest evidence; an array of noises is moved by a common factor."""
         held = tuple(self.fixed)
-        moves = any(name not in held and name.partition("[")[0] not in held for name in constraints.free_names(kernel))
+        moves = any(name not in held and name.partition("[")[0] not in held for name in constraints.free_names(start))
 
-        def criterion(tried: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+        def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
             at = beside["noise"] * noise if noise.ndim else beside["noise"]
             try:
-                found = way(tried, at, slopes=moves)
+                found = way(kernel, at, slopes=moves)
             except DomainError:  # values beyond the range of numbers: a wall, unless it is the start
-                if tried == kernel and np.array_equal(at, noise):
+                if kernel == start and np.array_equal(at, noise):
                     raise
                 return np.inf, np.zeros(0), {}
             slope = found.noise @ noise if noise.ndim else found.noise.sum()
             return -found.value, -found.kernel, {"noise": -np.asarray(slope)}
 
         return tune(
-            criterion, kernel, {"noise": 1.0 if noise.ndim else float(noise)}, fixed=held, bounds=self.bounds,
+            criterion, start, {"noise": 1.0 if noise.ndim else float(noise)}, fixed=held, bounds=self.bounds,
             search=Search(restarts, check_random_state(self.random_state), self.max_iter, tol),
             monitor=run.solver_monitor(tol),
         )  # fmt: skip

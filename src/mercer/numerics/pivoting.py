@@ -123,7 +123,7 @@ def block_pivoted_cholesky(
     r"""Cholesky factor of a few rows, taken many at a time: nearly the largest first, or drawn.
 
     .. math:: K \approx L L^\top, \qquad d = \mathrm{diag}(K - L L^\top), \qquad
-        \Pr(\text{pivot} = i) = d_i / \textstyle\sum_j d_j
+        \Pr(\text{pivot} = i) = d_i / \sum_j d_j
 
     Parameters
     ----------

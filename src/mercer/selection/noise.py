@@ -27,7 +27,7 @@ def noise_variance(
 ) -> Floats:
     r"""Variance of the noise in targets, from the differences of near samples alone; no model is fitted.
 
-    .. math:: \mathrm{E}\!\left[\tfrac12 (y_i - y_j)^2 \,\middle|\, d_{ij} = d\right] \approx \sigma^2 + a\, d^2
+    .. math:: \mathrm{E}\!\left[\tfrac12 (y_i - y_j)^2 \mid d_{ij} = d\right] \approx \sigma^2 + a\, d^2
         \quad (d \to 0)
 
     The differogram method fits this line to pairs of neighbours, by least squares with weights that fall with the

@@ -159,6 +159,7 @@ NOT_THIS = (  # affinities have no need to be definite, and must not be negative
     *(mercer.DiffusionMap, mercer.SpectralClustering, mercer.LaplacianEigenmap, mercer.ReferencePointMap),
     *(mercer.KernelCCA, mercer.LeastSquaresCCA),
     mercer.KernelLPP,  # whose graph of neighbours is that of the kernel as it is
+    mercer.KernelFeatures,  # which takes factors alone
     mercer.KernelProjectionPursuit,  # a search that ends elsewhere for other rounding
 )
 

@@ -66,7 +66,9 @@ def path(tmp_path, ridge):
 # ---------------------------------------------------------------------- to the bit
 
 
-@pytest.mark.filterwarnings("ignore:.*takes negative values", "ignore:the margin rho")
+@pytest.mark.filterwarnings(
+    "ignore:.*takes negative values", "ignore:the margin rho", "ignore:.*are similar to nothing"
+)
 def test_a_new_process_predicts_the_same_bits(tmp_path):
     """Every estimator on every domain: one test, since the files are made and read in one new process."""
     said = {}
