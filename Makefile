@@ -1,9 +1,10 @@
 # Each target sets itself up: a virtual environment in .venv, with the versions of constraints.txt.
 #
 #   make demo    a short tour                  make lint    style, types, layers
-#   make test    lint, then every test         make clean   remove .venv, builds and caches
+#   make test    lint, then the tests          make clean   remove .venv, builds and caches
 #   make bench   the benchmarks                make docs    the documentation, in build/docs
 #   make probes  all probes of bad input       make levels  levels and power of tests, by simulation
+#   make slow    tests that make test leaves out
 #   make kills   fits and workers that are killed, many times
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test probes levels kills bench docs lint types setup clean
+.PHONY: help demo test slow probes levels kills bench docs lint types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -96,7 +97,11 @@ lint: .venv/.stamp-dev
 
 # pytest's closing line is the last line printed.
 test: lint
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist loadfile
+
+# What `make test` leaves out: mostly scikit-learn's checks of estimators with other than their default parameters.
+slow: .venv/.stamp-dev
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in twelve of kernels that are much like others.
 probes: .venv/.stamp-dev

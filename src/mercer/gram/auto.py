@@ -350,9 +350,9 @@ class _Search:
         return max(needed, 1), found > _HOPELESS * m
 
     def _features(self) -> list[_Option]:
-        count = math.ceil(1.0 / self.tol**2)
-        if "frequencies" not in self.kernel.capabilities or count > _MOST_FEATURES:
+        if "frequencies" not in self.kernel.capabilities or self.tol**2 * _MOST_FEATURES < 1.0:
             return []
+        count = math.ceil(1.0 / self.tol**2)
         spec = RandomFeatures(2 * count)
         seconds = self.n * spec.count * (2.0 * self.width + 20.0 + spec.count) / _FLOPS
         return [_Option(spec, spec.plan(self.kernel, self.n, self.width).total, seconds)]

@@ -346,7 +346,7 @@ class Reader:
             raise ModelError(f"The model takes {member.__name__} for an object.")
         fields = self._named(node["fields"], depth)
         self._check_names(member, fields, [field.name for field in dataclasses.fields(member) if field.init])
-        return _prepared(check_record(member(**fields)))
+        return _prepared(check_record(member(**_shared(fields))))
 
     def _spec(self, member: type[Spec], node: dict[str, Any], depth: int) -> Spec:
         self._within += 1
@@ -388,6 +388,27 @@ def _objects(members: list[Any], shape: Any) -> NDArray[Any]:
     array = np.empty(len(members), dtype=object)
     array[:] = members
     return array.reshape(shape)
+
+
+def _shared(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields, samples of the same arrays being one object again: pairs of one collection are compared as such."""
+    kept: list[Samples] = []
+    for name, value in fields.items():
+        if isinstance(value, Samples) and value.arrays:
+            fields[name] = next((other for other in kept if _are_same(other, value)), value)
+            kept.append(fields[name])
+    return fields
+
+
+def _are_same(a: Samples, b: Samples) -> bool:
+    return (
+        type(a) is type(b)
+        and len(a.arrays) == len(b.arrays)
+        and all(
+            x.ctypes.data == y.ctypes.data and x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
+            for x, y in zip(a.arrays, b.arrays, strict=True)
+        )
+    )
 
 
 def _prepared(record: Any) -> Any:

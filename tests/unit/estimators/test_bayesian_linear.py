@@ -19,6 +19,7 @@ T = rng.normal(size=(7, 4))
 P = np.array([[2.0, 0.5, 0.0, 0.0], [0.5, 1.0, 0.2, 0.0], [0.0, 0.2, 0.7, 0.1], [0.0, 0.0, 0.1, 3.0]])
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([BayesianLinearRegression(ard=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -121,6 +121,7 @@ def test_what_is_refused_and_what_is_nothing():
     assert KernelFeatureAnalysis().memory_plan(1000, 2).total > 8 * 1000**2
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelFeatureAnalysis(contrast="kurtosis", n_candidates=20)])
 def test_scikit_learn(estimator, check):
     check(estimator)

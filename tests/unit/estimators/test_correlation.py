@@ -19,6 +19,7 @@ X = np.c_[t, rng.normal(size=(n, 2))] @ rng.normal(size=(4, 4)) + 3.0
 Y = np.c_[t + 0.5 * rng.normal(size=(n, 2)), rng.normal(size=(n, 1))] @ rng.normal(size=(3, 3))
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([LeastSquaresCCA(Linear(), nu=1.0)])
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -23,6 +23,7 @@ W = rng.integers(1, 4, size=40).astype(float)
 IRIS, SPECIES = load_iris(return_X_y=True)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks(
     [
         KernelFisherDiscriminant(form="rayleigh"),

@@ -34,6 +34,7 @@ Y = {
 COUNTS = rng.integers(0, 4, N)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelGLM(family=name) for name in ("gamma", "ordinal")])
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():

@@ -73,6 +73,7 @@ def test_what_is_refused():
     assert KernelGramSchmidt(n_components=5).memory_plan(1000, 2).total > 8 * 1000**2
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelGramSchmidt(n_components=3, gram=Tiles())])
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -31,6 +31,7 @@ Z = np.c_[t[:, :1] + t[:, 1:], rng.normal(size=(n, 1))] + 0.2 * rng.normal(size=
 KERNEL = Gaussian(1.5)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelCCA(Linear(), tau="loo", taus=(0.1, 0.5))])
 def test_scikit_learn(estimator, check):
     check(estimator)

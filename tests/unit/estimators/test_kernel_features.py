@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import KernelRidge
 from mercer.errors import CapabilityError, MemoryBudgetError
@@ -17,11 +16,6 @@ X = rng.normal(size=(150, 3))
 Y = np.sin(X[:, 0]) + X[:, 1]
 KERNEL = Gaussian(1.5)
 GRAMS = [Nystrom(20), Nystrom(20, "rpcholesky"), IncompleteCholesky(20, tol=0.0), SparseGreedy(20, tol=0.0)]
-
-
-@parametrize_with_checks([KernelFeatures()])
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("gram", GRAMS, ids=repr)

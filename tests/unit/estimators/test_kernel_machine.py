@@ -54,6 +54,7 @@ K = Gaussian(1.0)
 COUNTS = rng.integers(0, 4, N)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks(
     [
         KernelMachine(loss="absolute", unpenalized="constant"),

@@ -203,6 +203,7 @@ def test_bad_input():
     assert KernelPCA(KERNEL, 3).memory_plan(5000, 10).total > 8 * 5000**2
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelPCA(n_components=2, eigen_solver="lanczos", gram=Tiles(), preimage=RidgeMap())])
 def test_scikit_learn(estimator, check):
     check(estimator)

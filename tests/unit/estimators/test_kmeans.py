@@ -273,6 +273,7 @@ def test_saved_and_loaded(tmp_path):
         assert np.array_equal(again.transform(T), model.transform(T))
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([KernelKMeans(objective="cut", n_init=2)])
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -16,6 +16,7 @@ Y = X[:, :3] @ [1.0, -2.0, 0.5] + 0.3 * rng.normal(size=60) + 4.0
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([Lasso(solver="lars"), Lasso(solver="linear_program")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

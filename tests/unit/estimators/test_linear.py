@@ -20,6 +20,7 @@ D, Z = 20.0 * D, (Z - Z.mean()) / Z.std()
 TIGHT = {"tol": 1e-10, "max_iter": 2_000_000, "random_state": 0}
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks(
     [
         LinearSVC(multi_class="crammer_singer"),

@@ -260,6 +260,7 @@ def test_out_of_time_leaves_the_machine_as_it_was():
     assert model.solution_ is before["solution_"]
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @pytest.mark.parametrize(
     "model", [LinearProgrammingMachine(), LinearProgrammingMachine("linear", norm=math.inf, form="primal")], ids=repr
 )

@@ -17,6 +17,7 @@ X = rng.normal(size=(60, 4)) * [3.0, 1.0, 0.5, 2.0] + [1.0, -2.0, 0.0, 5.0]
 T = rng.normal(size=(7, 4))
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([LocalityPreservingProjection(n_neighbors=None, centered=False), KernelLPP("linear")])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -17,6 +17,7 @@ T = rng.normal(size=(8, 3))
 WORDS = ["abab", "abba", "baba", "zzab", "zbab", "bbbb", "aabb", "abzz"]
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([LaplacianEigenmap(n_neighbors=None)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -31,6 +31,7 @@ START = 1.0 * Gaussian(1.0)
 WAYS = [{}, {"link": "probit"}, {"method": "ep"}]
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([GaussianProcessClassifier(method="ep", fixed="all")])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)

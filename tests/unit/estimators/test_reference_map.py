@@ -15,6 +15,7 @@ X = rng.normal(size=(40, 3))
 T = rng.normal(size=(6, 3))
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([ReferencePointMap(reference=(2.0,), scales=(1.05,), n_neighbors=None)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

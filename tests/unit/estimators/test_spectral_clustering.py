@@ -200,6 +200,7 @@ def test_saved_and_loaded(tmp_path):
         assert np.array_equal(mercer.load(tmp_path / "model.mercer").transform(T), model.transform(T))
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([SpectralClustering(form="weighted_pca", gram=Tiles())])
 def test_scikit_learn(estimator, check):
     check(estimator)

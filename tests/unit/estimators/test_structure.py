@@ -17,6 +17,7 @@ CHAIN = np.eye(6) + 0.4 * (np.eye(6, k=1) + np.eye(6, k=-1))
 X = rng.multivariate_normal(np.arange(6), np.linalg.inv(CHAIN), size=400)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([GraphicalStructure(method="neighbourhood")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -38,6 +38,7 @@ MACHINES = {
 machines = pytest.mark.parametrize("machine", MACHINES)
 
 
+@pytest.mark.slow  # the default is looked at in tests/contract
 @parametrize_with_checks([SVC(multi_class="ovr"), SVC(probability=True)])
 def test_scikit_learn(estimator, check):
     with warnings.catch_warnings():
