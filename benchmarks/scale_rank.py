@@ -77,7 +77,7 @@ def theirs(task: Task) -> Any:
 
 def error(model: Any, task: Task) -> np.ndarray:
     """Root of the mean squared error at new samples, in steps of a hundredth: both have the same landmarks."""
-    return np.round(np.sqrt(np.mean(np.square(model.predict(task.T) - task.t))), 2)
+    return np.round([np.sqrt(np.mean(np.square(model.predict(task.T) - task.t)))], 2)
 
 
 # incomplete Cholesky ------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class Traced:
 
     def make(self) -> tuple[Task, float]:
         task = Waves(self.n, self.d, self.rank).make()
-        return task, column_cholesky((task, 0.0))
+        return task, max(column_cholesky((task, 0.0)), 1e-9)  # of all columns rounding is left
 
     def __str__(self) -> str:
         return f"n = {self.n}, d = {self.d}, rank {self.rank}"
