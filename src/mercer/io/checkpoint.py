@@ -113,6 +113,12 @@ class Checkpoint:
                 f"{self!r} is in use by another fit; one fit at a time can be kept in a file. Give each estimator a "
                 "Checkpoint of its own."
             )
+        folder = os.path.dirname(os.path.abspath(os.fspath(self.path)))
+        if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):  # not after a minute of work
+            raise CheckpointError(
+                f"{self!r} was given; {folder} is no folder in which files can be written. Make it, or give another "
+                "path."
+            )
         self._context = context
 
     def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None, y: Any = None) -> None:

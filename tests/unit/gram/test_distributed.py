@@ -45,21 +45,6 @@ Y = np.sin(X[:, 0]) + 0.1 * RNG.standard_normal(130)
 S = Vectors.pack(X)
 
 
-@pytest.fixture(scope="module")
-def threads(tmp_path_factory):
-    """Two workers that are threads of this process."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        dashboard_address=None,
-        local_directory=tmp_path_factory.mktemp("workers"),
-        silence_logs=50,
-    ) as found:
-        yield found.scheduler_address
-
-
 def here(gram=None, block=30):
     return Distributed("here", block=block, gram=gram)
 

@@ -143,3 +143,10 @@ def test_states_of_all_kinds_come_back():
     again = module._decoded(encoder.value(state), encoder.numbers())
     assert np.array_equal(again["a"], state["a"]) and again["b"][0].shape == () and again["b"][3] == float("inf")
     assert again["c"] == {"array": "text"} and again["rng"] == state["rng"] and again["f"].dtype == np.float32
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):
+    model = KernelRidge().set_callbacks(Checkpoint(tmp_path / "nowhere" / "state"))
+    with pytest.raises(CheckpointError, match="no folder"):
+        model.fit(np.eye(3), np.ones(3))
+    assert not hasattr(model, "expansion_")

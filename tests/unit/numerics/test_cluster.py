@@ -20,21 +20,6 @@ class Text(str):
         return Text(f"({self}{other})")
 
 
-@pytest.fixture(scope="module")
-def threads(tmp_path_factory):
-    """Two workers that are threads of this process."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        dashboard_address=None,
-        local_directory=tmp_path_factory.mktemp("workers"),
-        silence_logs=50,
-    ) as found:
-        yield found.scheduler_address
-
-
 @pytest.mark.parametrize(
     ("count", "shown"),
     [(1, "a"), (2, "(ab)"), (3, "((ab)c)"), (5, "(((ab)(cd))e)"), (6, "(((ab)(cd))(ef))"), (7, "(((ab)(cd))((ef)g))")],
