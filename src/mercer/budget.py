@@ -6,6 +6,7 @@ refusal tells what was asked, what is there, and which other ways exist at what 
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 import re
@@ -203,3 +204,15 @@ class Resources:
     memory: int | float | str | None = None
     n_threads: int | None = None
     monitor: Callable[[float], bool] | None = None
+
+    def largest_order(self, most: int) -> int:
+        """Return how large a block of K may be, at most `most`: of three of them, half of the budget, if one is given.
+
+        Examples
+        --------
+        >>> Resources(memory=48_000_000).largest_order(3000), Resources().largest_order(3000)
+        (1000, 3000)
+        """
+        if self.memory is None:
+            return most
+        return min(most, max(2, math.isqrt(parse_bytes(self.memory) // 48)))

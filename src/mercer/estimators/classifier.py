@@ -146,7 +146,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         for index, sign in sets:
             part = K if whole_set or len(index) == len(codes) else K.take(index)
             if not whole_set:
-                part = alone(part)
+                part = alone(part, self.memory)
             parts.append(Part(index, sign, w[index], counts[index], self._program(part, sign, w[index])))
         solutions = self._solve_all([part.problem for part in parts], run)
         parts = [dataclasses.replace(part, solution=s) for part, s in zip(parts, solutions, strict=True)]

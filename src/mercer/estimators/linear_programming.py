@@ -25,10 +25,12 @@ from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudg
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, Features, Gram, GramSpec
+from mercer.gram.factor import FactorGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.problems import Solution, Status, Trace
+from mercer.solvers.design import power_of_two
 from mercer.targets import Multiclass
 
 __all__ = ["LinearProgrammingMachine"]
@@ -103,8 +105,9 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
     A sample of weight w counts as w copies; with ``norm=inf`` and ``form="dual"`` each copy has a coefficient of its
     own, so that of the sample may be w times as large and is divided by w in the norm. More than two classes: one
     program for each against the rest. The programs are solved by the simplex method of HiGHS in SciPy; cost grows
-    like n^2 D and more, so thousands of samples take minutes. Where the optimum is not unique the vertex that HiGHS
-    finds is taken.
+    like n^2 D and more, so thousands of samples take minutes. With a Gram of low rank, `Nystrom` for example, the
+    program is made of the factor, of n r numbers, and no n x n matrix is formed. Where the optimum is not unique the
+    vertex that HiGHS finds is taken.
 
     Examples
     --------
@@ -306,16 +309,45 @@ def _class_weights(given: Any, target: Multiclass, labels: Indices, w: Floats) -
 
 
 def _columns(K: Gram, form: str, memory: Any) -> Any:
-    """Return M, (n, D), as an array or a sparse matrix."""
+    """Return M, (n, D), as an array, a sparse matrix or a factor of it."""
+    low = isinstance(K, FactorGram)
     if form == "primal":
         M: Any = K.matrix  # pyright: ignore[reportAttributeAccessIssue]  # of the Gram that Features builds
     else:
-        M = K.to_dense()
+        M = K.factor() if low else K.to_dense()
     entries = M.nnz if sp.issparse(M) else M.size
     Plan(f"a linear program on {M.shape[0]} samples", {"constraints": _BYTES * entries}).require(memory)
     if not np.isfinite(M.data if sp.issparse(M) else M).all():
         raise overflow_error(K.kernel)
-    return M
+    return _Factored(M) if low else M
+
+
+class _Factored:
+    """M = F F^T by its factor: <w, m(x_i)> is <u, F_i> with u = F^T w, which the program has as variables."""
+
+    def __init__(self, F: Floats) -> None:
+        self.F = F
+        self.shape = len(F), len(F)
+
+    def __matmul__(self, w: Floats) -> Floats:
+        return self.F @ (self.F.T @ w)
+
+
+class _Parts(NamedTuple):
+    """What a program has of M: <w, m(x_i)> = unit <inner_i, v>, where v is w, or else ties v = ties w."""
+
+    unit: float
+    inner: Any
+    ties: Any
+
+
+def _parts(M: Any) -> _Parts:
+    """Return M, or its factor, divided by a power of two: HiGHS takes entries below 1e-9 for zero."""
+    if isinstance(M, _Factored):
+        root = power_of_two(M.F)
+        return _Parts(root * root, sp.csc_array(M.F / root), sp.csc_array(M.F.T / root))
+    unit = power_of_two(M.data if sp.issparse(M) else M)
+    return _Parts(unit, sp.csc_array(M, dtype=np.float64) * (1.0 / unit), None)
 
 
 def _solve(M: Any, y: Floats, weight: Floats, reach: Floats | None, seconds: float | None) -> _Vertex:
@@ -325,20 +357,20 @@ def _solve(M: Any, y: Floats, weight: Floats, reach: Floats | None, seconds: flo
     """
     began = time.perf_counter()
     n, D = M.shape
-    # HiGHS takes entries below 1e-9 for zero, so M is divided by the power of two at its largest, and w multiplied.
-    unit = _power_of_two(np.max(np.abs(M.data if sp.issparse(M) else M), initial=0.0))
-    signed = sp.csc_array(sp.csc_array(M, dtype=np.float64) * (y / unit)[:, None])
+    unit, inner, ties = _parts(M)
+    signed = sp.csc_array(inner * y[:, None])
+    first = signed if ties is None else sp.csc_array((n, D))
     hard = not np.isfinite(weight).all()
     bias, slack = sp.csc_array(y[:, None]), sp.eye_array(n, format="csc")
     free, above = [-np.inf, np.inf], [0.0, np.inf]
     if reach is None:  # w = w+ - w-, both not negative
-        A = sp.hstack([signed, -signed, bias, slack], format="csc")
+        A = sp.hstack([first, -first, bias, slack], format="csc")
         cost, limits = np.ones(2 * D), [above] * (2 * D)
         rhs = np.ones(n)
     else:  # -t reach <= w <= t reach
         one, ends = sp.eye_array(D, format="csc"), sp.csc_array(reach[:, None])
         A = sp.block_array(
-            [[signed, None, bias, slack], [-one, ends, None, None], [one, ends, None, None]], format="csc"
+            [[first, None, bias, slack], [-one, ends, None, None], [one, ends, None, None]], format="csc"
         )
         cost, limits = np.append(np.zeros(D), 1.0), [free] * D + [above]
         rhs = np.append(np.ones(n), np.zeros(2 * D))
@@ -347,14 +379,21 @@ def _solve(M: Any, y: Floats, weight: Floats, reach: Floats | None, seconds: flo
     options = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
     if seconds is not None:
         options["time_limit"] = max(seconds, 1e-3)
-    result = in_background(_highs, cost, -A, -rhs, limits, options)
+    equal = None
+    if ties is not None:  # the variables u = F^T w come last
+        r, k, rest = ties.shape[0], len(cost), len(rhs) - n
+        A = sp.hstack([A, sp.vstack([signed, sp.csc_array((rest, r))])], format="csc")
+        sides = [ties] if reach is not None else [ties, -ties]
+        equal = sp.hstack([*sides, sp.csc_array((r, k - D * len(sides))), -sp.eye_array(r)], format="csc")
+        cost, limits = np.append(cost, np.zeros(r)), np.concatenate([limits, [free] * r])
+    result = in_background(_highs, cost, (-A, -rhs), equal, limits, options)
     _require_solved(result, hard)
     w = (result.x[:D] - result.x[D : 2 * D] if reach is None else result.x[:D]) / unit
     b = float(result.x[2 * D if reach is None else D + 1])
     if not hard:
         b = _middle_bias(y - np.asarray(M @ w), y, weight, b)
     alpha = -np.asarray(result.ineqlin.marginals)[:n] / unit
-    pull = unit * np.abs(signed.T @ alpha)
+    pull = np.abs(M.T @ (y * alpha)) if ties is None else np.abs(M @ (y * alpha))
     length = np.max(pull, initial=0.0) if reach is None else reach @ pull
     off = max(abs(y @ alpha), -alpha.min(initial=0.0), np.max(alpha - weight))
     return _Vertex(
@@ -368,13 +407,12 @@ def _solve(M: Any, y: Floats, weight: Floats, reach: Floats | None, seconds: flo
     )
 
 
-def _power_of_two(largest: float) -> float:
-    """Power of two not above a number; 1 for zero."""
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
-
-
-def _highs(cost: Floats, A: Any, rhs: Floats, limits: Floats, options: dict[str, float]) -> Any:
-    return linprog(cost, A_ub=A, b_ub=rhs, bounds=limits, method="highs", options=options)
+def _highs(cost: Floats, below: Any, equal: Any, limits: Floats, options: dict[str, float]) -> Any:
+    A, rhs = below
+    zeros = None if equal is None else np.zeros(equal.shape[0])
+    return linprog(
+        cost, A_ub=A, b_ub=rhs, A_eq=equal, b_eq=zeros, bounds=limits, method="highs", options=options
+    )  # fmt: skip
 
 
 def _require_solved(result: Any, hard: bool) -> None:

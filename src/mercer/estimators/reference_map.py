@@ -6,6 +6,8 @@ and t its place; f(x) = sum_i beta_i k(x, x_i) / nu + b the function of new samp
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,17 +18,26 @@ from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Similarities
-from mercer.errors import ParameterError
+from mercer.errors import ConvergenceWarning, NotPositiveDefinite, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Gram, GramSpec
+from mercer.gram import Auto, Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
+from mercer.gram.factor import FactorGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
+from mercer.numerics.block_conjugate import block_solve
+from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Solution, Status
 
 __all__ = ["ReferencePointMap"]
+
+_Found = tuple[Floats, Floats, Floats]  # z, beta and b of all coordinates
+_OPTIONS = ("gram=Nystrom(500)",)
+_LOW = Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures
+_TOL = 1e-11  # residual of conjugate gradients
+_LIMIT = 20_000  # of their iterations
 
 
 class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstimator):
@@ -66,7 +77,8 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
-        How K is held while it is built.
+        How K is held while it is built. Of low rank, `Nystrom` for example, the systems are solved by conjugate
+        gradients, and no n x n array is formed.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -84,7 +96,8 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
 
     Notes
     -----
-    Cost one inverse of order n and a factorisation for each coordinate; four n x n arrays.
+    Cost one inverse of order n and a factorisation for each coordinate; four n x n arrays. With a Gram of rank r some
+    hundred products of O(n r) for each coordinate instead.
 
     Examples
     --------
@@ -205,12 +218,53 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         """Return S, dense or sparse; a sample is not its own neighbour."""
         if not isinstance(A, Gram):
             return (A / degrees_of(A, np.ones(n))[:, None]).tocsr()
+        if isinstance(A, FactorGram):
+            return _OtherMeans(A)
         table = np.array(A.to_dense())
         np.fill_diagonal(table, 0.0)
         return table / degrees_of(table, np.ones(n))[:, None]
 
     def _map(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> None:
+        r = self.reference_index
+        if isinstance(K, FactorGram):
+            Z, beta, b = self._by_products(K, means, places, scales, run)
+        else:
+            Z, beta, b = self._directly(K, means, places, scales, run)
+        coef = beta / self.nu
+        f = np.asarray(K @ coef) + b
+        self.embedding_, self.dual_coef_ = Z, coef
+        self.errors_ = Z - f
+        self.errors_[r] = Z[r] - places
+        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0), b)
+
+    def _by_products(self, K: FactorGram, means: Any, places: Floats, scales: Floats, run: Run) -> _Found:
+        """Solve the systems of a Gram of low rank by conjugate gradients; nothing of n x n numbers is formed."""
         n, r = K.shape[0], self.reference_index
+        left = _LeftOver(K, r, self.nu / self.eta)
+        Z = np.empty((n, len(places)))
+        for column, (t, s) in enumerate(zip(places, scales, strict=True)):
+            rhs = np.zeros((n, 1))
+            rhs[r] = self.eta * t
+
+            def product(V: Floats, s: float = s) -> Floats:
+                D = V - s * (means @ V)
+                out = D - s * (means.T @ D) - self.repulsion * V + self.eta * left(V)
+                out[r] += self.eta * V[r]
+                return out
+
+            try:
+                found = block_solve(product, rhs, tol=_TOL, max_iter=_LIMIT, monitor=run.solver_monitor(_TOL))
+            except NotPositiveDefinite as error:
+                raise self._endless() from error
+            if not found.converged:
+                self._warn(float(found.residuals.max()), run)
+            Z[:, column] = found.solutions[:, 0]
+        return Z, self.eta * left(Z), left.level(Z)
+
+    def _directly(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> _Found:
+        """Solve the systems as dense ones."""
+        n, r = K.shape[0], self.reference_index
+        Plan(f"{type(self).__name__} on {n} samples", {"linear systems": 48 * n * n}, _OPTIONS).require(self.memory)
         others = np.delete(np.arange(n), r)
         table = K.to_dense()[np.ix_(others, others)] / self.nu
         table[np.diag_indices(n - 1)] += 1.0 / self.eta
@@ -231,27 +285,27 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
             H[np.diag_indices(n)] += 1.0 - self.repulsion
             H[r, r] += self.eta
             Z[:, column] = self._minimum(H, self.eta * t, run)
-        beta = R @ Z
-        coef = beta / self.nu
-        f = table @ beta[others] - beta[others] / self.eta  # K beta / nu, of the others
-        b = sums @ Z[others] / sums.sum()
-        self.embedding_, self.dual_coef_ = Z, coef
-        self.errors_ = np.empty_like(Z)
-        self.errors_[others], self.errors_[r] = Z[others] - f - b, Z[r] - places
-        self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0), b)
+        return Z, R @ Z, sums @ Z[others] / sums.sum()
 
     def _minimum(self, H: Floats, pull: float, run: Run) -> Floats:
         """Return the z that minimises z^T H z / 2 - pull z_r; H must be positive definite."""
         try:
             in_background(np.linalg.cholesky, H, work=float(len(H)) ** 3 / 3.0, deadline=run.deadline)
         except np.linalg.LinAlgError as error:
-            raise ParameterError(
-                f"repulsion={self.repulsion!r} was given; so large a one leaves the problem without a minimum: samples "
-                "are pushed away without end. Use a smaller one, or 0."
-            ) from error
+            raise self._endless() from error
         right = np.zeros(len(H))
         right[self.reference_index] = pull
         return in_background(np.linalg.solve, H, right, work=float(len(H)) ** 3, deadline=run.deadline)
+
+    def _endless(self) -> ParameterError:
+        return ParameterError(
+            f"repulsion={self.repulsion!r} was given; so large a one leaves the problem without a minimum: samples "
+            "are pushed away without end. Use a smaller one, or 0."
+        )
+
+    def _warn(self, residual: float, run: Run) -> None:
+        status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
+        warn_caller(f"The map stopped at residual {residual:.3g}. {status.value}", ConvergenceWarning)
 
     def transform(self, X: Any) -> Floats:
         """Return f + b at new data, shape (m, q).
@@ -265,8 +319,72 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = KernelEstimator.memory_plan(self, n_samples, n_features, len(self.scales))
-        return Plan(plan.what, {**plan.buffers, "linear systems": 48 * n_samples**2}, ("fewer samples",))
+        if isinstance(self.gram, _LOW) or (isinstance(self.gram, Auto) and self.gram.tol is not None):
+            return Plan(plan.what, {**plan.buffers, "linear systems": 96 * n_samples}, plan.options)
+        return Plan(plan.what, {**plan.buffers, "linear systems": 48 * n_samples**2}, _OPTIONS)
 
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
+
+
+class _OtherMeans:
+    """Means over all other samples, weighted by a kernel of low rank: S = D^-1 (K - diag K), or its transpose."""
+
+    def __init__(self, K: Any) -> None:
+        self.K, self.own = K, K.diag()
+        self.degrees = degrees_of(_Products(self._weights), np.ones(len(self.own)))
+        self.transposed = False
+
+    def _weights(self, V: Floats) -> Floats:
+        return np.asarray(self.K @ V) - (self.own * V.T).T
+
+    @property
+    def T(self) -> _OtherMeans:
+        """The transpose."""
+        other = copy.copy(self)
+        other.transposed = not self.transposed
+        return other
+
+    def __matmul__(self, V: Floats) -> Floats:
+        if self.transposed:
+            return self._weights((V.T / self.degrees).T)
+        return (self._weights(V).T / self.degrees).T
+
+
+class _Products:
+    """A matrix known by its products."""
+
+    def __init__(self, product: Callable[[Floats], Floats]) -> None:
+        self.product = product
+
+    def __matmul__(self, V: Floats) -> Floats:
+        return self.product(V)
+
+
+class _LeftOver:
+    """What ridge regression with an intercept, on all samples but one, leaves of given values; zero at that one.
+
+    The inverse of F F^T / c + 1 is 1 - F (F^T F + c)^-1 F^T; ``c`` is nu / eta.
+    """
+
+    def __init__(self, K: FactorGram, apart: int, c: float) -> None:
+        self.K, self.apart = K, apart
+        w = np.ones(K.shape[0])
+        w[apart] = 0.0
+        self.factor = safe_cholesky(K.normal(w, w)[0], c)
+        self.sums = self._inverse(w[:, None])[:, 0]
+
+    def _inverse(self, V: Floats) -> Floats:
+        V = V.copy()
+        V[self.apart] = 0.0
+        found = V - self.K.times(self.factor.solve(self.K.moment(V)))
+        found[self.apart] = 0.0
+        return found
+
+    def level(self, V: Floats) -> Floats:
+        """The intercepts, (k,)."""
+        return self.sums @ V / self.sums.sum()
+
+    def __call__(self, V: Floats) -> Floats:
+        return self._inverse(V) - np.multiply.outer(self.sums, self.level(V))

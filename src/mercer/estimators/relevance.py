@@ -24,6 +24,7 @@ from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, Gram, GramSpec
+from mercer.gram.factor import FactorGram
 from mercer.gram.gram import Cross
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
@@ -110,15 +111,25 @@ class RelevanceVectorMachine(KernelEstimator):
         vectors = K.samples.take(chosen)
         self.relevance_ = used[chosen]
         self.relevance_vectors_ = vectors.X if isinstance(vectors, Vectors) else vectors
-        self.expansion_ = Expansion(self.kernel_, vectors.landmarks(), coef, np.asarray(intercept, dtype=float))
+        self.basis_ = None
+        if isinstance(K, FactorGram):  # the basis functions are those of the approximate kernel
+            F = K.take(chosen).factor()
+            self.basis_ = K.function(F.T)
+            self.expansion_ = K.function(F.T @ coef, intercept)
+        else:
+            self.expansion_ = Expansion(self.kernel_, vectors.landmarks(), coef, np.asarray(intercept, dtype=float))
 
     def _spread(self, T: Samples, roots: list[Floats]) -> Floats:
         """Return the variances of functions at packed samples, (m, L), each as a squared length."""
-        samples: Samples = self.expansion_.samples  # pyright: ignore[reportAttributeAccessIssue]
+        basis = getattr(self, "basis_", None)
+        samples: Any = getattr(self.expansion_, "samples", None)
         out = np.empty((len(T), len(roots)))
         start = 0
         for piece in T.tiles(_ROWS):
-            phi = Cross(self.kernel_, piece, samples, self._resources()).to_dense()
+            if basis is not None:
+                phi = basis(piece, self._resources())
+            else:
+                phi = Cross(self.kernel_, piece, samples, self._resources()).to_dense()
             phi = np.column_stack([phi, np.ones(len(piece))])
             for column, root in enumerate(roots):
                 half = phi[:, : root.shape[1]] @ root.T
@@ -194,6 +205,8 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         Variance of the noise; at least 1e-8 of the mean square of y where it is found by the evidence.
     log_marginal_likelihood_ : float
     n_iter_ : int
+    basis_ : Expansion, FeatureExpansion or None
+        The basis functions of a Gram of low rank, which are not those of the kernel itself.
     expansion_, kernel_, gram_, solver_, solution_ : as in `KernelRidge`
 
     Notes
@@ -356,6 +369,8 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
     log_marginal_likelihood_ : float or (c,) array
         By Laplace's method.
     n_iter_ : int or (c,) array
+    basis_ : Expansion, FeatureExpansion or None
+        The basis functions of a Gram of low rank, which are not those of the kernel itself.
     expansion_, kernel_, gram_, solver_, solution_ : as in `KernelRidge`
 
     Notes

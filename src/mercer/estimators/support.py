@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan
+from mercer.budget import Plan, Resources, parse_bytes
 from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
@@ -33,7 +33,7 @@ from mercer.solvers import SMO, Solver
 
 __all__ = ["SupportVectorMachine", "alone", "centered_variance"]
 
-_AT_ONCE = 8  # programs among which the row cache is divided
+_AT_ONCE = 8  # programs among which memory is divided
 _STORED = 2048  # samples up to which the matrix is held
 _SINGLE_TOL = 1e-4  # tolerance down to which tiles may be in float32
 
@@ -214,11 +214,11 @@ class SupportVectorMachine(KernelEstimator):
         given = self.gram is not None and not isinstance(self.gram, Auto)
         spec: Any = self.gram if given else self._default_gram(n_samples)
         kernel: Any = self.kernel if isinstance(self.kernel, Kernel) else Linear()
-        side = min(n_samples, 3072)
+        side = Resources(self.memory).largest_order(min(n_samples, 3072))
         own = {
             "packed samples": 8 * n_samples * n_features,
             "gradient and coefficients": 8 * n_samples * (12 + 2 * n_targets),
-            "working set": 8 * side * side,
+            "working set": max(8 * side**2, 24 * min(side, 2000) ** 2),
         }
         if isinstance(spec, Tiles) and n_features > 200:
             own["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
@@ -237,9 +237,10 @@ class _Stoppable:
         return self.monitor(iteration, residual) or (Status.STOPPED if self.stop.is_set() else False)
 
 
-def alone(gram: Gram) -> Gram:
-    """Return a Gram that computes in the calling thread: the problems themselves are shared among threads."""
-    gram.resources = dataclasses.replace(gram.resources, n_threads=1, monitor=None)
+def alone(gram: Gram, memory: Any) -> Gram:
+    """Return a Gram that computes in the calling thread: the problems themselves, and the memory, are shared."""
+    share = None if memory is None else parse_bytes(memory) // _AT_ONCE
+    gram.resources = dataclasses.replace(gram.resources, memory=share, n_threads=1, monitor=None)
     return gram
 
 

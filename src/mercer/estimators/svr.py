@@ -84,7 +84,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
             K = self._represent(self.kernel_, S, run, until=0.2)
             problems = self._programs(K, values, w)
             if len(problems) > 1:
-                alone(K)
+                alone(K, self.memory)
             solutions = self._solve_all(problems, run)
             pairs = zip(problems, solutions, strict=True)
             coef = np.column_stack([_per_sample(p, s.coef, len(S)) for p, s in pairs])

@@ -21,7 +21,7 @@ from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import BoxQP, Solution, Status, Trace
 from mercer.solvers.optimality import duality_gap
-from mercer.solvers.solver import Monitor, Solver
+from mercer.solvers.solver import Monitor, Solver, resources_of
 
 __all__ = ["Adatron"]
 
@@ -138,6 +138,7 @@ class _Descent:
         self.gram = problem.gram
         self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         n = len(problem.linear)
+        self.order = resources_of(problem.gram).largest_order(_LARGEST_SET)
         self.linear = np.ascontiguousarray(problem.linear, dtype=np.float64)
         self.lower = np.ascontiguousarray(problem.lower, dtype=np.float64)
         self.upper = np.ascontiguousarray(problem.upper, dtype=np.float64)
@@ -217,7 +218,7 @@ class _Descent:
 
     def choose(self) -> Indices:
         """Return the working set: the most violating variables, then the free ones, each by violation."""
-        size = min(_LARGEST_SET, len(self.v))
+        size = min(self.order, len(self.v))
         order = np.argsort(-self.v, kind="stable")
         top = order[: max(1, size // 2)]
         top = top[self.v[top] > 0.0]
@@ -269,7 +270,7 @@ class _Descent:
     def newton(self) -> bool:
         """Go to the minimum over the free variables, or as far as their bounds allow; False if there are too many."""
         index = np.flatnonzero(self.free)
-        if not 0 < len(index) <= _POLISHED:
+        if not 0 < len(index) <= min(self.order, _POLISHED):
             return False
         H = self.gram.rows(index, index)
         if H.dtype != np.float64:

@@ -160,13 +160,13 @@ class _Descent:
 
     def _choose(self, problem: PenalisedLeastSquares, c: Floats, count: int) -> int:
         """Take the columns in use and those with the largest correlations; how many more the next time."""
-        n = problem.design.shape[0]
+        room = max(2 * problem.design.rank, _FIRST)
         inside = np.zeros(len(self.b), dtype=bool)
-        if len(self.chosen) <= max(2 * n, _FIRST):  # else only what is in use: more never is at the optimum
+        if len(self.chosen) <= room:  # else only what is in use: more never is at the optimum
             inside[self.chosen] = True
         inside |= self.b != 0.0
         size = np.where(inside, -1.0, np.abs(c))
-        extra = min(max(count, np.count_nonzero(self.b)), int(np.count_nonzero(size > 0.8 * problem.alpha)))
+        extra = min(max(count, np.count_nonzero(self.b)), int(np.count_nonzero(size > 0.8 * problem.alpha)), room)
         if extra:
             inside[np.argpartition(-size, extra - 1)[:extra]] = True
         used = np.flatnonzero(inside)

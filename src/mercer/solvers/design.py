@@ -15,8 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Array, Floats, Indices
+from mercer.gram.factor import FactorGram
+from mercer.numerics.tiling import spans
 
 __all__ = ["Design", "PenalisedLeastSquares", "design_of", "power_of_two"]
+
+_ROWS = 4096  # rows of a factor that are in memory at once
 
 
 class Design(ABC):
@@ -30,6 +34,11 @@ class Design(ABC):
     def shape(self) -> tuple[int, int]:
         """(n, D)."""
         return len(self.root), len(self.means)
+
+    @property
+    def rank(self) -> int:
+        """A number of columns that no independent set of columns of A exceeds."""
+        return min(self.shape)
 
     @abstractmethod
     def correlations(self, r: Floats) -> Floats:
@@ -155,6 +164,49 @@ class _Kernel(Design):
         return found
 
 
+class _Factor(Design):
+    """Columns of a Gram matrix F F^T of low rank: A = diag(root) (F - 1 c^T) F^T with c the mean of the rows of F.
+
+    A^T A = F M F^T with M = (F - 1 c^T)^T diag(w) (F - 1 c^T), so that its entries need no column of A.
+    """
+
+    def __init__(self, gram: FactorGram, weight: Floats, centred: bool) -> None:
+        self.gram, self.root, self.centred = gram, np.sqrt(weight), centred
+        self.origin = gram.moment(weight) / weight.sum() if centred else np.zeros(gram.rank)
+        self.means = gram.times(self.origin)
+        self.M = np.zeros((gram.rank, gram.rank))
+        for rows in spans(len(weight), _ROWS):
+            F = self.root[rows, None] * (gram.factor(rows) - self.origin)
+            self.M += F.T @ F
+
+    @property
+    def rank(self) -> int:
+        return min(self.gram.rank, *self.shape)
+
+    def correlations(self, r: Floats) -> Floats:
+        v = self.root * r
+        return self.gram.times(self.gram.moment(v) - self.origin * float(v.sum()))
+
+    def product(self, b: Floats) -> Floats:
+        used = np.flatnonzero(b)
+        u = self._at(used).T @ b[used]
+        return self.root * (self.gram.times(u) - float(self.origin @ u))
+
+    def normal(self, rows: Indices, columns: Indices) -> Floats:
+        return self._at(rows) @ self.M @ self._at(columns).T
+
+    def squares(self) -> Floats:
+        found = np.empty(len(self.root))
+        for rows in spans(len(self.root), _ROWS):
+            F = self.gram.factor(rows)
+            found[rows] = np.einsum("ij,ij->i", F @ self.M, F)
+        return found
+
+    def _at(self, index: Indices) -> Floats:
+        """Some rows of F."""
+        return self.gram.take(index).factor()
+
+
 def design_of(X: Any, weight: Floats, fit_intercept: bool = True) -> Design:
     """Return the design of columns: a dense or sparse (n, D) matrix, or a Gram with rows.
 
@@ -176,7 +228,7 @@ def design_of(X: Any, weight: Floats, fit_intercept: bool = True) -> Design:
         return _Sparse(X, weight, fit_intercept)
     if isinstance(X, np.ndarray):
         return _Dense(X, weight, fit_intercept)
-    return _Kernel(X, weight, fit_intercept)
+    return (_Factor if isinstance(X, FactorGram) else _Kernel)(X, weight, fit_intercept)
 
 
 @dataclass(frozen=True, eq=False)

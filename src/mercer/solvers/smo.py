@@ -28,7 +28,7 @@ from mercer.solvers.optimality import duality_gap, multipliers
 from mercer.solvers.pairs import descend
 from mercer.solvers.polish import polish
 from mercer.solvers.row_cache import RowCache
-from mercer.solvers.solver import Monitor, Solver
+from mercer.solvers.solver import Monitor, Solver, resources_of
 
 __all__ = ["SMO"]
 
@@ -37,6 +37,7 @@ _WHOLE = 2048  # up to so many variables all of them are the working set, in flo
 _CHEAP = 4e8  # operations for all entries together that make it so
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
 _SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
+_FILLED = 0.9  # of a working set, that free variables may take
 _INNER = 0.1  # of the violation, to which a working set is solved
 _FEWER = 0.85  # share of variables that remain for it to be worthwhile
 _ENDLESS = 1e10  # sum of variables without an end, times the largest k(x, x), that no separable problem has
@@ -47,6 +48,7 @@ _STATE = (
     "beta", "g", "wander", "scale", "single", "refreshed", "stuck", "active", "last", "considered", "steps", "rounds",
     "next_polish", "largest"
 )  # fmt: skip  # of a run, as it is kept, with its trace, what was set aside, and the rows and the block held
+_BLOCK = 1 << 20  # variables in a block of K, whatever the memory
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
 
@@ -76,7 +78,8 @@ class SMO(Solver):
     free variables, so it grows with their number. With a Gram in float32 the violation is computed again in
     float64 before it is believed. At the end, up to 2000 free variables are solved for exactly (a Cholesky
     factorisation); their solution is taken if it violates less. The result is the same for any number of threads.
-    Memory 4 q^2 bytes for a working set of q, and the row cache.
+    Memory 4 q^2 bytes for a working set of q, and the row cache; where a memory budget is given, blocks and cache are
+    kept within it.
 
     Examples
     --------
@@ -115,12 +118,14 @@ class SMO(Solver):
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
                 "Use solver=Adatron(), or add a bias."
             )
+        order = resources_of(problem.gram).largest_order(_BLOCK)
         kept = kept_by(
-            monitor, "SMO", options=repr(self), gram=repr(problem.gram), linear=problem.linear, lower=problem.lower,
-            upper=problem.upper, group=problem.group, total=problem.total, ridge=problem.ridge, start=start
+            monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
+            lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
+            ridge=problem.ridge, start=start
         )  # fmt: skip
         with serial_blas():  # what runs in threads are tiles; the same bits for any number of them
-            run = _Run(problem, self, start, kept)
+            run = _Run(problem, self, start, kept, order)
             status = run.iterate(monitor)
             kept.close(run.state)
             return run.solution(status)
@@ -129,11 +134,12 @@ class SMO(Solver):
 class _Run:
     """One run: the variables, their gradient, and which of them are looked at."""
 
-    def __init__(self, problem: BoxQP, options: SMO, start: Floats | None, kept: Kept) -> None:
+    def __init__(self, problem: BoxQP, options: SMO, start: Floats | None, kept: Kept, order: int) -> None:
         self.problem, self.options, self.kept = problem, options, kept
         self.gram: Any = problem.gram
         n = len(problem.linear)
-        self.whole = n <= 512 or (n <= _WHOLE and self.gram.entry_cost * n * n <= _CHEAP)
+        self.order = order
+        self.whole = n <= 512 or (n <= min(_WHOLE, self.order) and self.gram.entry_cost * n * n <= _CHEAP)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
         self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
@@ -142,6 +148,9 @@ class _Run:
         self.g = problem.linear + self.ridge * self.beta
         dear = self.gram.entry_cost >= _DEAR and not self.whole
         self.memory = parse_bytes(options.cache)
+        given = resources_of(self.gram).memory
+        if given is not None:
+            self.memory = min(self.memory, parse_bytes(given) // 4)
         self.cache = RowCache(self.gram, self.memory) if dear else None
         self.scale = float(np.max(np.abs(self.gram.diag()), initial=0.0))
         self.error = self.gram.entry_error
@@ -342,10 +351,10 @@ class _Run:
         size = max(_SMALL, 2 * count) if self.cache is None else max(_SMALL // 2, 3 * count // 2)
         if violators <= _LARGE and self.cache is None:
             size = max(size, violators)
-        limit = max(_LARGE, int(np.sqrt(self.memory / self.gram.dtype.itemsize)))
+        limit = min(max(_LARGE, int(np.sqrt(self.memory / self.gram.dtype.itemsize))), self.order)
         size = min(size, max(_LARGE, int(1.25 * count)), limit, len(every))
         taken = free.copy()
-        if count > size:  # more are free than fit: the worst of them
+        if count > _FILLED * size:  # more are free than fit, or no room is left for others: the worst of all
             taken[:] = False
         for score, share in ((rise, 0.5), (fall, 1.0)):
             room = int((size - np.count_nonzero(taken)) * share)
@@ -419,7 +428,7 @@ class _Run:
         """Try for the exact optimum in between: where coefficients may be large, pairs alone get there slowly."""
         if self.single:
             self._recompute(np.arange(len(self.beta)))
-        polish(self.problem, self.beta, self.g, _POLISHED, self._halted)
+        polish(self.problem, self.beta, self.g, min(_POLISHED, self.order), self._halted)
         self.next_polish = 2 * self.steps
 
     def _halted(self) -> bool:
@@ -461,7 +470,7 @@ class _Run:
             self._recompute(np.arange(len(self.beta)))
         self.block = None
         if status is Status.CONVERGED:
-            polish(self.problem, self.beta, self.g, _POLISHED, self._halted)
+            polish(self.problem, self.beta, self.g, min(_POLISHED, self.order), self._halted)
         product = self.g - self.problem.linear - self.ridge * self.beta
         rho = multipliers(self.problem, self.beta, self.g)
         m, M = self._ends()

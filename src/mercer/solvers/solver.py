@@ -11,13 +11,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.errors import CapabilityError
 from mercer.numerics.background import heard
 from mercer.problems import Solution, Status
 from mercer.spec import Spec
 
-__all__ = ["Columns", "Monitor", "Solver", "largest_ratio", "lengths"]
+__all__ = ["Columns", "Monitor", "Solver", "largest_ratio", "lengths", "resources_of"]
 
+_NOTHING = Resources()
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
 
 
@@ -174,3 +176,8 @@ def lengths(columns: Floats) -> Floats:
 def largest_ratio(left: Floats, rhs: Floats) -> float:
     """Largest ratio of the lengths of the columns of two arrays (n, k)."""
     return float(np.max(np.linalg.norm(left, axis=0) / lengths(rhs), initial=0.0))
+
+
+def resources_of(gram: Any) -> Resources:
+    """Return what a Gram may use; arrays and the like know of no budget."""
+    return getattr(gram, "resources", _NOTHING)

@@ -20,7 +20,9 @@ import numpy as np
 from scipy.special import expit
 
 from mercer.arrays import Floats, Indices
+from mercer.gram.factor import FactorGram
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.numerics.tiling import spans
 
 __all__ = [
     "Design",
@@ -34,7 +36,9 @@ __all__ = [
     "SparseRegression",
 ]
 
-_BLOCK = 512  # basis functions whose values are in memory at once
+_ENTRIES = 2**19  # values of basis functions that are in memory at once
+_LEAST = 64  # basis functions at once, however many samples there are
+_ROWS = 4096  # rows of a factor at once
 _LEAST_NOISE = 1e-8  # of the mean square of the targets: below it sums of squares have no digits left
 _FIRST_NOISE = 0.1  # of the mean square of the targets, where the search for the noise begins
 _NEWTON = 100  # steps to the mode at most
@@ -79,8 +83,14 @@ class Design:
         """Sums of weighted squares of each basis function, (M,)."""
         n = self.shape[0]
         out = np.full(self.shape[1], weight.sum())
-        for start in range(0, n, _BLOCK):
-            block = np.arange(start, min(start + _BLOCK, n))
+        if isinstance(self.gram, FactorGram):  # K W K has the diagonal of F (F^T W F) F^T
+            M = self.gram.normal(weight, weight)[0]
+            for span in spans(n, _ROWS):
+                F = self.gram.factor(span)
+                out[span] = np.einsum("ij,ij->i", F @ M, F)
+            return out
+        for span in spans(n, max(_LEAST, _ENTRIES // n)):
+            block = np.arange(span.start, span.stop)
             rows = np.asarray(self.gram.rows(block), dtype=float)
             out[block] = np.einsum("ij,ij,j->i", rows, rows, weight, optimize=["einsum_path", (0, 1), (0, 1)])
         return out

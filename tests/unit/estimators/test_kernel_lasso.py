@@ -8,7 +8,7 @@ from sklearn.linear_model import Lasso as Reference
 from mercer.errors import ParameterError
 from mercer.estimators.kernel_lasso import KernelLasso, kernel_path
 from mercer.estimators.lasso import SOLVERS
-from mercer.gram import Tiles
+from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Gaussian, NegativeDistance, Sigmoid, Spectrum
 
 rng = np.random.default_rng(0)
@@ -43,6 +43,14 @@ def test_few_samples_are_kept():
 def test_tiles_are_the_same():
     dense, tiles = KernelLasso(Gaussian(0.5), 0.3).fit(X, Y), KernelLasso(Gaussian(0.5), 0.3, gram=Tiles()).fit(X, Y)
     assert np.allclose(dense.dual_coef_, tiles.dual_coef_, atol=1e-8)
+
+
+def test_a_gram_of_low_rank_is_a_lasso_on_its_columns():
+    model = KernelLasso(Gaussian(0.7), 0.2, gram=Nystrom(8, random_state=0)).fit(X, Y)
+    columns = model.gram_.build(Gaussian(0.7), Gaussian(0.7).pack(X)).to_dense()
+    other = Reference(0.2 / 60, tol=1e-12, max_iter=1_000_000).fit(columns, Y)
+    assert np.abs(other.predict(columns) - model.predict(X)).max() < 1e-6
+    assert len(model.support_) <= 9
 
 
 def test_weights_are_repetition():

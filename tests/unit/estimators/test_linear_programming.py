@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError, TargetError, TimeBudgetError
 from mercer.estimators.linear_programming import LinearProgrammingMachine, _middle_bias
-from mercer.gram import Dense, Features, Tiles
+from mercer.gram import Dense, Features, IncompleteCholesky, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Sigmoid, Spectrum, ThinPlate
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -197,6 +197,20 @@ def test_every_gram_gives_the_same():
         np.testing.assert_allclose(found, expected, atol=1e-6)
     linear = LinearProgrammingMachine(Linear(), gram=Features()).fit(X, Y).decision_function(X)
     np.testing.assert_allclose(linear, LinearProgrammingMachine(Linear()).fit(X, Y).decision_function(X), atol=1e-6)
+
+
+@NORMS
+def test_a_gram_of_low_rank_is_the_program_of_its_matrix(norm):
+    for gram in (Nystrom(10, random_state=0), IncompleteCholesky(60, tol=0.0)):
+        model = LinearProgrammingMachine(Gaussian(1.0), norm=norm, gram=gram).fit(X, Y)
+        M = model.gram_.build(Gaussian(1.0), Gaussian(1.0).pack(X)).to_dense()
+        assert math.isclose(model.solution_.trace.objective[-1], naive(M, SIGNS, np.ones(60), norm), rel_tol=1e-7)
+        assert model.solution_.gap < 1e-8 and model.solution_.residual < 1e-7
+        values = model.decision_function(X)
+        assert np.allclose(values, M @ model.dual_coef_[0] + model.intercept_, atol=1e-7)
+        length = np.linalg.norm(model.dual_coef_[0], ord=norm)
+        slack = np.maximum(1.0 - SIGNS * values, 0.0).sum()
+        assert math.isclose(length + slack, model.solution_.trace.objective[-1], rel_tol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-3, 1e6, 1e12])

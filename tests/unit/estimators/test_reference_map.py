@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.errors import ParameterError
 from mercer.estimators.manifolds import LaplacianEigenmap
 from mercer.estimators.reference_map import ReferencePointMap
-from mercer.gram import Tiles
+from mercer.gram import Dense, IncompleteCholesky, Nystrom, Tiles
 from mercer.kernels import Gaussian, Spectrum
 
 rng = np.random.default_rng(0)
@@ -57,6 +57,19 @@ def test_the_objective_is_minimal_over_all_variables(n_neighbors, r):
     np.testing.assert_allclose(model.errors_[r], model.embedding_[r] - [1.0, -2.0])
     np.testing.assert_allclose(model.dual_coef_[others], eta / nu * model.errors_[others], atol=1e-6)
     assert np.all(model.dual_coef_[r] == 0.0)
+
+
+@pytest.mark.parametrize("n_neighbors", [5, None])
+def test_a_gram_of_low_rank_needs_only_products(n_neighbors):
+    options = {"scales": (1.1, 0.8), "n_neighbors": n_neighbors, "reference_index": 3}
+    whole = ReferencePointMap(Gaussian(1.0), gram=Dense(), **options).fit(X)
+    parts = ReferencePointMap(Gaussian(1.0), gram=IncompleteCholesky(40, tol=0.0), **options).fit(X)
+    for name in ("embedding_", "errors_", "dual_coef_"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-8)
+    np.testing.assert_allclose(parts.transform(T), whole.transform(T), atol=1e-8)
+    with pytest.raises(ParameterError, match="repulsion"):
+        ReferencePointMap(Gaussian(1.0), gram=Nystrom(10), repulsion=10.0).fit(X)
+    assert parts.memory_plan(10**5).total < ReferencePointMap(gram=Dense()).memory_plan(10**5).total / 100
 
 
 def test_the_map_is_linear_in_the_reference_point():

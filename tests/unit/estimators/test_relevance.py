@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.relevance import RelevanceVectorClassifier, RelevanceVectorRegressor
-from mercer.gram import Dense, Tiles
+from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Sigmoid, Spectrum
 
 rng = np.random.default_rng(0)
@@ -88,6 +88,20 @@ def test_any_kernel_on_any_domain_without_a_warning(algorithm, recwarn):
 def test_columns_on_demand():
     one, two = (RelevanceVectorRegressor(Gaussian(2.0), gram=g).fit(X, Y) for g in (Dense(), Tiles()))
     assert np.array_equal(one.relevance_, two.relevance_) and np.allclose(one.predict(X), two.predict(X), atol=1e-8)
+
+
+def test_a_gram_of_low_rank_predicts_by_its_own_basis_functions():
+    gram = Nystrom(6, random_state=0)
+    model = RelevanceVectorRegressor(Gaussian(2.0), gram=gram, fit_intercept=False).fit(X, Y)
+    low = gram.build(Gaussian(2.0), Gaussian(2.0).pack(X))
+    T = np.linspace(-12.0, 12.0, 31)[:, None]
+    Phi = low.cross(Gaussian(2.0).pack(T)).to_dense()[:, model.relevance_]
+    mean, std = model.predict(T, return_std=True)
+    assert np.allclose(mean, Phi @ model.dual_coef_, atol=1e-9)
+    assert np.allclose(std**2, model.noise_ + np.einsum("ij,jk,ik->i", Phi, model.sigma_, Phi), rtol=1e-7)
+    assert np.allclose(model.predict(X), low.to_dense()[:, model.relevance_] @ model.dual_coef_, atol=1e-9)
+    classes = RelevanceVectorClassifier(Gaussian(2.0), gram=gram).fit(POINTS, THREE)
+    assert classes.score(POINTS, THREE) > 0.8 and classes.predict_proba(POINTS).shape == (90, 3)
 
 
 def test_weights_of_columns_for_the_linear_kernel():

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.domains import Vectors
-from mercer.gram import Tiles
+from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Gaussian
 from mercer.solvers.design import PenalisedLeastSquares, design_of, power_of_two
 
@@ -23,10 +23,12 @@ def naive(M, centred):
 
 
 @pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel", "factor"])
 def test_every_kind_is_the_same_matrix(kind, centred):
-    M = K if kind == "kernel" else X
-    given = {"dense": X, "sparse": sp.csr_array(X), "kernel": Tiles().build(Gaussian(1.0), Vectors.pack(rows))}[kind]
+    low = Nystrom(5, random_state=0).build(Gaussian(1.0), Vectors.pack(rows))
+    M = {"kernel": K, "factor": low.to_dense()}.get(kind, X)
+    tiles = Tiles().build(Gaussian(1.0), Vectors.pack(rows))
+    given = {"dense": X, "sparse": sp.csr_array(X), "kernel": tiles, "factor": low}[kind]
     A, design = naive(M, centred), design_of(given, w, centred)
     b, r = np.where(np.arange(12) % 3, 0.0, rng.normal(size=12)), rng.normal(size=12)
     some, others = np.array([1, 4, 7]), np.array([0, 7, 11])
@@ -37,6 +39,7 @@ def test_every_kind_is_the_same_matrix(kind, centred):
     assert np.allclose(design.normal(some, others), (A.T @ A)[np.ix_(some, others)], atol=1e-12)
     assert np.allclose(design.normal(others, some), (A.T @ A)[np.ix_(others, some)], atol=1e-12)
     assert np.allclose(design.squares(), np.diag(A.T @ A), atol=1e-12)
+    assert design.rank == (5 if kind == "factor" else 12)
 
 
 def test_the_intercept_is_eliminated_exactly():

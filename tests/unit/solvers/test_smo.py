@@ -6,6 +6,7 @@ import sklearn.svm
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import Dense, Tiles
@@ -451,6 +452,18 @@ def test_a_float32_gram_of_few_samples_is_solved_in_float64():
     solution = SMO().solve(problem)
     require_honest(problem, solution)
     np.testing.assert_allclose(solution.state, SMO().solve(classifier(K, Y, 100.0)).state, atol=1e-8)
+
+
+def test_blocks_and_rows_are_kept_within_the_memory():
+    X = np.random.default_rng(0).normal(size=(900, 300))
+    y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=900) > 0.0, 1.0, -1.0)
+    found = []
+    for memory in (None, 500_000):
+        gram = Tiles().build(Gaussian(20.0), Vectors.pack(X), Resources(memory=memory))
+        found.append(SMO(1e-6).solve(BoxQP(gram, -y, np.minimum(y, 0.0), np.maximum(y, 0.0))))
+    assert found[1].details["largest working set"] <= 102 < found[0].details["largest working set"]
+    assert found[1].details["row cache, bytes"] <= 125_000 < found[0].details["row cache, bytes"]
+    assert np.abs(found[0].coef - found[1].coef).max() < 1e-4
 
 
 def test_ends_as_source():

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mercer.domains import Vectors
-from mercer.gram import Dense, Features, Tiles
+from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Sigmoid
 from mercer.solvers.sparse_bayes import (
     Design,
@@ -37,11 +37,17 @@ def regression(w=W, noise=None):
 
 @pytest.mark.parametrize(
     ("kernel", "spec"),
-    [(Gaussian(1.0), Dense()), (Gaussian(1.0), Tiles()), (Linear(), Features()), (Sigmoid(scale=0.3), Dense())],
+    [
+        (Gaussian(1.0), Dense()),
+        (Gaussian(1.0), Tiles()),
+        (Linear(), Features()),
+        (Sigmoid(scale=0.3), Dense()),
+        (Gaussian(1.0), Nystrom(7, random_state=0)),
+    ],
     ids=str,
 )
 def test_a_design_is_the_gram_matrix_beside_a_constant(kernel, spec):
-    Phi = np.column_stack([kernel(X), np.ones(40)])
+    Phi = np.column_stack([spec.build(kernel, kernel.pack(X)).to_dense(), np.ones(40)])
     D = design(kernel, spec)
     V = rng.normal(size=(40, 3))
     assert D.shape == (40, 41)
