@@ -10,11 +10,11 @@ from mercer.estimators import SVC, SVR
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian
-from mercer.losses import Logistic
-from mercer.problems import BoxQP, LinearSystem, SmoothRisk
+from mercer.losses import Hinge, Logistic, SquaredHinge
+from mercer.problems import BoxQP, LinearRisk, LinearSystem, SmoothRisk
 from mercer.selection.hyperparameters import Search, tune
-from mercer.solvers import SMO, ConjugateGradient, Newton
-from tests.resuming import resumed
+from mercer.solvers import SMO, ConjugateGradient, DualDescent, Newton
+from tests.resuming import Memory, resumed
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -71,6 +71,26 @@ def test_solvers_go_on(name):
         assert np.array_equal(plain.coef, again.coef) and plain.residual == again.residual
         assert plain.status is again.status
         assert np.array_equal(plain.trace.objective, again.trace.objective, equal_nan=True)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=repr)
+@pytest.mark.parametrize("polish", [True, False])
+def test_descent_on_samples_goes_on(loss, polish, monkeypatch):
+    monkeypatch.setattr("mercer.solvers.dual_descent._WORK", 20_000)  # so that there are many calls
+
+    def run(monitor):
+        problem = LinearRisk(WIDE[:, :150], SIGNS, loss, weight=np.full(2500, 0.1))
+        return DualDescent(tol=1e-3, polish=polish).solve(problem, monitor=monitor)
+
+    plain = run(None)
+    for interrupt, times in ((1, 1), (9, 3), (40, 2)):
+        again = resumed(run, interrupt, times)
+        assert np.array_equal(plain.coef, again.coef) and np.array_equal(plain.weights, again.weights)
+        assert plain.status is again.status
+        assert np.array_equal(plain.trace.objective, again.trace.objective)
+    ended = Memory()
+    run(ended)
+    assert np.array_equal(run(Memory(None, ended.store.entries())).coef, plain.coef)  # one that was at its end
 
 
 def test_a_search_goes_on():

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Integer, Interval, Optional
 from mercer.numerics.compiled import compiled
+from mercer.numerics.resuming import Kept, kept_by
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import LinearRisk, Solution, Status, Trace
 from mercer.solvers.rows import Rows
@@ -34,6 +36,9 @@ _ROUNDS = 3  # of descent to a tenth of the tolerance, where polishing does not 
 # places in the state of the compiled loop
 _CONSTANT, _ACTIVE, _PLACE, _BOUND, _WORST, _EPOCHS, _RANDOM, _LAST, _BEGAN = range(9)
 _TOL, _LIMIT, _SHRINKING, _SHARE = range(9, 13)  # what a call is asked to do
+
+_ARRAYS = "beta", "w", "order", "state"  # of a run, as it is kept, with its trace and where it was last measured
+_NUMBERS = "worth", "spent", "inner", "rounds", "before", "left", "ended"
 
 
 class DualDescent(Solver):
@@ -108,18 +113,22 @@ class DualDescent(Solver):
         self.check_capabilities(problem)
         rows = Rows.of(problem.X, problem.constant)
         terms = Terms.of(problem.loss, problem.y, problem.weight, rows.squares)
+        kept = kept_by(
+            monitor, "DualDescent", options=repr(self), loss=repr(problem.loss), y=problem.y, weight=problem.weight,
+            constant=problem.constant, width=rows.width, start=start
+        )  # fmt: skip
         with serial_blas():
-            return _Run(self, rows, terms, start, monitor).solution()
+            return _Run(self, rows, terms, start, monitor, kept).solution()
 
 
 class _Run:
     """One run: descent in chunks, polishing when it pays, and the bookkeeping of both."""
 
     def __init__(
-        self, options: DualDescent, rows: Rows, terms: Terms, start: Floats | None, monitor: Monitor | None
+        self, options: DualDescent, rows: Rows, terms: Terms, start: Floats | None, monitor: Monitor | None, kept: Kept
     ) -> None:
-        self.options, self.rows, self.terms, self.monitor = options, rows, terms, monitor
-        self.began = time.perf_counter()
+        self.options, self.rows, self.terms, self.monitor, self.kept = options, rows, terms, monitor, kept
+        self.began = time.perf_counter() - kept.seconds
         n = len(rows)
         beta = np.zeros(n) if start is None else np.array(start, dtype=np.float64)
         self.beta = np.clip(beta, terms.table[:, LOW], terms.table[:, UP])
@@ -139,9 +148,34 @@ class _Run:
         self.exact = self.goal * (_EXACT if self.factored else _ITERATED)
         self.answer: bool | Status = False
         self.trace: list[tuple[float, float, float]] = []
+        self.worth = newton_work(rows) if options.polish else math.inf  # work after which polishing pays
+        self.spent = 0.0
+        # where Newton's method takes over the descent need not come all the way
+        self.early = self.goal * (_EARLY if options.polish else 1.0)
+        self.inner, self.rounds = self.early, 0
+        self.ended = ""  # how, by the name of the status
+        self.before, self.left = 0.0, 0.0  # passes when the descent began, and samples that it may still visit
+        if kept.state is not None:
+            self.take_up(kept.state)
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Go on where another run was."""
+        self.beta[:], self.w[:], self.order[:], self.state[:] = (state[name] for name in _ARRAYS)
+        for name in _NUMBERS:
+            setattr(self, name, state[name])
+        self.point = Point(*(np.asarray(part) for part in state["point"]))
+        self.trace = [tuple(row) for row in state["trace"].tolist()]
+
+    def snapshot(self) -> dict[str, Any]:
+        """What a run within a descent is made of."""
+        names = (*_ARRAYS, *_NUMBERS)
+        point = [self.point.beta, self.point.w, self.point.f]
+        return {**{name: getattr(self, name) for name in names}, "trace": np.array(self.trace), "point": point}
 
     def solution(self) -> Solution:
-        status = self.run()
+        status = Status[self.ended] if self.ended else self.run()
+        self.ended = status.name
+        self.kept.close(self.snapshot)
         point, terms = self.point, self.terms
         return Solution(
             coef=point.beta,
@@ -155,49 +189,54 @@ class _Run:
 
     def run(self) -> Status:
         """Descend and polish until the tolerance is reached or something stops the run."""
-        worth, spent = newton_work(self.rows) if self.options.polish else math.inf, 0.0
-        # where Newton's method takes over the descent need not come all the way
-        early = self.goal * (_EARLY if self.options.polish else 1.0)
-        inner, rounds = early, 0
-        if self.record() <= (self.exact if self.options.polish else self.goal):
-            return Status.CONVERGED  # as from the solution itself
-        narrow = self.options.polish and self.terms.smooth and self.factored and self.rows.width < _NARROW
-        if narrow and self.polish() <= self.exact:  # its steps cost no more than a few passes
-            return Status.CONVERGED
+        resumed = self.kept.state is not None
+        if not resumed:
+            if self.record() <= (self.exact if self.options.polish else self.goal):
+                return Status.CONVERGED  # as from the solution itself
+            narrow = self.options.polish and self.terms.smooth and self.factored and self.rows.width < _NARROW
+            if narrow and self.polish() <= self.exact:  # its steps cost no more than a few passes
+                return Status.CONVERGED
         while not self.answer:
-            before = self.state[_EPOCHS]
-            done = self.descend(inner, worth - spent)
-            spent += 3.0 * len(self.rows.data) * max(self.state[_EPOCHS] - before, 1.0)
+            if not resumed:
+                self.before = float(self.state[_EPOCHS])
+                self.left = min((self.worth - self.spent) / (3.0 * self.each), 1e18)
+            resumed = False
+            done = self.descend()
+            self.spent += 3.0 * len(self.rows.data) * max(self.state[_EPOCHS] - self.before, 1.0)
             violation = self.measure()
             if self.answer:
                 break
-            if self.options.polish and (violation <= early or spent >= worth):
+            if self.options.polish and (violation <= self.early or self.spent >= self.worth):
                 violation = self.polish()
-                worth, spent = 2.0 * worth, 0.0
+                self.worth, self.spent = 2.0 * self.worth, 0.0
                 if violation <= self.exact:
                     return Status.CONVERGED
-            if violation <= self.goal and (not self.options.polish or rounds >= _ROUNDS):
+            if violation <= self.goal and (not self.options.polish or self.rounds >= _ROUNDS):
                 return Status.CONVERGED
             if done:
-                rounds, inner = rounds + 1, 0.1 * inner
+                self.rounds, self.inner = self.rounds + 1, 0.1 * self.inner
             if self.state[_EPOCHS] >= self.options.max_iter:
                 return Status.CONVERGED if violation <= self.goal else Status.MAX_ITER
-            if inner < 1e-15 * self.terms.scale:
+            if self.inner < 1e-15 * self.terms.scale:
                 return Status.CONVERGED if violation <= self.goal else Status.STALLED
         return self.answer if isinstance(self.answer, Status) else Status.STOPPED
 
-    def descend(self, tol: float, work: float) -> bool:
-        """Descend until each step of a pass was below tol (then true), some work was done, or the passes ran out."""
-        rows, each = self.rows, max(1.0, len(self.rows.data) / len(self.rows))
-        limit = max(1, int(_WORK / (each + 16.0)))  # samples of one call
-        left = min(work / (3.0 * each), 1e18)
-        self.state[_TOL] = tol
+    @property
+    def each(self) -> float:
+        """Numbers in a row."""
+        return max(1.0, len(self.rows.data) / len(self.rows))
+
+    def descend(self) -> bool:
+        """Descend until each step of a pass was short (then true), enough samples were visited, or passes ran out."""
+        limit = max(1, int(_WORK / (self.each + 16.0)))  # samples of one call
+        self.state[_TOL] = self.inner
         while True:
-            self.state[_SHARE] = share = max(1.0, min(limit, left))
-            code = _descend(*rows.arrays, self.terms.table, self.beta, self.w, self.order, self.state)
-            left -= share
-            if code or left <= 0:
+            self.state[_SHARE] = share = max(1.0, min(limit, self.left))
+            code = _descend(*self.rows.arrays, self.terms.table, self.beta, self.w, self.order, self.state)
+            self.left -= share
+            if code or self.left <= 0:
                 return code == 1
+            self.kept.offer(self.snapshot)
             if self.monitor is not None and (answer := self.monitor(int(self.state[_EPOCHS]), self.state[_LAST])):
                 self.answer = answer
                 return False
