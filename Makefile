@@ -20,6 +20,8 @@ CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
 BIN := .venv/bin
 # Without compiling: Python does that for the tenth of the modules that are imported, when they are.
 INSTALL := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-compile -c constraints.txt
+# What it compiles it must be allowed to keep: hundreds of tests are processes of their own.
+unexport PYTHONDONTWRITEBYTECODE
 INPUTS := pyproject.toml constraints.txt
 
 export SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
