@@ -13,7 +13,7 @@ from mercer.kernels import Gaussian
 from mercer.losses import Hinge, Logistic, SquaredHinge
 from mercer.problems import BoxQP, LinearRisk, LinearSystem, SmoothRisk
 from mercer.selection.hyperparameters import Search, tune
-from mercer.solvers import SMO, ConjugateGradient, DualDescent, Newton
+from mercer.solvers import SMO, ConjugateGradient, DualDescent, Newton, PrimalGradient
 from tests.resuming import Memory, resumed
 
 RNG = np.random.default_rng(0)
@@ -56,6 +56,9 @@ RUNS = {
     "newton": logistic(Dense(), ONE),
     "newton, products": logistic(Tiles(), ONE),
     "newton, factor": logistic(Nystrom(20), None),
+    "passes": lambda monitor: PrimalGradient(tol=1e-11, samples=2).solve(
+        LinearSystem(gram(Nystrom(20)), 0.01, Y), monitor=monitor
+    ),
     "smo": program(Dense(), X, Y),
     "smo, rounds": program(Tiles(precision="mixed"), WIDE[:, :3], SIGNS),
     "smo, row cache": program(Tiles(precision="mixed"), WIDE, SIGNS, 25.0, cache="8MB"),
@@ -71,6 +74,7 @@ def test_solvers_go_on(name):
         assert np.array_equal(plain.coef, again.coef) and plain.residual == again.residual
         assert plain.status is again.status
         assert np.array_equal(plain.trace.objective, again.trace.objective, equal_nan=True)
+        assert np.array_equal(plain.trace.residual, again.trace.residual)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=repr)

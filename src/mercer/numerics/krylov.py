@@ -129,7 +129,8 @@ def krylov_solve(
     else:
         X, R, D, rho, squares, residuals, active = (former[name] for name in _STATE)
         alphas, betas = list(former["alphas"]), list(former["betas"])
-    stopped = False
+    # a state is offered before the monitor is told of it
+    stopped = bool(former is not None and monitor is not None and monitor(len(alphas), float(residuals.max())))
 
     def state() -> dict[str, object]:
         now = (X, R, D, rho, squares, residuals, active)

@@ -102,13 +102,18 @@ class PrimalGradient(Solver):
 
         def watch(iteration: int, relative: float) -> bool:
             now = _largest(relative * size, whole)
-            rows.append((np.nan, now, time.perf_counter() - began))
+            if iteration == len(rows):  # a run that is taken up tells of its last iteration once more
+                rows.append((np.nan, now, time.perf_counter() - began))
             answer.append(monitor(iteration, now) if monitor is not None else False)
             return bool(answer[-1])
 
         scaled = residual / np.where(whole > 0.0, whole, 1.0)
         goal = self.tol / max(_largest(size, whole), np.finfo(float).tiny)
-        found = _run(equations, scaled, goal, self.max_iter, watch, kept)
+        if kept.state is not None:  # what a former run has seen
+            rows[:] = [tuple(row) for row in kept.state["beside"]["rows"].tolist()]
+            equations.seen = list(kept.state["beside"]["seen"])
+        place = kept.beside(lambda: {"seen": equations.seen, "rows": np.array(rows)})
+        found = _run(equations, scaled, goal, self.max_iter, watch, place)
         v = v + equations.back(found.solutions * np.where(whole > 0.0, whole, 1.0))
         fitted = equations.fitted(fitted, v, found, whole)
         reached = _largest(found.residuals * size, whole)
@@ -140,10 +145,7 @@ def _run(equations: _Equations, residual: Floats, goal: float, max_iter: int, wa
         nothing = np.zeros((0, residual.shape[1]))
         size = np.ones(residual.shape[1])
         return Krylov(np.zeros_like(residual), size, nothing, nothing, size)
-    if kept.state is not None:
-        equations.seen = list(kept.state["beside"]["seen"])
-    place = kept.beside(lambda: {"seen": equations.seen})
-    return krylov_solve(equations.product, residual, tol=goal, max_iter=max_iter, monitor=watch, kept=place)
+    return krylov_solve(equations.product, residual, tol=goal, max_iter=max_iter, monitor=watch, kept=kept)
 
 
 def _largest(left: Floats, whole: Floats) -> float:
