@@ -59,7 +59,8 @@ class SVC(SupportVectorClassifier):
     break_ties : bool, default False
         Whether `predict` breaks ties between votes by the decision values.
     tol : float, default 1e-3
-        Largest violation of the optimality conditions.
+        Largest violation of the optimality conditions; for solvers in passes over a Gram of low rank, what
+        `PrimalNewton` takes.
     max_iter : int, optional
         The most pairs of variables to move, per problem; None or -1 is the solver's own limit.
     shrinking : bool, default True

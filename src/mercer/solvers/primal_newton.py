@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,38 +18,51 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Integer, Interval
 from mercer.errors import CapabilityError, NotPositiveDefinite
 from mercer.gram.factor import FactorGram
-from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.numerics.cholesky import CholeskyFactor
 from mercer.numerics.resuming import kept_by
-from mercer.numerics.tiling import spans
 from mercer.problems import ConvexRisk, Solution, Status, Trace
 from mercer.solvers.newton import Minimum, require_penalty
 from mercer.solvers.primal_terms import (
-    CHUNK,
+    SPARSE,
     Terms,
     at_once,
+    conjugate,
+    curved_product,
+    decomposed,
+    drawn,
     handles,
     is_bent,
+    lowest,
     part_of,
+    rows_of,
     settled,
     side_by_side,
     some,
+    summed,
+    to_come,
+    unkept,
 )
 from mercer.solvers.proximal_point import sizes
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["PrimalNewton", "suits"]
 
-_NUMBERS = ("passes", "inner", "steps", "residual", "gap", "solves", "first", "best", "idle", "taken")  # of a state
+_NUMBERS = ("passes", "inner", "steps", "residual", "gap", "solves", "first", "best", "idle", "taken", "height")
 _ENOUGH = 1e-4  # Armijo: share of the decrease that the slope promises
 _ROUNDING = 1e-13  # of the objective: a smaller increase is none
 _HALVINGS = 40
-_INNER = 200  # conjugate gradients of one step
 _LOOSE = 1e-2  # how far the minimum on a few samples is sought
+_LOOSER = 5e-2  # the same of bent losses, whose steps on a few samples cost as much as those on all
 _PATIENCE = 4  # steps that gain nothing
 _GROWTH = 4.0  # of the strength of envelopes
 _STRAIGHT = 1e-2  # of the strength: the least curvature that the first envelopes are taken to have
 _MOST = 8  # passes after which another preconditioner is tried
-_SPARSE = 0.7  # share of the samples that are curved, up to which the others are left out of products
+_ROUGH = 0.3  # how far the equations of a step are solved where samples leave the curved part of their loss
+_SURPRISE = 10.0  # times what a Newton step promises that there may be to gain
+_NEAR, _LEAST = 2, 8  # samples of a smaller risk for each that is curved, and for each column of F
+_FEW = 0.5  # share of the samples up to which a smaller risk is worth it
+_FINER, _FURTHER = 0.3, 0.1  # of the tolerance, and of the residual: how far a smaller risk is minimised
+_WITHIN = 50  # Newton steps on a smaller risk
 _LONG = 2e9  # operations of the normal equations from which on passes are faster than factors
 _SHORT = 1e8  # the same, where the alternative is the dual
 _READ = 20.0  # operations that an entry of F costs when it is read and multiplied, over those of a product
@@ -62,8 +76,9 @@ class PrimalNewton(Solver):
 
     F is never held: a product with the Hessian is one pass over the samples, as is a gradient, and the objective comes
     with it. Steps begin at the minimum of the risk of a few samples. A loss that is only once differentiable, as the
-    squared hinge, has a generalised second derivative, which is zero for most samples: they are left out of the
-    products. One with kinks, as the hinge, is replaced by its envelopes, as in `ProximalPoint`.
+    squared hinge, is straight for most samples: a step leads to the minimum of the risk in which all but those that
+    are curved, and as many next to them, stay so, which takes Newton steps over these alone; all are read once for the
+    exact minimum along it. A loss with kinks, as the hinge, is replaced by its envelopes, as in `ProximalPoint`.
 
     Seed: [HSS] Section 3.2.3 and Eq. (104) in the primal form of [KIKS] Eq. (4); [KIKS] Section 3.3 for the conjugate
     gradients. Ledger: C-KLR, C-SVC-ERM, A-CG, A-FIXEDSIZE, A-NOGRAM.
@@ -71,9 +86,10 @@ class PrimalNewton(Solver):
     Parameters
     ----------
     tol : float, default 1e-6
-        Length of the gradient in the norm of M^-1 over that at the best function of the border alone, which is about
-        the relative error of the function in the norm of the Hessian. For losses with kinks the root of the duality
-        gap over the objective.
+        Root of what the objective is above its minimum over what it falls from the best function of the border alone
+        to the minimum: 1e-3 leaves a millionth of the fall. The former is what a Newton step promises, g^T M^-1 g / 2;
+        of a loss that is straight in parts more, where the last steps gained more. It is about the relative error of
+        the function in the norm of the Hessian. For losses with kinks the root of the duality gap over the objective.
     samples : int, default 8
         How many samples the preconditioner has for each column of F. They are drawn by their second derivatives.
     max_iter : int, default 100
@@ -154,7 +170,8 @@ class PrimalNewton(Solver):
                     runs[place].begin_near(runs[place + 1])
                 else:
                     runs[place].begin(None if start is None else np.reshape(start, (len(problem.y), -1)).astype(float))
-            status = runs[place].minimised(_LOOSE if place else self.tol)
+            loose = max(_LOOSER, 0.5 * self.tol) if run.terms.is_bent else _LOOSE
+            status = runs[place].minimised(loose if place else self.tol)
         return run.solution(status)
 
 
@@ -181,12 +198,12 @@ class _Run:
 
     point: _Point
     factor: CholeskyFactor
-    zero: Floats  # gradient at the best function of the border
+    origin: Floats  # coefficients of the best function of the border, (s, k)
 
     def __init__(
         self, problem: ConvexRisk, solver: PrimalNewton, monitor: Monitor | None, start: Floats | None = None
     ) -> None:
-        self.solver, self.monitor = solver, monitor
+        self.problem, self.solver, self.monitor = problem, solver, monitor
         self.gram: Any = problem.gram
         self.terms = Terms(problem)
         self.penalty = float(problem.penalty)
@@ -199,6 +216,8 @@ class _Run:
         self.solves = 0  # passes of the last direction
         self.base: Floats | None = None  # P^T P of a few samples, which envelopes that are straight are given a bit of
         self.first = 0.0  # strength of the first envelopes
+        self.height = np.nan  # objective of the best function of the border
+        self.tilt: tuple[Floats, float] | None = None  # slope and height of samples that are left out, if any are
         self.answer: bool | Status = False  # of the monitor
         self.best, self.idle, self.taken = np.inf, 0, 0  # of the Newton steps on one loss or envelope
         self.outer: dict[str, Any] | None = None  # of the envelopes
@@ -213,13 +232,13 @@ class _Run:
         """All that later steps depend on."""
         assert self.anchored is not None
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        arrays = {"x": self.point.x, "f": self.point.f, "g": self.point.g, "zero": self.zero}
+        arrays = {"x": self.point.x, "f": self.point.f, "g": self.point.g, "origin": self.origin}
         terms = {"strength": self.terms.strength, "center": self.terms.center, "objective": self.point.objective}
         drawn = {"index": self.anchored[0], "weight": self.anchored[1], "rows": np.array(self.rows)}
         return {**numbers, **arrays, **terms, **drawn, "outer": self.outer}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        for name in (*_NUMBERS, "zero", "outer"):
+        for name in (*_NUMBERS, "origin", "outer"):
             setattr(self, name, state[name])
         self.point = _Point(state["x"], state["f"], state["g"], state["objective"])
         self.terms.strength, self.terms.center = state["strength"], state["center"]
@@ -249,7 +268,19 @@ class _Run:
 
     def _pointed(self, x: Floats, f: Floats, moment: Floats) -> _Point:
         total, sums = self.terms.along(self.border, f)
-        return _Point(x, f, np.vstack([moment, sums]) + self.ridge(x), total + 0.5 * self.energy(x))
+        g, objective = np.vstack([moment, sums]) + self.ridge(x), total + 0.5 * self.energy(x)
+        if self.tilt is not None:
+            g, objective = g + self.tilt[0], objective + float(np.vdot(self.tilt[0], x)) + self.tilt[1]
+        return _Point(x, f, g, objective)
+
+    def placed(self, x: Floats, f: Floats) -> _Point:
+        """The point of some weights whose values are known: a pass over the samples whose loss is not flat."""
+        slope = self.terms.pull(f)
+        steep = np.flatnonzero(slope.any(axis=1))
+        part = slope[steep]
+        moment = self.gram.take(steep).sweep(np.zeros((self.r, 1)), lambda rows, V: part[rows])[1]
+        self.passes += len(steep) / len(f)
+        return self._pointed(x, f, moment)
 
     def energy(self, x: Floats) -> float:
         """Squared length of the function, times lambda."""
@@ -265,10 +296,9 @@ class _Run:
         m = settled(self.terms, self.border, f)
         x = np.vstack([np.zeros((self.r, k)), m])
         f += self.border @ m
-        slope = np.vstack([self.terms.slope(rows, f[rows]) for rows in spans(n, CHUNK)])
-        self.point = self._pointed(x, f, self.gram.moment(slope))
+        self.point = self._pointed(x, f, self.gram.moment(self.terms.pull(f)))
         self.passes += 1
-        self.zero = self.point.g
+        self.origin = m
         if start is not None:
             v = self.gram.moment(start)
             f = self.gram.times(v)
@@ -278,7 +308,7 @@ class _Run:
 
     def begin_near(self, small: _Run) -> None:
         """Begin at the minimum of the risk of a few samples, whose weights stand for all."""
-        self.zero, self.answer, self.first = small.zero, small.answer, small.first
+        self.origin, self.answer, self.first = small.origin, small.answer, small.first
         if not self.terms.is_smooth:
             self._soften(small.terms.strength)
         self.point = self.at(small.point.x)
@@ -310,6 +340,8 @@ class _Run:
         """Newton steps until the tolerance is reached, and the gradient's part of the gap is allowed; how it ended."""
         if not self.resuming:
             self.best, self.idle, self.taken = np.inf, 0, 0
+            if self.tilt is None:
+                self.height = self.terms.total(self.border @ self.origin)
         while True:
             self.look()
             if self.residual <= tol and self.rest() <= allowed:
@@ -319,9 +351,15 @@ class _Run:
             if self.taken >= limit:
                 return Status.MAX_ITER
             self.kept.offer(self.state)
-            forcing = min(0.1, max(0.3 * tol / self.residual, np.sqrt(self.residual)))
-            moved = self.moved(self.direction(forcing))
-            if moved is None or (self.idle >= _PATIENCE and self._stands(moved)):
+            near = self.nearby()
+            if near is None:
+                worth = _ROUGH if self.terms.is_bent else 0.1
+                step = self.direction(min(worth, max(0.3 * tol / self.residual, np.sqrt(self.residual))))
+            else:
+                step = self.among(near, max(_FINER * tol, _FURTHER * self.residual))
+            moved = self.moved(step)
+            gained = 0.0 if moved is None else self.point.objective - moved.objective
+            if moved is None or (self.idle >= _PATIENCE and gained <= 10.0 * _ROUNDING * abs(moved.objective)):
                 return Status.STALLED
             self.point = moved
             self.taken += 1
@@ -336,7 +374,9 @@ class _Run:
             self.factor = self._factored(*self.anchored)
             return
         self.prepare()
-        self.residual = self.length(self.point.g) / (self.length(self.zero) or 1.0)
+        left = self.left()
+        whole = left + max(self.height - self.point.objective, 0.0) + _ROUNDING * abs(self.height)
+        self.residual = float(np.sqrt(left / (whole or 1.0)))
         self.rows.append((self.point.objective, self.residual, time.perf_counter() - self.began))
         if not np.isfinite(self.residual):
             raise NotPositiveDefinite(
@@ -346,13 +386,21 @@ class _Run:
         self.idle = 0 if self.residual < 0.9 * self.best else self.idle + 1
         self.best = min(self.best, self.residual)
 
+    def left(self) -> float:
+        """About how far the objective is above its minimum: what a Newton step promises, or more of a bent loss.
+
+        While samples leave the curved part of their loss, steps gain more than they promise, in a series that goes on.
+        """
+        left = 0.5 * self.length(self.point.g) ** 2
+        if not self.terms.is_bent:
+            return left
+        former = [objective for objective, _, _ in self.rows[-2:]]
+        return float(np.clip(to_come([*former, self.point.objective]), left, _SURPRISE * left))
+
     def rest(self) -> float:
         """What the gradient adds to the duality gap."""
         g = self.point.g[: self.r]
         return 0.5 * float(np.vdot(g, g)) / self.penalty
-
-    def _stands(self, moved: _Point) -> bool:
-        return self.point.objective - moved.objective <= 10.0 * _ROUNDING * abs(moved.objective)
 
     def kinked(self, tol: float) -> Status:
         """Minimise envelopes of a loss with kinks, each nearer to the loss, until the duality gap is small."""
@@ -400,99 +448,95 @@ class _Run:
 
     def moved(self, step: Floats) -> _Point | None:
         """The point after a step, which is shortened until the objective falls enough; None if it cannot."""
-        point = self.point
+        point, terms = self.point, self.terms
         slope = float(np.vdot(point.g, step))
         if not slope < 0.0:
             return None
+        if terms.is_bent and np.count_nonzero(terms.slopes(point.f)) <= SPARSE * len(terms):
+            return self._lowest(step)
         size = 1.0
         trial = self.at(point.x + step)
         change = trial.f - point.f
         while not trial.objective <= point.objective + _ENOUGH * size * slope + _ROUNDING * abs(point.objective):
-            size = self._shorter(step, change, size)
+            size = min(lowest(self._line(step, change)), 0.5) if size == 1.0 else 0.5 * size
             if size < 2.0**-_HALVINGS:
                 return None
             trial = self.at(point.x + size * step)
         return trial
 
-    def _shorter(self, step: Floats, change: Floats, size: float) -> float:
-        """A length below `size` at which the slope along the step is about zero; the values are known along it."""
+    def _lowest(self, step: Floats) -> _Point | None:
+        """The lowest point along a step: a pass for the values along it, and one over the samples with a slope there.
+
+        A step is lengthened as well: the fewer samples are curved, the further the minimum.
+        """
         point, r = self.point, self.r
-        low, high = 0.0, size
-        inside = self.penalty * float(np.vdot(point.x[:r], step[:r])), self.penalty * float(np.vdot(step[:r], step[:r]))
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            slope = self.terms.across(point.f, change, middle) + inside[0] + middle * inside[1]
-            low, high = (middle, high) if slope < 0.0 else (low, middle)
-            if low > 0.0 and high - low <= 0.1 * high:
-                break
-        return low if low > 0.0 else 0.5 * high
+        change = self.gram.sweep(step[:r], lambda rows, V: V[:, :0])[0] + self.border @ step[r:]
+        self.passes += 1
+        size = lowest(self._line(step, change))
+        found = self.placed(point.x + size * step, point.f + size * change)
+        return found if found.objective <= point.objective + _ROUNDING * abs(point.objective) else None
+
+    def _line(self, step: Floats, change: Floats) -> Callable[[float], tuple[float, float]]:
+        """Slope of the objective along a step that changes the values, and its derivative."""
+        point, r = self.point, self.r
+        first = self.penalty * float(np.vdot(point.x[:r], step[:r]))
+        first += 0.0 if self.tilt is None else float(np.vdot(self.tilt[0], step))
+        second = self.penalty * float(np.vdot(step[:r], step[:r]))
+
+        def slope(size: float) -> tuple[float, float]:
+            risk, bend = self.terms.turning(point.f, change, size)
+            return risk + first + size * second, bend + second
+
+        return slope
+
+    def nearby(self) -> Indices | None:
+        """Samples whose loss is curved, or next to where it is; None if they are most, or the loss is not bent."""
+        if not self.terms.is_bent or self.tilt is not None:
+            return None
+        curved = int(np.count_nonzero(self._bend))
+        count = max(_NEAR * curved, _LEAST * self.r)
+        if count > _FEW * len(self.terms):
+            return None
+        return self.terms.nearest(self.point.f, count)
+
+    def among(self, near: Indices, tol: float) -> Floats:
+        """Step to the minimum of a risk in which all samples but some have the straight losses that they have here.
+
+        It is never above the risk, and is the same as long as no other sample comes to where its loss is curved.
+        """
+        point, few = self.point, len(near)
+        small = _Run(rows_of(self.problem, near), self.solver, unkept(self.monitor))
+        here = small.placed(point.x, point.f[near])
+        tilt = point.g - here.g
+        small.tilt = tilt, point.objective - here.objective - float(np.vdot(tilt, point.x))
+        small.point = point._replace(f=here.f)
+        small.height, small.inner, small.origin = self.height, self.inner, self.origin
+        small.anchored, small.factor = self.anchored, self.factor
+        small.smooth(tol, _WITHIN)
+        self.inner, self.answer = small.inner, small.answer
+        self.passes += small.passes * few / len(self.terms)
+        if small.anchored is not None and small.anchored is not self.anchored:
+            self.anchored, self.factor = (near[small.anchored[0]], small.anchored[1]), small.factor
+        return small.point.x - point.x
 
     def direction(self, forcing: float) -> Floats:
         """Step that solves the Newton equations, by conjugate gradients as far as it pays."""
-        product = self._hessian()
-        left = -self.point.g
-        z = self.factor.solve(left)
-        step, p = np.zeros_like(left), z
-        rho = first = float(np.vdot(left, z))
-        self.solves = 0
-        for _ in range(_INNER):
-            if not rho > forcing * forcing * first:
-                break
-            Hp = product(p)
-            bend = float(np.vdot(p, Hp))
-            if not bend > 0.0:
-                break
-            alpha = rho / bend
-            step, left = step + alpha * p, left - alpha * Hp
-            z = self.factor.solve(left)
-            rho, before = float(np.vdot(left, z)), rho
-            p = z + (rho / before) * p
-            self.solves += 1
-            self.inner += 1
-            if self.monitor is not None and (answer := self.monitor(self.inner, self.residual)):
-                self.answer = answer
-                break
-        return step if self.solves else z
-
-    def _hessian(self) -> Any:
-        """The product with the Hessian at the point, one pass over the samples that are curved."""
-        terms, f, r = self.terms, self.point.f, self.r
-        bend = self._bend
-        curved = None if terms.joined else np.flatnonzero(bend.any(axis=1))
-        if curved is None or len(curved) > _SPARSE * len(terms):
-            gram, border, chosen = self.gram, self.border, slice(None)
-        else:
-            gram, border, chosen = self.gram.take(curved), self.border[curved], curved
-        bend, values = bend[chosen], f[chosen] if terms.joined else f[:0]
-        floor, base = self._floor(), self.base
-
-        def weigh(rows: slice, V: Floats) -> Floats:
-            if terms.joined:
-                return terms.bent(rows, values[rows], V)
-            return bend[rows] * V
-
-        def straight(p: Floats) -> Floats:
-            return self.ridge(p) if base is None else self.ridge(p) + floor * (base @ p)
+        weighed, share = curved_product(self.gram, self.terms, self.border, self.point.f, self._bend)
+        floor = self._floor()
 
         def product(p: Floats) -> Floats:
-            last = p[r:]
+            self.passes += share
+            straight = self.ridge(p) if self.base is None else self.ridge(p) + floor * (self.base @ p)
+            return weighed(p) + straight
 
-            def respond(rows: slice, V: Floats) -> Floats:
-                if len(last):
-                    V += border[rows] @ last
-                return weigh(rows, V)
+        def ended() -> bool:
+            self.inner += 1
+            if self.monitor is not None:
+                self.answer = self.monitor(self.inner, self.residual)
+            return bool(self.answer)
 
-            if not len(bend):
-                return straight(p)
-            V, moment = gram.sweep(p[:r], respond)
-            self.passes += len(bend) / len(terms)
-            sums = np.zeros((len(last), terms.k))
-            if len(last):
-                for rows in spans(len(bend), CHUNK):
-                    sums += border[rows].T @ weigh(rows, V[rows])
-            return np.vstack([moment, sums]) + straight(p)
-
-        return product
+        step, self.solves = conjugate(product, self.factor.solve, -self.point.g, forcing, ended)
+        return step
 
     # the preconditioner -------------------------------------------------------------------------------
 
@@ -507,30 +551,8 @@ class _Run:
         spent = self.solves * _READ * curved * r
         if self.anchored is not None and self.solves <= _MOST and spent <= cost and terms.is_smooth:
             return
-        self.anchored = self._drawn(count)
+        self.anchored = drawn(terms.single(self._bend), count)
         self.factor = self._factored(*self.anchored)
-
-    def _single(self) -> Floats:
-        """One number for each sample that stands for W, (n,)."""
-        k = self.terms.k
-        total = self._bend.sum(axis=1) / (k - 1 if self.terms.joined else k)
-        return np.where(np.isfinite(total) & (total > 0.0), total, 0.0)
-
-    def _drawn(self, count: int) -> tuple[Indices, Floats]:
-        """Samples for M, drawn in proportion to W at equal distances, and the weights with which they stand for all."""
-        single = self._single()
-        curved = np.flatnonzero(single)
-        if len(curved) <= count:
-            return curved, single[curved]
-        share = np.minimum(1.0, single * (count / single.sum()))
-        for _ in range(8):  # of samples that are certain the others take the rest
-            certain = share >= 1.0
-            rest = float(single[~certain].sum())
-            if rest > 0.0:
-                share = np.where(certain, 1.0, np.minimum(1.0, single * (max(count - certain.sum(), 1) / rest)))
-        steps = np.floor(np.cumsum(share) + 0.5)
-        index = np.flatnonzero(np.diff(steps, prepend=0.0) > 0.0)
-        return index, single[index] / share[index]
 
     def _floor(self) -> float:
         """Curvature that straight envelopes are taken to have: a step on them would be endless otherwise."""
@@ -539,37 +561,16 @@ class _Run:
         strength = self.terms.strength
         return strength * max(_STRAIGHT * (self.first / strength) ** 2, 1e-10)
 
-    def _sum(self, index: Indices, weight: Floats) -> Floats:
-        """P^T W P over some samples."""
-        r, s = self.r, self.border.shape[1]
-        M = np.zeros((r + s, r + s))
-        if len(index):
-            some = self.border[index]
-            inner, right = self.gram.take(index).normal(weight, some)
-            M[:r, :r] = inner
-            M[:r, r:], M[r:, :r] = right, right.T
-            M[r:, r:] = (some.T * weight) @ some
-        return M
-
     def _factored(self, index: Indices, weight: Floats) -> CholeskyFactor:
-        M = self._sum(index, weight)
+        M = summed(self.gram, self.border, index, weight)
         if not self.terms.is_smooth:
             if self.base is None:
                 n = len(self.terms)
-                drawn = some(n, min(n, self.solver.samples * self.r))
+                few = some(n, min(n, self.solver.samples * self.r))
                 own = self.terms.weight
-                self.base = self._sum(drawn, own[drawn] * (own.sum() / own[drawn].sum()))
+                self.base = summed(self.gram, self.border, few, own[few] * (own.sum() / own[few].sum()))
             M += self._floor() * self.base
-        np.einsum("ii->i", M)[:] += self.penalty
-        # sums in float32 may hide a small penalty: what is added to M costs iterations and no digit
-        for share in (0.0, *10.0 ** np.arange(-7.0, 1.0)):
-            A = M.copy()
-            np.einsum("ii->i", A)[:] += share * np.diagonal(M)
-            try:
-                return safe_cholesky(A)
-            except NotPositiveDefinite:
-                continue
-        return safe_cholesky(np.diag(np.maximum(np.diagonal(M), self.penalty)))
+        return decomposed(M, self.penalty)
 
     # the end ------------------------------------------------------------------------------------------
 
@@ -578,9 +579,8 @@ class _Run:
         x, f, r = self.point.x, self.point.f, self.r
         if self.terms.is_smooth:
             self.gap = self.judged()[1] if not self.terms.joined else self.rest()
-        coef = np.empty((len(self.terms), self.terms.k))
-        for rows in spans(len(self.terms), CHUNK):
-            coef[rows] = self.terms.slope(rows, f[rows]) / -self.penalty
+        coef = self.terms.pull(f)
+        coef /= -self.penalty
         shaped = (lambda table: table[:, 0]) if self.terms.y.ndim == 1 else np.asarray
 
         return Solution(

@@ -1,9 +1,11 @@
-"""Newton's method in the coordinates of a factor; oracles: Newton's and the proximal point method, scikit-learn."""
+"""Newton's method in the coordinates of a factor; oracles: Newton's and the proximal point method, scikit-learn,
+SciPy's minimisation of the same objective."""
 
 import functools
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -12,7 +14,17 @@ from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian
-from mercer.losses import Absolute, Hinge, Logistic, Multinomial, Ordinal, Poisson, SquaredHinge
+from mercer.losses import (
+    Absolute,
+    Hinge,
+    Huber,
+    Logistic,
+    Multinomial,
+    Ordinal,
+    Poisson,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 from mercer.problems import ConvexRisk, SmoothRisk, Status
 from mercer.solvers import SMO, Newton, PrimalNewton, ProximalPoint
 from mercer.solvers import primal_newton as module
@@ -25,6 +37,14 @@ S = Vectors.pack(X)
 Y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.5 * rng.normal(size=N) > 0.0, 1.0, -1.0)
 W = rng.uniform(0.5, 2.0, size=N)
 ONES = np.ones((N, 1))
+CLEAR = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] > 0.0, 1.0, -1.0)  # few samples have a loss at the minimum
+WAVE = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.standard_t(2.0, size=N)
+BENT = {
+    "squared hinge": (SquaredHinge(), CLEAR),
+    "squared hinge, noise": (SquaredHinge(), Y),
+    "tube": (SquaredEpsilonInsensitive(1.5), WAVE),
+    "Huber": (Huber(0.02), WAVE),
+}
 CODES = (X[:, 0] > 0.5).astype(int) + (X[:, 1] > 0.3).astype(int)
 
 
@@ -69,6 +89,37 @@ def test_losses_that_are_not_smooth_are_those_of_the_proximal_point_method(loss,
     assert found.gap <= 1.1e-8 * objective(exact)
 
 
+def minimised(loss, y, penalty):
+    """Least objective by SciPy, and that of the best constant."""
+    P = np.column_stack([built().factor(), np.ones(N)])
+
+    def objective(x):
+        u, v = W * loss.gradient(y, P @ x), np.append(penalty * x[:-1], 0.0)
+        return float(W @ loss.value(y, P @ x)) + 0.5 * float(v @ x), P.T @ u + v
+
+    x, constant = np.zeros(P.shape[1]), minimize(lambda m: objective(np.append(np.zeros(25), m))[0], [0.0], tol=1e-12)
+    for _ in range(5):  # each forgets the curvature that the former has gathered
+        x = minimize(objective, x, jac=True, method="L-BFGS-B", options={"ftol": 0.0, "gtol": 1e-9, "maxiter": 4000}).x
+    return objective(x)[0], constant.fun
+
+
+@pytest.mark.parametrize("loss, y", BENT.values(), ids=BENT)
+@pytest.mark.parametrize("penalty", [1.0, 1e-2])
+def test_bent_losses_reach_the_minimum_of_scipy_in_few_steps(loss, y, penalty, monkeypatch):
+    least, constant = minimised(loss, y, penalty)
+    problem = ConvexRisk(built(), loss, y, W, penalty, ONES)
+    within = []
+    monkeypatch.setattr(module._Run, "among", lambda *given, inner=module._Run.among: within.append(1) or inner(*given))
+    for tol in (1e-1, 1e-2, 1e-3, 1e-6):
+        found = PrimalNewton(tol).solve(problem)
+        objective = float(W @ loss.value(y, found.state.values)) + 0.5 * penalty * float(found.weights @ found.weights)
+        assert found.status is Status.CONVERGED and len(found.trace.objective) <= 16
+        assert objective == pytest.approx(found.trace.objective[-1], rel=1e-10)
+        assert -1e-9 * least <= objective - least <= 3.0 * tol**2 * (constant - least) + 1e-9 * least
+        assert np.all(np.diff(found.trace.objective) <= 1e-9) and objective - least <= found.gap + 1e-9 * least
+    assert within or y is Y
+
+
 def test_several_outputs_together_and_apart():
     table = np.eye(3)[CODES]
     joined = SmoothRisk(built(), Multinomial(), table, W, 0.5, ONES)
@@ -110,8 +161,8 @@ def test_the_same_bits_again_with_one_thread_or_two():
     found = []
     for threads in (1, 2):
         K = Nystrom(25, precision="mixed").build(Gaussian(1.0), S, Resources(n_threads=threads))
-        found.append(PrimalNewton().solve(ConvexRisk(K, SquaredHinge(), Y, W, 0.1, ONES)))
-    assert np.array_equal(found[0].coef, found[1].coef)
+        found.append([PrimalNewton().solve(ConvexRisk(K, SquaredHinge(), y, W, 0.1, ONES)).coef for y in (Y, CLEAR)])
+    assert np.array_equal(found[0], found[1])
 
 
 def test_explicit_features_are_those_of_scikit_learn(large):
@@ -170,16 +221,20 @@ def test_what_is_refused():
     assert parse(repr(PrimalNewton(1e-4, samples=10))) == PrimalNewton(1e-4, samples=10)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge(), Hinge()], ids=["logistic", "squared hinge", "hinge"])
-def test_it_goes_on_to_the_same_bits_after_an_interruption(loss):
+@pytest.mark.parametrize(
+    "loss, y",
+    [(Logistic(), Y), (SquaredHinge(), Y), (SquaredHinge(), CLEAR), (Hinge(), Y)],
+    ids=["logistic", "squared hinge", "few curved", "hinge"],
+)
+def test_it_goes_on_to_the_same_bits_after_an_interruption(loss, y):
     def run(monitor):
-        return PrimalNewton(1e-6 if loss.smooth else 1e-3).solve(
-            ConvexRisk(built("mixed"), loss, Y, W, 1.0, ONES), monitor=monitor
+        return PrimalNewton(1e-6 if loss.smooth or y is CLEAR else 1e-3).solve(
+            ConvexRisk(built("mixed"), loss, y, W, 1.0, ONES), monitor=monitor
         )
 
     whole = run(Memory())
     last = run(counting := Memory()) and counting.calls
-    for interrupt in (1, last // 2):
+    for interrupt in (1, last // 2, last - 1):
         found = resumed(run, interrupt)
         assert np.array_equal(found.coef, whole.coef) and np.array_equal(found.weights, whole.weights)
         assert np.array_equal(found.trace.objective, whole.trace.objective) and found.status is whole.status
