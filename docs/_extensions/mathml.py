@@ -23,7 +23,7 @@ def converted(node: nodes.Element, block: bool) -> str:
     tex = node.astext()
     try:
         return tex2mathml(prepared(tex), as_block=block)
-    except MathError as error:
+    except (MathError, AttributeError) as error:  # the latter: the end of a row outside of an array
         logger.warning("a formula was not understood: %s (%s)", tex, error, location=node)
         return f"<code>{tex}</code>"
 

@@ -37,7 +37,8 @@ def plain(app: Sphinx, what: str, name: str, obj: object, options: object, lines
         elif inside is not None or text.startswith((">>>", "... ")) or is_output(out):
             out.append(line)
         else:
-            out.append(escaped(line))
+            mark = indent(line) + 2 if text.startswith("* ") else 0  # of a list, which is one
+            out.append(line[:mark] + escaped(line[mark:]))
     lines[:] = out
 
 

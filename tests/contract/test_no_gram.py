@@ -20,6 +20,7 @@ CLASSES = (NUMBERS > 0.0).astype(int)
 WHOLE = 8 * N * N
 TILES = {"GaussianProcessRegressor"}  # a factor would be another model, which is SparseGaussianProcessRegressor
 OPTIONS = {
+    "DependenceSelector": {"target_kernel": Gaussian(1.0)},
     "GaussianProcessRegressor": {"fixed": "all"},
     "KernelFisherDiscriminant": {"n_components": None},
     "KernelGLM": {"family": "gaussian"},

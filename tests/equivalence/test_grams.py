@@ -43,6 +43,9 @@ UNIFORM = {"tol": 1e-8, "random_state": 0, "n_components": 2, "n_clusters": 3}
 REFUSALS = {  # what an estimator says it cannot use, in words, rather than answer differently
     ("GaussianProcessRegressor", Nystrom): "changes the kernel",
     ("GaussianProcessRegressor", IncompleteCholesky): "changes the kernel",
+    ("KernelRidgeCV", Tiles): "stores nothing that can be decomposed",
+    ("GaussianProcessMixture", Tiles): "the determinant",
+    ("SemiparametricLatentFactor", Tiles): "the determinant",
     ("KernelCCA", Tiles): "eigenvectors need",
     ("LeastSquaresCCA", Tiles): "eigenvectors need",
 }

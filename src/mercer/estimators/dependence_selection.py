@@ -1,8 +1,6 @@
-r"""Choosing columns by how much the targets depend on them.
+"""Choosing columns by how much the targets depend on them.
 
-Symbols: X the samples, (n, d); s a set of columns; K_s the Gram matrix of those columns and L that of the targets; w_i
-weights and N their sum. Both estimates of the dependence are linear in K_s, so that there is one matrix M, made of L
-alone, with HSIC(s) = <K_s, M>.
+Symbols: X the samples, (n, d); s a set of q columns; K_s the Gram matrix of those columns and L that of the targets.
 """
 
 from __future__ import annotations
@@ -16,15 +14,27 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.arrays import Bools, Floats, Indices
-from mercer.budget import Plan
+from mercer.arrays import Bools, Floats
+from mercer.budget import Plan, parse_bytes
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
-from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError
+from mercer.errors import CapabilityError, ConvergenceWarning, DomainError, ParameterError, TargetError, warn_caller
+from mercer.estimators.dependence_scores import (
+    HEIGHT,
+    FactorScores,
+    MatrixScores,
+    Scores,
+    dependence_matrix,
+    target_factor,
+    tile_height,
+)
 from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
+from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.running import Run, whole
+from mercer.gram import Auto, Dense, GramSpec, Tiles
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
-from mercer.kernels.pointwise import OneBase, dense, median_distance
+from mercer.kernels.pointwise import dense, median_distance
+from mercer.numerics.tiling import thread_count, tile_side
 
 __all__ = ["DependenceSelector", "target_samples"]
 
@@ -65,68 +75,6 @@ def target_samples(y: Any, kernel: Kernel | None, n: int) -> tuple[Kernel, Sampl
     return kernel, S
 
 
-def dependence_matrix(L: Floats, w: Floats, estimate: str) -> Floats:
-    r"""Return M with HSIC = <K, M>, for the biased or the unbiased estimate, with weights.
-
-    A sample of weight w is w copies; a copy is compared with the other copies, but not with itself, by the unbiased
-    estimate: pairs count Omega_ij = w_i w_j - delta_ij w_i times.
-    """
-    total = float(w.sum())
-    if estimate == "biased":
-        share = w / total
-        means = L @ share
-        centred = L - means - (means - float(share @ means))[:, None]
-        return centred * np.outer(share, share)
-    pairs = np.outer(w, w)
-    pairs[np.diag_indices_from(pairs)] -= w
-    rows = L @ w - np.diagonal(L)
-    whole_sum = float(np.sum(pairs * L))
-    inner = L + whole_sum / ((total - 1.0) * (total - 2.0)) - (rows[:, None] + rows) / (total - 2.0)
-    return pairs * inner / (total * (total - 3.0))
-
-
-class _Scores:
-    """HSIC of sets of columns with the targets."""
-
-    def __init__(self, X: Floats, M: Floats, kernel_for: Callable[[int], Kernel]) -> None:
-        self.X, self.M, self.kernel_for = X, M, kernel_for
-
-    def of(self, columns: Indices) -> float:
-        """Return the criterion of one set."""
-        if not len(columns):
-            return 0.0
-        K = self.kernel_for(len(columns))(np.ascontiguousarray(self.X[:, columns]), n_threads=1)
-        return float(np.vdot(K, self.M))
-
-    def changed(self, kept: Indices, candidates: Indices, sign: float) -> Floats:
-        """Return the criterion of `kept` with each candidate added (sign 1) or taken away (-1), (c,)."""
-        size = len(kept) + int(sign)
-        kernel = self.kernel_for(size)
-        base, length = kernel.base() if isinstance(kernel, OneBase) else (None, 1.0)
-        if base is None or base.scale is not None or base.period is not None:
-            sets = (np.append(kept, j) if sign > 0 else kept[kept != j] for j in candidates)
-            return np.array([self.of(s) for s in sets])
-        if size == 0:
-            return np.zeros(len(candidates))
-        whole_base = sum((_base(base.kind, self.X[:, j]) for j in kept), np.zeros_like(self.M))
-        out = np.empty(len(candidates))
-        for place, j in enumerate(candidates):
-            tile = whole_base + sign * _base(base.kind, self.X[:, j])
-            if base.kind != "dot":  # what is left of rounding after a column is taken away
-                np.minimum(tile, 0.0, out=tile) if base.kind == "distance" else np.maximum(tile, 0.0, out=tile)
-            kernel.profile(tile, 1.0 / length)  # pyright: ignore[reportAttributeAccessIssue]
-            out[place] = float(np.vdot(tile, self.M))
-        return out
-
-
-def _base(kind: str, x: Floats) -> Floats:
-    """Return what one column adds to the base of a kernel, (n, n)."""
-    if kind == "dot":
-        return np.outer(x, x)
-    gap = x[:, None] - x
-    return -0.5 * gap * gap if kind == "distance" else np.abs(gap)
-
-
 class DependenceSelector(SelectorMixin, KernelEstimator):
     r"""Selection of columns by dependence: those on which the targets depend most, together.
 
@@ -152,6 +100,10 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         round.
     estimate : {"unbiased", "biased"}, default "unbiased"
         Of HSIC. The unbiased one needs at least four samples.
+    gram : GramSpec, optional
+        How K_s and L are held. None and `Dense` keep one matrix of all samples, `Tiles` none, with the same result in
+        about twice the time. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features` are
+        built for each set of columns and give HSIC of K_s ~ F F^T and L ~ G G^T.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -166,12 +118,15 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     scores_ : (t,) array
         HSIC of the columns after each round.
     kernel_, target_kernel_ : Kernel
+    gram_ : GramSpec
+        What None was resolved to.
 
     Notes
     -----
     A sample of weight w counts as w copies. Scale columns first, unless their units mean something. Kernels of the
     dot product or of a distance cost O(n^2) a candidate, since their bases are sums over columns; others O(n^2 d).
-    Memory three n x n arrays.
+    Memory two n x n arrays while that of the targets is made, and one afterwards. A Gram of rank r costs O(n r^2) a
+    candidate and memory O(n r); it has no n x n array, and few features of targets (labels, say) are exact.
 
     Examples
     --------
@@ -182,6 +137,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     array([1, 4])
     """
 
+    policies = ()
     own_constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "n_features_to_select": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="right"))),
@@ -200,6 +156,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         direction: str = "backward",
         step: float = 0.1,
         estimate: str = "unbiased",
+        gram: GramSpec | None = None,
         memory: int | str | None = None,
         max_time: float | None = None,
         n_threads: int | None = None,
@@ -210,6 +167,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         self.direction = direction
         self.step = step
         self.estimate = estimate
+        self.gram = gram
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
@@ -231,6 +189,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         """
         with whole(self):
             self._check_parameters()
+            self._check_policy()
             run = Run(self)
             kernel = self.kernel
             if isinstance(kernel, Precomputed):
@@ -249,18 +208,47 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                     f"n_samples={len(S)} was given; the unbiased estimate of dependence needs at least 4 samples. Give "
                     "more, or use estimate='biased'."
                 )
+            self.gram_ = self._held(len(S))
             self.memory_plan(len(S), S.width).require(self.memory)
             run.begin(X, y)
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             Z = dense(S)
             Z = Z - np.average(Z, axis=0, weights=w) if kernel is None else Z  # distances do not see it; digits do
             self.kernel_ = kernel.learn(S, None, w) if kernel is not None else Gaussian(median_distance(S, w))
-            M = dependence_matrix(self.target_kernel_(targets, n_threads=self.n_threads), w, self.estimate)
-            scores = _Scores(Z, M, self._kernel_for(S.width))
+            scores = self._scores(Z, targets, w, run)
             with run.stage("columns", 0.99):
                 self._search(scores, self._count(S.width), run)
+            if isinstance(scores, FactorScores) and scores.told is not None:
+                warn_caller(f"Of some of the columns: {scores.told}", ConvergenceWarning)
             run.end(X, y)
         return self
+
+    def _held(self, n: int) -> GramSpec:
+        """Return how K is held, or raise CapabilityError."""
+        spec = self.gram
+        if spec is None:
+            return Dense()
+        if isinstance(spec, Auto):  # what is exact keeps within every tolerance
+            return spec.choose(self.kernel or Gaussian(), n, None, self.memory)
+        if not isinstance(spec, (Dense, Tiles, *FACTORS)):
+            raise CapabilityError(
+                f"DependenceSelector was given gram={spec!r}; it needs K itself, or a factor of it. Use gram=Dense(), "
+                "gram=Tiles(), or a Gram of low rank, for example gram=Nystrom(500)."
+            )
+        return spec
+
+    def _scores(self, Z: Floats, targets: Samples, w: Floats, run: Run) -> Scores:
+        """Return what tells the dependence of sets of columns."""
+        spec, kernel, kernel_for = self.gram_, self.target_kernel_, self._kernel_for(Z.shape[1])
+        if isinstance(spec, FACTORS):
+            with run.stage("targets", 0.05):
+                G = target_factor(spec, kernel, targets, run.resources())
+            return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
+        if isinstance(spec, Tiles):
+            L = spec.build(kernel, targets, self._resources())
+            return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), parse_bytes(spec.memory))
+        M = dependence_matrix(kernel(targets, n_threads=self.n_threads), w, self.estimate)
+        return MatrixScores(Z, kernel_for, lambda rows: M[rows])
 
     def transform(self, X: Any) -> Any:
         """Return the chosen columns of new data, in the form that X has.
@@ -293,7 +281,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             )
         return int(q)
 
-    def _search(self, scores: _Scores, count: int, run: Run) -> None:
+    def _search(self, scores: Scores, count: int, run: Run) -> None:
         d = scores.X.shape[1]
         kept, rounds, values = np.arange(d) if self.direction == "backward" else np.arange(0), [], []
         self.ranking_ = np.ones(d, dtype=int)
@@ -331,8 +319,22 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        own = {"samples": 16 * n_samples * n_features, "Gram matrices": 40 * n_samples**2}
-        return Plan(f"DependenceSelector on {n_samples} samples", own, ("a part of the samples",))
+        n, spec = n_samples, self._held(n_samples)
+        own = {"samples": 16 * n * n_features}
+        what, options = f"DependenceSelector on {n} samples", ("gram=Tiles()", "gram=Nystrom(500)")
+        if isinstance(spec, FACTORS):
+            kernel = self.kernel or Gaussian()
+            built = spec.plan(kernel, n, n_features)
+            own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}
+            return Plan(what, {**own, **built.buffers}, built.options)
+        if isinstance(spec, Tiles):
+            own |= {
+                "rows of Gram matrices": 48 * n * tile_height(n, parse_bytes(spec.memory)),
+                "tiles": thread_count(self.n_threads) * 16 * tile_side(8) ** 2,
+            }
+            return Plan(what, own, options[1:])
+        own |= {"Gram matrices": 16 * n**2, "rows of Gram matrices": 48 * n * min(HEIGHT, n)}
+        return Plan(what, own, options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,26 +19,29 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan
+from mercer.budget import Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional, Positive, free_names
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.latent_low_rank import LowRankFactors, low_rank_posterior
+from mercer.estimators.moving_kernel import MovingKernel, combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Expansion
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.numerics.tiling import serial_blas, spans
 from mercer.problems import Status
-from mercer.selection.factor_evidence import FactorData, OneFactor, factor_posterior
+from mercer.selection.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
 from mercer.selection.hyperparameters import Search, require_derivative, tune
 from mercer.targets import Real
 
-__all__ = ["FactorPosterior", "SemiparametricLatentFactor"]
+__all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
 
 _ROWS = 256  # new samples at a time
-_SERIAL = 600  # values up to which a second thread of LAPACK costs more than it saves
+_BLOCK = 1024  # training samples at a time, where factors are summed
+_SERIAL = 600  # values, or columns of factors, up to which a second thread of LAPACK costs more than it saves
 
 
 class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -77,6 +80,10 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         The search ends when the largest derivative is below tol times 1 + abs(evidence).
     random_state : int, RandomState or None
         Of the restarts, and of columns of the mixing beyond the number of outputs.
+    gram : GramSpec, optional
+        How the K_q are held. None and `Dense` hold them whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
+        `RandomFeatures` and `Features` put F_q F_q^T in their place: no n x n array is formed. Landmarks are chosen
+        once, where the search starts, and serve for all parameters of the kernels.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     memory, max_time, n_threads : optional
@@ -92,8 +99,12 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     log_marginal_likelihood_ : float
     expansions_ : tuple of Expansion
         The means of the latent processes, each an element of the space of its own kernel.
-    posterior_ : FactorPosterior
+    posterior_ : FactorPosterior or LowRankPosterior
         All that predictions need.
+    gram_ : GramSpec
+        What None was resolved to.
+    residual_trace_ : float
+        Of a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
     tuned_ : Tuned
         The way of the search.
     n_iter_ : int
@@ -104,6 +115,11 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     NaN in y says that an output was not observed. A sample of weight w counts as w copies. Cost O(N^3) per step and
     memory O(N^2) for N observed values; with one process and complete outputs O(n^3) and O(n^2), since the outputs
     then have one combination that is not noise alone. ``predict`` gives the spread of the functions, without noise.
+
+    A Gram of rank r costs O(n R^2) per step, R = Q r, J times that for the gradient or where outputs are missing, and
+    memory O(n R). The evidence is that of the covariances F_q F_q^T; the variance at a new x adds
+    k_q(x, x) - |F_q(x)|^2, what the factor does not know there. Derivatives are exact for landmarks; those of
+    `RandomFeatures` and `Features` in the parameters of kernels are differences.
 
     Examples
     --------
@@ -117,6 +133,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     True
     """
 
+    policies = ()
     own_constraints = {
         "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Positive(), "n_factors": Integer(1),
         "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
@@ -135,6 +152,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         max_iter: int = 200,
         tol: float = 1e-5,
         random_state: Any = None,
+        gram: GramSpec | None = None,
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,
@@ -143,8 +161,9 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         n_threads: int | None = None,
     ) -> None:
         super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, memory=memory, max_time=max_time, n_threads=n_threads
-        )
+            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
+            memory=memory, max_time=max_time, n_threads=n_threads,
+        )  # fmt: skip
         self.noise = noise
         self.n_factors = n_factors
         self.mixing = mixing
@@ -173,16 +192,20 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         """
         with whole(self):
             self._check_parameters()
+            self.gram_ = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
             run = Run(self)
             packed, kernels = self._pack_all(X)
             values = self._targets(y)
             S, values, w, _ = weighted(packed, values, sample_weight)
             S, values, w = _observed(S, values, w)
-            self._plan(len(S), int(np.sum(~np.isnan(values))), values.shape[1], len(kernels)).require(self.memory)
+            self._plan(S, int(np.sum(~np.isnan(values))), values.shape[1], len(kernels)).require(self.memory)
             run.begin(X, y)
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
             data = FactorData(S, values, w, self.n_threads)
-            with serial_blas() if values.size <= _SERIAL else nullcontext():
+            order = values.size
+            if not isinstance(self.gram_, Dense):
+                order = len(kernels) * rank_of(self.gram_, len(S), getattr(S, "width", 1))
+            with serial_blas() if order <= _SERIAL else nullcontext():
                 self._search(data, kernels, run)
             run.end(X, y)
         return self
@@ -228,9 +251,12 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         start = {"mixing": self._start(data, len(kernels)), "noise": np.full(data.y.shape[1], float(self.noise))}
         joint = Sum(tuple(kernels))
         require_derivative(joint, self.fixed)
+        objective: _Objective | _LowRankObjective = _Objective(data)
+        if low_rank(self.gram_, type(self).__name__):
+            objective = _LowRankObjective(data, [self._moving(kernel, data) for kernel in kernels])
         with run.stage("hyper-parameters", 0.95):
             tuned = tune(
-                _Objective(data), joint, start, real=("mixing",), fixed=self.fixed, bounds=self.bounds,
+                objective, joint, start, real=("mixing",), fixed=self.fixed, bounds=self.bounds,
                 search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
                 monitor=run.solver_monitor(self.tol) if run.watched else None,
             )  # fmt: skip
@@ -243,13 +269,24 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         self.tuned_, self.kernel_, self.kernels_ = tuned, tuned.kernel, tuned.kernel.kernels
         self.n_iter_ = max(1, len(tuned.values) - 1)
         self.mixing_, self.noise_ = tuned.beside["mixing"], tuned.beside["noise"]
-        found = factor_posterior(data, self.kernels_, self.mixing_, self.noise_)
+        vars(self).pop("residual_trace_", None)  # of a former fit
+        found = objective.posterior(self.kernels_, self.mixing_, self.noise_)
         self.log_marginal_likelihood_ = found.value
+        if isinstance(found, LowRankFactors):
+            self.residual_trace_ = max(part.left for part in found.parts)
+            self.posterior_ = LowRankPosterior(
+                self.kernels_, self.mixing_, tuple(part.map() for part in found.parts),
+                tuple(found.beta[section] for section in found.sections), np.triu(found.factor.array),
+            )  # fmt: skip
+            return
         one = isinstance(found, OneFactor)
         self.posterior_ = FactorPosterior(
             self.kernels_, self.mixing_, data.samples.landmarks(), found.coef, np.triu(found.factor.array),
             tuple(data.rows), float(found.scale) if one else None,
         )  # fmt: skip
+
+    def _moving(self, kernel: Kernel, data: FactorData) -> MovingKernel:
+        return MovingKernel(self.gram_, kernel, data.samples, self._resources())
 
     def _start(self, data: FactorData, factors: int) -> Floats:
         """Where the mixing starts."""
@@ -276,13 +313,9 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     # predictions --------------------------------------------------------------------------------------
 
     @property
-    def expansions_(self) -> tuple[Expansion, ...]:
+    def expansions_(self) -> tuple[Expansion | FeatureExpansion, ...]:
         """The means of the latent processes as functions of their kernels; ``mixing_`` makes the outputs of them."""
-        own = self.posterior_
-        return tuple(
-            Expansion(kernel, kernel.prepare(own.samples), np.ascontiguousarray(own.coef[:, q]), np.asarray(0.0))
-            for q, kernel in enumerate(own.kernels)
-        )
+        return self.posterior_.functions()
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the posterior means of the outputs at new data, and their spread if asked for.
@@ -316,13 +349,34 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         factors = len(self.kernel) if isinstance(self.kernel, tuple) else self.n_factors
-        return self._plan(n_samples, n_samples * n_targets, n_targets, factors)
+        spec = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else None
+        return self._buffers(spec, (n_samples, n_features), n_samples * n_targets, n_targets, factors)
 
-    def _plan(self, n: int, observed: int, outputs: int, factors: int) -> Plan:
+    def _plan(self, S: Samples, observed: int, outputs: int, factors: int) -> Plan:
+        spec = None if isinstance(self.gram_, Dense) else self.gram_
+        return self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs, factors)
+
+    def _buffers(
+        self, spec: GramSpec | None, shape: tuple[int, int], observed: int, outputs: int, factors: int
+    ) -> Plan:
+        n, what = shape[0], f"{type(self).__name__} on {shape[0]} samples"
+        if spec is not None:
+            order = factors * rank_of(spec, *shape)
+            own = {
+                "packed samples": 8 * n * shape[1],
+                "factors and their derivatives": 3 * 8 * n * order,
+                "covariance of the coordinates": 6 * 8 * order**2,
+                "targets and coefficients": 8 * n * (4 + 6 * outputs),
+                "rows of the factors": 6 * 8 * min(_BLOCK, n) * order,
+            }
+            return Plan(what, own, ("a smaller rank", "fewer samples"))
         order = n if factors == 1 and observed == n * outputs else observed
         buffers = {"covariance and its inverse": 3 * 8 * order**2, "Gram matrices": 2 * factors * 8 * n**2}
-        options = ("fewer samples", "n_factors=1 with complete outputs", "SparseGaussianProcessRegressor() per output")
-        return Plan(f"{type(self).__name__} on {n} samples", buffers, options)
+        options = (
+            "gram=Nystrom(500)", "fewer samples", "n_factors=1 with complete outputs",
+            "SparseGaussianProcessRegressor() per output",
+        )  # fmt: skip
+        return Plan(what, buffers, options)
 
 
 class _Objective:
@@ -333,7 +387,7 @@ class _Objective:
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
         assert isinstance(kernel, Sum)
-        found = factor_posterior(self.data, kernel.kernels, beside["mixing"], beside["noise"])
+        found = self.posterior(kernel.kernels, beside["mixing"], beside["noise"])
         W, mixing, noise = found.slope()
         parts: list[Floats] = [np.empty(0)]
         for term, weights in zip(kernel.kernels, W, strict=True):
@@ -343,6 +397,32 @@ class _Objective:
             else:
                 parts.append(np.zeros(len(free_names(term))))
         return -found.value, -np.concatenate(parts), {"mixing": -mixing, "noise": -noise}
+
+    def posterior(self, kernels: Sequence[Kernel], mixing: Floats, noise: Floats) -> ManyFactors | OneFactor:
+        """Return the posterior under given parameters."""
+        return factor_posterior(self.data, kernels, mixing, noise)
+
+
+class _LowRankObjective:
+    """The same with Gram matrices of low rank."""
+
+    def __init__(self, data: FactorData, moving: Sequence[MovingKernel]) -> None:
+        self.data, self.moving = data, moving
+
+    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+        assert isinstance(kernel, Sum)
+        found = self.posterior(kernel.kernels, beside["mixing"], beside["noise"])
+        slopes, mixing, noise = found.slope()
+        raw: list[Floats] = [np.empty(0)]
+        for part, slope in zip(found.parts, slopes, strict=True):
+            known = "pullback" in part.kernel.capabilities
+            raw.append(part.pullback(slope) if known else np.zeros(len(free_names(part.kernel))))
+        return -found.value, -np.concatenate(raw), {"mixing": -mixing, "noise": -noise}
+
+    def posterior(self, kernels: Sequence[Kernel], mixing: Floats, noise: Floats) -> LowRankFactors:
+        """Return the posterior under given parameters."""
+        parts = [moving.at(kernel) for moving, kernel in zip(self.moving, kernels, strict=True)]
+        return low_rank_posterior(self.data, parts, mixing, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,6 +454,13 @@ class FactorPosterior:
     root: Floats
     rows: tuple[Indices, ...]
     scale: float | None = None
+
+    def functions(self) -> tuple[Expansion, ...]:
+        """Return the means of the latent processes."""
+        return tuple(
+            Expansion(kernel, kernel.prepare(self.samples), np.ascontiguousarray(self.coef[:, q]), np.asarray(0.0))
+            for q, kernel in enumerate(self.kernels)
+        )
 
     def factors(self, T: Samples, n_threads: int | None = None) -> Floats:
         """Return the means of the latent processes at packed samples, (m, Q)."""
@@ -411,6 +498,62 @@ class FactorPosterior:
             n_threads=n_threads,
         )  # fmt: skip
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankPosterior:
+    r"""The posterior of latent processes in the coordinates of factors of low rank.
+
+    .. math:: \mathrm{var} f_j(x) = \sum_q A_{jq}^2 \big(k_q(x, x) - |F_q(x)|^2\big)
+        + \varphi_j(x)^\top B^{-1} \varphi_j(x), \qquad \varphi_j(x) = (A_{j1} F_1(x), \ldots, A_{jQ} F_Q(x))
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+    mixing : (J, Q) array
+    maps : tuple of Expansion or FeatureExpansion
+        F_q, of r_q outputs.
+    beta : tuple of (r_q,) arrays
+        The mean of g_q is F_q(x) beta_q.
+    root : (R, R) array
+        Upper triangular factor of B.
+    """
+
+    kernels: tuple[Kernel, ...]
+    mixing: Floats
+    maps: tuple[Expansion | FeatureExpansion, ...]
+    beta: tuple[Floats, ...]
+    root: Floats
+
+    def functions(self) -> tuple[Expansion | FeatureExpansion, ...]:
+        """Return the means of the latent processes."""
+        return tuple(combined(one, beta) for one, beta in zip(self.maps, self.beta, strict=True))
+
+    def factors(self, T: Samples, n_threads: int | None = None) -> Floats:
+        """Return the means of the latent processes at packed samples, (m, Q)."""
+        out = np.empty((len(T), len(self.kernels)))
+        for rows in spans(len(T), 8 * _ROWS):
+            for q, F in enumerate(self._coordinates(T.take(rows), n_threads)):
+                out[rows, q] = F @ self.beta[q]
+        return out
+
+    def variance(self, T: Samples, n_threads: int | None = None) -> Floats:
+        """Return the variances of the outputs at packed samples, (m, J)."""
+        out = np.empty((len(T), len(self.mixing)))
+        for rows in spans(len(T), _ROWS):
+            part = T.take(rows)
+            F = self._coordinates(part, n_threads)
+            known = np.stack([np.einsum("ij,ij->i", one, one) for one in F], axis=1)
+            prior = np.stack([kernel.diag(kernel.prepare(part)) for kernel in self.kernels], axis=1)
+            unknown = np.maximum(prior - known, 0.0) @ (self.mixing**2).T
+            for j, own in enumerate(self.mixing):
+                phi = np.hstack([a * one for a, one in zip(own, F, strict=True)])
+                v = linalg.solve_triangular(self.root, phi.T, trans=1)
+                out[rows, j] = unknown[:, j] + np.einsum("ij,ij->j", v, v)
+        return out
+
+    def _coordinates(self, T: Samples, n_threads: int | None) -> list[Floats]:
+        return [one(T, Resources(n_threads=n_threads)) for one in self.maps]
 
 
 def _observed(S: Samples, values: Floats, w: Floats) -> tuple[Samples, Floats, Floats]:

@@ -18,16 +18,16 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import free_names
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
+from mercer.estimators.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
+from mercer.estimators.moving_kernel import low_rank
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill
 from mercer.kernels.pointwise import dense
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, require_derivative, tune
-from mercer.selection.mean_field import Expert, NormalWishart, entropy, expert, stick_bound, stick_logs
+from mercer.selection.mean_field import Expert, NormalWishart, entropy, stick_bound, stick_logs
 from mercer.selection.sparse_evidence import choose_inducing
 
-__all__ = ["Ascent", "Beliefs", "block_of", "padded"]
+__all__ = ["Ascent", "Beliefs", "padded"]
 
 _SMALLEST = 1e-8  # responsibilities below it are zero
 _LOW = 1e-4  # smallest noise that is searched, relative to the mean square of y
@@ -62,7 +62,7 @@ class Beliefs:
     counts: Floats
     kernels: tuple[Kernel, ...]
     noises: tuple[float, ...]
-    experts: tuple[Expert, ...]
+    experts: tuple[Expert | LowRankExpert, ...]
     gates: tuple[NormalWishart | None, ...]
     bound: float
     path: tuple[float, ...] = ()
@@ -106,20 +106,14 @@ class Ascent:
             "noise" not in owner.fixed or any(name not in owner.fixed for name in free_names(kernel))
         )
         require_derivative(kernel, owner.fixed)
-        self._grams: list[tuple[Kernel, Floats]] = []
+        keep = self.T if owner.parameters == "own" else 1
+        self.functions: Experts = WholeExperts(S, y, keep, owner.n_threads)
+        self.order = len(S)  # of the matrices that are factored
+        if low_rank(owner.gram, type(owner).__name__):
+            self.functions = LowRankExperts(S, y, keep, owner.gram, kernel, owner._resources())
+            self.order = self.functions.moving.at(kernel, keep).array.shape[1]
 
     # one look -----------------------------------------------------------------------------------------
-
-    def gram(self, kernel: Kernel) -> Floats:
-        """K of all samples; the latest few are kept."""
-        for known, K in self._grams:
-            if known is kernel:
-                return K
-        prepared = kernel.prepare(self.S)
-        K = block_of(kernel, prepared, prepared, self.owner.n_threads)
-        keep = self.T if self.owner.parameters == "own" else 1
-        self._grams = [(kernel, K), *self._grams[: keep - 1]]
-        return K
 
     def beliefs(self, R: Floats, kernels: Sequence[Kernel], noises: Sequence[float]) -> Beliefs:
         """All factors given the responsibilities, and the bound; components without samples are gone."""
@@ -131,7 +125,7 @@ class Ascent:
         omega = self.w[:, None] * R
         counts = omega.sum(axis=0)
         experts = tuple(
-            expert(self.gram(kernel), self.y, omega[:, t], noise)
+            self.functions.expert(kernel, omega[:, t], noise)
             for t, (kernel, noise) in enumerate(zip(kernels, noises, strict=True))
         )
         gates: tuple[NormalWishart | None, ...] = (None,) * len(experts)
@@ -150,8 +144,7 @@ class Ascent:
         out = np.tile(logs, (len(self.y), 1))
         outputs = self.y.shape[1]
         for t, (kernel, one, gate) in enumerate(zip(now.kernels, now.experts, now.gates, strict=True)):
-            K = self.gram(kernel)
-            mean, variance = one.moments(K[:, one.rows], K.diagonal())
+            mean, variance = self.functions.moments(kernel, one)
             squares = np.sum((self.y - mean) ** 2, axis=1) + outputs * variance
             out[:, t] -= 0.5 * (squares / one.noise + outputs * math.log(2.0 * math.pi * one.noise))
             if gate is not None:
@@ -178,7 +171,8 @@ class Ascent:
         if isinstance(self.S, Vectors) and isinstance(self.S.X, np.ndarray):
             return np.asarray(self.S.X, dtype=float)
         prepared = self.kernel.prepare(self.S)
-        return self.gram(self.kernel)[:, choose_inducing(self.kernel, prepared, _FEATURES)]
+        chosen = prepared.take(choose_inducing(self.kernel, prepared, _FEATURES))
+        return block_of(self.kernel, prepared, chosen, self.owner.n_threads)
 
     def ascend(self, now: Beliefs, monitor: Any) -> Beliefs:
         """Sweep until nothing rises any more, neither by sweeps nor by a search nor by joining components."""
@@ -299,9 +293,7 @@ class Ascent:
         experts, gates, located = [], [], 0.0
         for place, t in enumerate(keep):
             same = touched is not None and t != touched
-            one = now.experts[t] if same else expert(
-                self.gram(now.kernels[t]), self.y, omega[:, place], now.noises[t]
-            )  # fmt: skip
+            one = now.experts[t] if same else self.functions.expert(now.kernels[t], omega[:, place], now.noises[t])
             experts.append(one)
             gate = now.gates[t]
             if self.prior is not None:
@@ -322,17 +314,7 @@ class _Criterion:
         self.field, self.omega = field, omega
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        field, noise = self.field, float(beside["noise"])
-        prepared = kernel.prepare(field.S)
-        held = not free_names(kernel) or "pullback" not in kernel.capabilities
-        K = field.gram(kernel) if held else block_of(kernel, prepared, prepared, field.owner.n_threads)
-        value, W, slope = 0.0, np.zeros_like(K), 0.0
-        for t in range(self.omega.shape[1]):
-            one = expert(K, field.y, self.omega[:, t], noise)
-            part, own = one.slope()
-            W[np.ix_(one.rows, one.rows)] += part
-            value, slope = value + one.bound, slope + own
-        raw = np.zeros(len(free_names(kernel))) if held else kernel.pullback(prepared, prepared, W)
+        value, raw, slope = self.field.functions.slope(kernel, self.omega, float(beside["noise"]))
         return -value, -raw, {"noise": np.asarray(-slope)}
 
 
@@ -355,10 +337,3 @@ def _grouped(columns: Floats, weight: Floats, count: int) -> Indices:
 def padded(counts: Floats, length: int) -> Floats:
     """Return counts with zeros behind, up to a length."""
     return np.concatenate([counts, np.zeros(max(length - len(counts), 0))])
-
-
-def block_of(kernel: Kernel, A: Samples, B: Samples, n_threads: int | None = None) -> Floats:
-    """Return k(a, b) for all pairs of prepared samples in float64."""
-    out = np.empty((len(A), len(B)))
-    fill(kernel, Comparison(kernel, A, B, np.float64), out, n_threads=n_threads)
-    return out

@@ -6,6 +6,9 @@ L^T, R^T R = B^T G^-1 B. Without mean functions R is empty and so is what it add
 The variance at t is kappa - |L^-1 k|^2 + |R^-T (b - B^T G^-1 k)|^2. Every way of computing it gives, for some new
 samples, arrays (P, Q, E) whose columns belong to them and with which covariances are prior - P^T Q + E^T E; variances
 are its diagonal, summed column by column. The same pieces of T are used for both, so they agree to the bit.
+
+Of latent functions, which classes are seen of: L and S such that the variance at t is kappa - |L^-1 S k|^2, or the
+coordinates phi(t) of a factor of K.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from sklearn.utils import check_random_state
 from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples, Vectors
-from mercer.errors import ParameterError, TargetError, warn_caller
+from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
 from mercer.gram import Expansion, FeatureExpansion, Tiles
 from mercer.gram.gram import Cross
 from mercer.kernels import Kernel
@@ -34,10 +37,13 @@ from mercer.numerics.tiling import spans
 from mercer.selection.evidence import Conditioned
 
 __all__ = [
+    "CoordinatePosterior",
     "DensePosterior",
     "FeaturePosterior",
     "IterativePosterior",
+    "LatentPosterior",
     "MeanFunctions",
+    "SoftmaxPosterior",
     "draw",
     "posterior_of",
     "sample_prior",
@@ -197,6 +203,109 @@ class IterativePosterior(_Posterior):
         u = runs.solutions
         left = k - product(u)
         return u, k + left, self._excess(b, k.T @ self.inverse_border)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentPosterior:
+    """Latent functions that do not depend on each other: one for two classes, else one per class against the rest.
+
+    Attributes
+    ----------
+    root : (k, n) array
+        S of each function.
+    factor : (k, n, n) array
+        L of each function, its transpose in the upper triangle.
+    """
+
+    root: Floats
+    factor: Floats
+
+    def check(self) -> None:
+        """Raise ModelError unless the parts fit together."""
+        if self.root.ndim != 2 or self.factor.shape != (*self.root.shape, self.root.shape[-1]):
+            raise ModelError("The model has a posterior whose parts do not fit together. Save the model again.")
+
+    def moments(self, function: Any, T: Samples, resources: Resources) -> tuple[Floats, Floats]:
+        """Return means and variances at new samples, (m, k) each."""
+        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
+        prior = function.kernel.diag(function.kernel.prepare(T))
+        variance = np.empty((len(T), len(self.root)))
+        for k, (root, array) in enumerate(zip(self.root, self.factor, strict=True)):
+            V = CholeskyFactor(array, array.diagonal(), 0.0).half_solve(root[:, None] * cross.T)
+            variance[:, k] = np.maximum(prior - np.einsum("ij,ij->j", V, V), 0.0)
+        return cross @ function.coef.reshape(cross.shape[1], -1), variance
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxPosterior:
+    """Latent functions of several classes, which depend on each other once classes were seen.
+
+    Attributes
+    ----------
+    inner : (c, n, n) array
+        E_c of `mercer.selection.softmax_laplace`.
+    coupling : (n, n) array
+        Factor of their sum, its transpose in the upper triangle.
+    """
+
+    inner: Floats
+    coupling: Floats
+
+    def check(self) -> None:
+        """Raise ModelError unless the parts fit together."""
+        if self.inner.ndim != 3 or self.inner.shape[1:] != self.coupling.shape:
+            raise ModelError("The model has a posterior whose parts do not fit together. Save the model again.")
+
+    def moments(self, function: Any, T: Samples, resources: Resources) -> tuple[Floats, Floats]:
+        """Return means (m, c) and covariances (m, c, c) at new samples."""
+        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
+        prior = function.kernel.diag(function.kernel.prepare(T))
+        factor = CholeskyFactor(self.coupling, self.coupling.diagonal(), 0.0)
+        spread = cross @ self.inner  # (c, m, n): E_c k
+        own = np.maximum(prior - np.einsum("cij,ij->ci", spread, cross), 0.0)
+        V = np.stack([factor.half_solve(part.T) for part in spread])  # (c, n, m)
+        covariance = np.einsum("cji,dji->icd", V, V, optimize=True)
+        covariance[:, range(len(own)), range(len(own))] += own.T
+        return cross @ function.coef, covariance
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinatePosterior:
+    """Latent functions in the r coordinates phi of a factor of K, and beyond them as their prior is.
+
+    The variance at t is kappa - |phi|^2 + |R phi|^2: what the coordinates do not tell of a sample remains unknown. With
+    a factor of full rank it is that of the exact process.
+
+    Attributes
+    ----------
+    basis : Expansion or FeatureExpansion
+        The coordinates of a sample, r functions.
+    root : (k, q, r) array
+        R of each function. Those of functions that depend on each other are columns of one root of their covariance.
+    joint : bool
+        Whether they do; if not, a covariance of two is zero.
+    """
+
+    basis: Any
+    root: Floats
+    joint: bool
+
+    def check(self) -> None:
+        """Raise ModelError unless the parts fit together."""
+        functions = isinstance(self.basis, (Expansion, FeatureExpansion)) and isinstance(self.root, np.ndarray)
+        if not functions or self.root.ndim != 3 or self.basis.outputs != self.root.shape[2:]:
+            raise ModelError("The model has a posterior whose parts do not fit together. Save the model again.")
+
+    def moments(self, function: Function, T: Samples, resources: Resources) -> tuple[Floats, Floats]:
+        """Return means (m, k) and variances (m, k), or covariances (m, k, k), at new samples."""
+        phi = np.asarray(self.basis(T, resources)).reshape(len(T), -1)
+        kernel = self.basis.kernel
+        beyond = np.maximum(kernel.diag(kernel.prepare(T)) - np.einsum("ij,ij->i", phi, phi), 0.0)
+        half = phi @ self.root.transpose(0, 2, 1)  # (k, m, q)
+        spread = np.einsum("cij,dij->icd" if self.joint else "cij,cij->ic", half, half, optimize=True)
+        own = np.einsum("icc->ic", spread) if self.joint else spread  # a view, of the variances alone
+        own += beyond[:, None]
+        return np.asarray(function(T, resources)).reshape(len(T), -1), spread
 
 
 def posterior_of(found: Conditioned, border: Floats, shift: Floats, tol: float, max_iter: int) -> Any:

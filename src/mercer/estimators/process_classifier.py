@@ -1,13 +1,12 @@
 r"""Gaussian process classification: latent functions with a Gaussian prior, and classes that depend on them.
 
 Symbols: n samples with weights w_i, c classes, f latent functions, K their prior covariance at the samples, a the
-coefficients of their posterior means, L and S such that the posterior variance at x is k(x, x) - |L^-1 S k|^2.
+coefficients of their posterior means. Of a Gram of low rank K = F F^T, and all is done in the r coordinates of F.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,17 +22,31 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, DomainError, ModelError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
+from mercer.estimators.factor_posterior import FactorWay, Propagated, Softmax, TwoClasses
+from mercer.estimators.posterior import LatentPosterior, SoftmaxPosterior
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense, Expansion, GramSpec
-from mercer.gram.gram import Cross
+from mercer.gram import (
+    Auto,
+    Dense,
+    Expansion,
+    Features,
+    Gram,
+    GramSpec,
+    IncompleteCholesky,
+    Nystrom,
+    RandomFeatures,
+    SparseGreedy,
+    Tiles,
+)
+from mercer.gram.factor import FactorGram
+from mercer.gram.features import FeatureGram
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, pull
 from mercer.numerics.averages import logistic_average, probit_average, softmax_average
-from mercer.numerics.cholesky import CholeskyFactor
 from mercer.numerics.tiling import spans
 from mercer.problems import Status
 from mercer.selection.expectation_propagation import expectation_propagation, propagation_weights
@@ -50,70 +63,7 @@ _MANY = 500  # samples from which on a search begins with a quarter of them
 _FEW = 10  # samples of a class that the quarter must have
 _ROUGH = 1e-3  # tolerance of the search on the quarter
 _BETWEEN = 1e-5  # tolerance of modes during the search, whose error in the evidence is its square
-
-
-@dataclass(frozen=True, eq=False)
-class LatentPosterior:
-    """Latent functions that do not depend on each other: one for two classes, else one per class against the rest.
-
-    Attributes
-    ----------
-    root : (k, n) array
-        S of each function.
-    factor : (k, n, n) array
-        L of each function, its transpose in the upper triangle.
-    """
-
-    root: Floats
-    factor: Floats
-
-    def check(self) -> None:
-        """Raise ModelError unless the parts fit together."""
-        if self.root.ndim != 2 or self.factor.shape != (*self.root.shape, self.root.shape[-1]):
-            raise ModelError("The model has a posterior whose parts do not fit together. Save the model again.")
-
-    def moments(self, function: Expansion, T: Samples, resources: Resources) -> tuple[Floats, Floats]:
-        """Return means and variances at new samples, (m, k) each."""
-        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
-        prior = function.kernel.diag(function.kernel.prepare(T))
-        variance = np.empty((len(T), len(self.root)))
-        for k, (root, array) in enumerate(zip(self.root, self.factor, strict=True)):
-            V = CholeskyFactor(array, array.diagonal(), 0.0).half_solve(root[:, None] * cross.T)
-            variance[:, k] = np.maximum(prior - np.einsum("ij,ij->j", V, V), 0.0)
-        return cross @ function.coef.reshape(cross.shape[1], -1), variance
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxPosterior:
-    """Latent functions of several classes, which depend on each other once classes were seen.
-
-    Attributes
-    ----------
-    inner : (c, n, n) array
-        E_c of `mercer.selection.softmax_laplace`.
-    coupling : (n, n) array
-        Factor of their sum, its transpose in the upper triangle.
-    """
-
-    inner: Floats
-    coupling: Floats
-
-    def check(self) -> None:
-        """Raise ModelError unless the parts fit together."""
-        if self.inner.ndim != 3 or self.inner.shape[1:] != self.coupling.shape:
-            raise ModelError("The model has a posterior whose parts do not fit together. Save the model again.")
-
-    def moments(self, function: Expansion, T: Samples, resources: Resources) -> tuple[Floats, Floats]:
-        """Return means (m, c) and covariances (m, c, c) at new samples."""
-        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
-        prior = function.kernel.diag(function.kernel.prepare(T))
-        factor = CholeskyFactor(self.coupling, self.coupling.diagonal(), 0.0)
-        spread = cross @ self.inner  # (c, m, n): E_c k
-        own = np.maximum(prior - np.einsum("cij,ij->ci", spread, cross), 0.0)
-        V = np.stack([factor.half_solve(part.T) for part in spread])  # (c, n, m)
-        covariance = np.einsum("cji,dji->icd", V, V, optimize=True)
-        covariance[:, range(len(own)), range(len(own))] += own.T
-        return cross @ function.coef, covariance
+_LOW = Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures
 
 
 class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
@@ -125,7 +75,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     function per class. The posterior is approximated by a Gaussian, and `fit` maximises the approximate evidence over
     the kernel's free parameters.
 
-    Seed: [HSS] Eqs. (113)-(115), with (115) as 1/2 a'Ka - sum(a'Ke - log sum exp). Ledger: B-GPC, B-EVID.
+    Seed: [HSS] Eqs. (113)-(115), with (115) as 1/2 a'Ka - sum(a'Ke - log sum exp). Ledger: B-GPC, B-EVID, A-NOGRAM.
 
     Parameters
     ----------
@@ -149,12 +99,17 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         Further starts of the search.
     class_weight : dict or "balanced", optional
         Factors of the weights of each class.
+    gram : GramSpec, optional
+        None is `Dense`: K whole, as `Tiles` too, because an exact posterior is itself an n x n array. Of low rank, as
+        `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features`, K = F F^T is the covariance of
+        a model with r weights, and no n x n array is formed; landmarks stay those that were found where the search
+        starts.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
         A search ends when the largest derivative in coordinates is below tol times 1 + abs(evidence).
     random_state : int, RandomState or None, default 0
-        Of the restarts, and of the quarter of many samples with which a search begins.
+        Of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. The time is looked at between evaluations of the evidence.
 
@@ -165,10 +120,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         With the parameters that were found.
     log_marginal_likelihood_ : float
         Approximate logarithm of the evidence; with "ovr" the sum over the classes.
-    expansion_ : Expansion
+    expansion_ : Expansion or FeatureExpansion
         Posterior mean of the latent function, or of one per class.
-    posterior_ : LatentPosterior or SoftmaxPosterior
-        What variances are computed from, 8 n^2 bytes per function.
+    posterior_ : LatentPosterior, SoftmaxPosterior or CoordinatePosterior
+        What variances are computed from, 8 n^2 bytes per function, or 8 r^2; of softmax 8 c^2 r^2.
+    gram_ : GramSpec
+        What None was resolved to; after a search with landmarks `Nystrom` with their places among the samples of
+        positive weight.
     tuned_ : Tuned or None
         The search: path of the parameters, evidence along it. None if nothing was to be chosen.
     n_iter_ : int
@@ -180,6 +138,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     Probabilities: for the logistic link by quadrature exact to 1e-10, for probit in closed form, for softmax by a
     fixed lattice of points, to about 1e-3. Cost O(n^3) for each evaluation of the evidence, c times that for
     softmax, in two n x n arrays, c + 2 for softmax; mode and sites of the evaluation before are where the next starts.
+    With a Gram of rank r O(n r^2 + r^3) in O(r^2) numbers and a factor of n r that is held if it fits, c^2 times that
+    for softmax, where c r may be 5000; four evaluations for the derivative in each parameter, by differences. New
+    samples have the variance k(x, x) before classes are seen, whatever of it the r coordinates express.
 
     Examples
     --------
@@ -195,6 +156,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
            [0.5, 0.5]])
     """
 
+    policies = ()
     own_constraints = {
         "method": OneOf("laplace", "ep"),
         "link": Optional(OneOf("logistic", "probit")),
@@ -218,6 +180,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         bounds: Mapping[str, tuple[float, float]] | None = None,
         restarts: int = 0,
         class_weight: Any = None,
+        gram: GramSpec | None = None,
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: Any = 0,
@@ -225,7 +188,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, memory=memory, max_time=max_time, n_threads=n_threads)
+        super().__init__(kernel, gram=gram, memory=memory, max_time=max_time, n_threads=n_threads)
         self.method = method
         self.link = link
         self.multi_class = multi_class
@@ -263,13 +226,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             S, codes, w, _ = weighted(packed, target.codes(y), sample_weight)
             self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
             self.target_, self.classes_ = target, target.classes
-            self._plan(len(S), getattr(S, "width", 1), len(target.classes)).require(self.memory)
+            if not isinstance(spec := self._gram_spec(kernel, S), Auto):  # which has not looked at the samples yet
+                self._plan(spec, kernel, len(S), getattr(S, "width", 1), len(target.classes)).require(self.memory)
             run.begin(X, y)
             start = kernel.learn(S, codes, w)
-            way = self._way(S, codes, w * self.class_weight_[codes])
+            way = self._way(start, S, (codes, w * self.class_weight_[codes]), run)
             self.kernel_ = self._search(way, start, run)
             with run.stage("posterior", 1.0):
-                self._condition(way, S)
+                self._condition(way)
             run.end(X, y)
         return self
 
@@ -295,7 +259,10 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         return Scaled(1.0, Gaussian("median"))
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        return Dense()
+        return Dense() if self.gram is None else super()._gram_spec(kernel, S)
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        return isinstance(spec, (Dense, Features, *_LOW))  # with `Tiles` the posterior would still be an n x n array
 
     def _is_logistic(self) -> bool:
         return self.method == "laplace" and self.link != "probit"
@@ -303,28 +270,51 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _is_softmax(self, count: int) -> bool:
         return count > 2 and self._is_logistic() and self.multi_class != "ovr"
 
-    def _way(self, S: Samples, codes: Indices, w: Floats) -> _Softmax | _Separate:
-        """Return how the evidence is computed."""
+    def _way(self, kernel: Kernel, S: Samples, data: tuple[Indices, Floats], run: Run) -> Way:
+        """Return how the evidence is computed, and remember the Gram."""
+        codes, w = data
         count, resources = len(self.classes_), self._resources()
+        link = None if self.method == "ep" else "logistic" if self._is_logistic() else "probit"
+        signs = [np.where(codes == k, 1.0, -1.0) for k in (range(count) if count > 2 else (1,))]
+        if not isinstance(self._gram_spec(kernel, S), (Dense, Tiles)):
+            K = self._represent(kernel, S, run, until=0.1)
+            unwatched(K)
+            if isinstance(K, (FactorGram, FeatureGram)):
+                parts = [Propagated(y, w) if link is None else TwoClasses(y, w, link) for y in signs]
+                joint = [Softmax(codes, w, count)] if self._is_softmax(count) else parts
+                return FactorWay(K, self.gram_, joint, tuple(self.fixed), resources)
+            self._require_exact(K)
+            self._plan(self.gram_, kernel, len(S), getattr(S, "width", 1), count).require(self.memory)
+        else:
+            self.gram_ = self._chosen_spec(kernel, S)
         if self._is_softmax(count):
             return _Softmax(S, resources, codes, w, count)
-        signs = np.array([np.where(codes == k, 1.0, -1.0) for k in (range(count) if count > 2 else (1,))])
-        link = None if self.method == "ep" else "logistic" if self._is_logistic() else "probit"
-        return _Separate(S, resources, signs, w, link)
+        return _Separate(S, resources, np.array(signs), w, link)
 
-    def _search(self, way: _Softmax | _Separate, kernel: Kernel, run: Run) -> Kernel:
+    def _require_exact(self, K: Gram) -> None:
+        """Raise CapabilityError unless K has been decided to be held whole."""
+        if not isinstance(self.gram_, (Dense, Tiles)):
+            raise CapabilityError(
+                f"gram={self.gram!r} was given, which offers {type(K).__name__}; the posterior needs a factor, of K "
+                "itself or of low rank. Use gram=None or Dense(), or Nystrom(rank), IncompleteCholesky(), "
+                "SparseGreedy(), RandomFeatures(count) or Features()."
+            )
+
+    def _search(self, way: Way, kernel: Kernel, run: Run) -> Kernel:
         """Return the kernel of the largest evidence that was found."""
         self.tuned_: Tuned | None = None
         self.n_iter_ = 1
         names = constraints.free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
-        if "pullback" not in kernel.capabilities:
+        if "pullback" not in kernel.capabilities and not isinstance(way, FactorWay):
             raise CapabilityError(
                 f"{kernel!r} has the free parameters {', '.join(names)} and no derivatives in them, by which they are "
                 "chosen. Hold them with fixed='all'."
             )
 
+        if isinstance(way, FactorWay):
+            way.pin()
         with run.stage("evidence", 0.9):
             known = Remembering(_Evidence(way))
             begun, H = self._begun(way, kernel, run)
@@ -355,13 +345,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             monitor=run.solver_monitor(tol),
         )  # fmt: skip
 
-    def _begun(self, way: _Softmax | _Separate, kernel: Kernel, run: Run) -> tuple[Kernel, Floats | None]:
+    def _begun(self, way: Way, kernel: Kernel, run: Run) -> tuple[Kernel, Floats | None]:
         """Return where the search on all samples begins, and second derivatives: of many, at the optimum of some.
 
-        If that lies at an end of an interval, or there is none, the search begins where the user says.
+        If that lies at an end of an interval, or there is none, the search begins where the user says; with a factor
+        too, where an evaluation costs n only.
         """
         n = len(way.samples)
-        if n < _MANY or self.bounds:
+        if n < _MANY or self.bounds or isinstance(way, FactorWay):
             return kernel, None
         some = np.sort(check_random_state(self.random_state).permutation(n)[: n // 4])
         if way.fewest(some) < _FEW:
@@ -377,10 +368,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         H = curvature(small, Coordinates.of(found.kernel, 1.0, (*self.fixed, "noise")))
         return found.kernel, H * float(way.weight.sum() / part.weight.sum())
 
-    def _condition(self, way: _Softmax | _Separate, S: Samples) -> None:
+    def _condition(self, way: Way) -> None:
         """Keep what predictions need."""
-        coef, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
-        self.expansion_ = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), coef, np.asarray(0.0))
+        self.expansion_, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
+        if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was built anew, with the landmarks of the start
+            self.gram_, K = way.spec, way.build(self.kernel_)
+            if isinstance(K, FactorGram):
+                self.residual_trace_, self.gram_error_ = float(K.residual.trace), float(K.residual.entries)
         if residual > way.enough:
             warn_caller(
                 f"The approximation of the posterior by method={self.method!r} has not settled: its residual is "
@@ -395,7 +389,6 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         """Return a summary of the latent moments of each piece of new data."""
         T = self._pack_new(X)
         function, resources = self.expansion_, self._resources()
-        assert isinstance(function, Expansion)
         return [summary(*self.posterior_.moments(function, T[rows], resources)) for rows in spans(len(T), _PIECE)]
 
     def predict_latent(self, X: Any) -> tuple[Floats, Floats]:
@@ -436,28 +429,34 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes; `n_targets` is the number of classes."""
-        return self._plan(n_samples, n_features, max(n_targets, 2))
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else self._default_kernel()
+        return self._plan(self.gram or Dense(), kernel, n_samples, n_features, max(n_targets, 2))
 
-    def _plan(self, n: int, width: int, count: int) -> Plan:
+    def _plan(self, spec: GramSpec, kernel: Kernel, n: int, width: int, count: int) -> Plan:
         square, functions = 8 * n * n, count if count > 2 else 1
+        what, joint = f"{type(self).__name__} on {n} samples of {count} classes", self._is_softmax(count)
+        own = {"packed samples": 8 * n * width, "latent functions": 8 * n * 12 * functions}
+        if isinstance(spec, (Features, *_LOW)):
+            rank = getattr(spec, "count", min(getattr(spec, "rank", width), n))
+            size = 8 * rank * rank * (4 * functions**2 if joint else functions + 3)
+            own["blocks of rows"] = 24 * min(n, 4096) * rank
+            # features are known, and their bytes asked for, once there is a kernel that has learned
+            held = {} if isinstance(spec, Features) else spec.plan(kernel, n, width).buffers
+            options = ("a smaller rank", *(("multi_class='ovr'",) if joint else ()))
+            return Plan(what, {**own, **held, "posterior covariances": size}, options)
         inner = {"E of each class": functions * square, "their sum": square}
         separate = {"factors": functions * square, **({"derivative": square} if functions > 1 else {})}
         return Plan(
-            f"{type(self).__name__} on {n} samples of {count} classes",
-            {
-                "packed samples": 8 * n * width,
-                "latent functions": 8 * n * 12 * functions,
-                "Gram matrix": square,
-                **(inner if self._is_softmax(count) else separate),
-            },
-            ("fewer samples", "KernelLogisticRegression(), which needs no variances"),
+            what,
+            {**own, "Gram matrix": square, **(inner if joint else separate)},
+            ("gram=Nystrom(500), of low rank", "fewer samples", "KernelLogisticRegression(), which needs no variances"),
         )
 
 
 class _Evidence:
     """The log evidence as the search asks for it: with a noise, which classes do not have."""
 
-    def __init__(self, way: _Softmax | _Separate) -> None:
+    def __init__(self, way: Way) -> None:
         self.way = way
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
@@ -483,6 +482,10 @@ class _Way:
         S = kernel.prepare(self.samples)
         fill(kernel, Comparison(kernel, S, S, np.float64), self.K, n_threads=self.resources.n_threads)
         return S
+
+    def function(self, kernel: Kernel, coef: Floats) -> Expansion:
+        """Return the latent functions of given coefficients."""
+        return Expansion(kernel, kernel.prepare(self.samples).landmarks(), coef, np.asarray(0.0))
 
     def pulled(self, kernel: Kernel, S: Samples, G: Floats) -> Floats:
         """Return the derivatives in the kernel's parameters from those in the entries of K."""
@@ -541,15 +544,16 @@ class _Separate(_Way):
         assert G is not None
         return value, self.pulled(kernel, S, G)
 
-    def condition(self, kernel: Kernel) -> tuple[Floats, LatentPosterior, float, float]:
-        """Return coefficients, posterior, log evidence and residual."""
+    def condition(self, kernel: Kernel) -> tuple[Expansion, LatentPosterior, float, float]:
+        """Return the function of the posterior means, posterior, log evidence and residual."""
         self.fill(kernel)
         factor = self.buffer[None] if len(self.signs) == 1 else np.empty((len(self.signs), *self.K.shape))
         found = [self._found(k, out) for k, out in enumerate(factor)]
         coef = np.stack([part.coef for part in found], axis=1)
         posterior = LatentPosterior(np.stack([part.root for part in found]), factor)
         value = float(sum(part.evidence for part in found))
-        return coef[:, 0] if len(found) == 1 else coef, posterior, value, max(part.residual for part in found)
+        function = self.function(kernel, coef[:, 0] if len(found) == 1 else coef)
+        return function, posterior, value, max(part.residual for part in found)
 
 
 class _Softmax(_Way):
@@ -580,9 +584,12 @@ class _Softmax(_Way):
         S, found = self.fill(kernel), self._found()
         return found.evidence, self.pulled(kernel, S, softmax_weights(self.K, found))
 
-    def condition(self, kernel: Kernel) -> tuple[Floats, SoftmaxPosterior, float, float]:
-        """Return coefficients, posterior, log evidence and residual."""
+    def condition(self, kernel: Kernel) -> tuple[Expansion, SoftmaxPosterior, float, float]:
+        """Return the function of the posterior means, posterior, log evidence and residual."""
         self.fill(kernel)
         found = self._found()
         posterior = SoftmaxPosterior(self.buffers[0], found.coupling.array)
-        return found.coef, posterior, found.evidence, found.residual
+        return self.function(kernel, found.coef), posterior, found.evidence, found.residual
+
+
+Way = _Softmax | _Separate | FactorWay

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.special import logsumexp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
@@ -25,19 +26,22 @@ from mercer.constraints import Boolean, InstanceOf, Integer, OneOf, Optional, Po
 from mercer.domains import Samples
 from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.mixture_ascent import Ascent, Beliefs, block_of, padded
+from mercer.estimators.mixture_ascent import Ascent, Beliefs, padded
+from mercer.estimators.mixture_experts import LowRankExpert, block_of
+from mercer.estimators.moving_kernel import combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Expansion
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.pointwise import dense
-from mercer.numerics.tiling import serial_blas
+from mercer.numerics.tiling import serial_blas, spans, thread_count, tile_side
 from mercer.problems import Status
 from mercer.selection.mean_field import NormalWishart, stick_means
 from mercer.targets import Real
 
-__all__ = ["Component", "ComponentPredictions", "GaussianProcessMixture"]
+__all__ = ["Component", "ComponentPredictions", "GaussianProcessMixture", "LowRankComponent"]
 
-_SERIAL = 600  # samples up to which a second thread of LAPACK costs more than it saves
+_ROWS = 2048  # new samples at a time
+_SERIAL = 600  # samples, or columns of a factor, up to which a second thread of LAPACK costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,57 @@ class Component:
         K = block_of(self.kernel, T, self.samples)
         v = np.linalg.solve(self.root.T, self.half[:, None] * K.T) if len(self.half) else np.zeros((0, len(T)))
         return K @ self.alpha, np.maximum(self.kernel.diag(T) - np.einsum("ij,ij->j", v, v), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankComponent:
+    r"""One function of a mixture in the coordinates of a factor of low rank, and where its samples lie.
+
+    .. math:: \mathrm{var} f(x) = k(x, x) - |F(x)|^2 + F(x)^\top B^{-1} F(x)
+
+    Attributes
+    ----------
+    kernel : Kernel
+    noise : float
+        Variance.
+    map : Expansion or FeatureExpansion
+        F, of r outputs.
+    beta : (r, J) array
+        The mean is F(x) beta.
+    root : (r, r) array
+        Upper triangular factor of B = I + F^T Omega F / noise.
+    count : float
+        How many samples it has, N_t.
+    weight : float
+        Its expected weight.
+    where : tuple of arrays or None
+        Mean, beta, scatter and degrees of freedom of the belief about its inputs.
+    """
+
+    kernel: Kernel
+    noise: float
+    map: Expansion | FeatureExpansion
+    beta: Floats
+    root: Floats
+    count: float
+    weight: float
+    where: tuple[Floats, float, Floats, float] | None = None
+
+    def mean(self) -> Expansion | FeatureExpansion:
+        """Return the mean as a function of the kernel, with J outputs."""
+        return combined(self.map, self.beta)
+
+    def moments(self, T: Samples) -> tuple[Floats, Floats]:
+        """Return means (m, J) and variances (m,) of the function at packed samples."""
+        means, variances = [np.empty((0, self.beta.shape[1]))], [np.empty(0)]
+        for rows in spans(len(T), _ROWS):
+            part = T.take(rows)
+            F = self.map(part)
+            v = linalg.solve_triangular(self.root, F.T, trans=1)
+            unknown = self.kernel.diag(self.kernel.prepare(part)) - np.einsum("ij,ij->i", F, F)
+            means.append(F @ self.beta)
+            variances.append(np.maximum(unknown, 0.0) + np.einsum("ij,ij->j", v, v))
+        return np.concatenate(means), np.concatenate(variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +204,10 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         A start ends when a sweep raises the bound by less than tol times 1 + abs(bound).
     random_state : int, RandomState or None
         Of the restarts.
+    gram : GramSpec, optional
+        How K is held. None and `Dense` hold it whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
+        `RandomFeatures` and `Features` put F F^T in its place: no n x n array is formed. Landmarks are chosen once,
+        where the search starts, and serve for all components and parameters of the kernel.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     memory, max_time, n_threads : optional
@@ -156,7 +215,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Attributes
     ----------
-    components_ : tuple of Component
+    components_ : tuple of Component or LowRankComponent
         Those that are left, the largest first.
     expansions_ : tuple of Expansion
         Their means, each an element of the space of its own kernel.
@@ -172,12 +231,20 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The bound after every sweep of the best start; it never falls.
     status_ : Status
     n_iter_ : int
+    gram_ : GramSpec
+        What None was resolved to.
+    residual_trace_ : float
+        Of a Gram of low rank: the largest tr(K - F F^T) / tr K of a component.
 
     Notes
     -----
     A sample of weight w counts as w copies. After the sweeps pairs of components are joined, and components dropped,
     as long as that raises the bound. Cost O(sum_t a_t^2 n) per sweep with a_t samples in component t, memory O(n^2).
     One component is plain Gaussian process regression and the bound its log evidence.
+
+    A Gram of rank r costs O(n r^2) per component and sweep, memory O(n r). The bound is that of functions with the
+    covariance F F^T; the variance at a new x adds k(x, x) - |F(x)|^2, what the factor does not know there. Derivatives
+    are exact for landmarks; those of `RandomFeatures` and `Features` in the parameters of the kernel are differences.
 
     Examples
     --------
@@ -193,6 +260,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
     array([-1.,  2.])
     """
 
+    policies = ()
     own_constraints = {
         "noise": Positive(), "n_components": Integer(1), "concentration": Positive(), "gating": Boolean(),
         "parameters": OneOf("shared", "own"), "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
@@ -214,6 +282,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         max_iter: int = 200,
         tol: float = 1e-6,
         random_state: Any = None,
+        gram: GramSpec | None = None,
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,
@@ -222,8 +291,9 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         n_threads: int | None = None,
     ) -> None:
         super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, memory=memory, max_time=max_time, n_threads=n_threads
-        )
+            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
+            memory=memory, max_time=max_time, n_threads=n_threads,
+        )  # fmt: skip
         self.noise = noise
         self.n_components = n_components
         self.concentration = concentration
@@ -254,6 +324,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """
         with whole(self):
             self._check_parameters()
+            self.gram_ = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
             run = Run(self)
             packed, kernel = self._pack(X)
             self.target_ = Real().learn(y)
@@ -276,7 +347,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         monitor = run.solver_monitor(self.tol) if run.watched else None
         best: Beliefs | None = None
         for start in range(self.restarts + 1):
-            with serial_blas() if len(field.y) <= _SERIAL else nullcontext():
+            with serial_blas() if field.order <= _SERIAL else nullcontext():
                 found = field.ascend(field.start(None if start == 0 else chance), monitor)
             if best is None or found.bound > best.bound:
                 best = found
@@ -294,15 +365,18 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         counts = found.counts
         means = stick_means(padded(counts, self.n_components), self.concentration)[: len(counts)]
         means = means / means.sum()
-        self.components_ = tuple(
-            Component(
-                kernel, one.noise, field.S.take(one.rows).landmarks(), one.alpha, one.half, np.triu(one.factor.array),
-                float(count), float(share), None if gate is None else (gate.mean, gate.beta, gate.scatter, gate.dof),
-            )
-            for kernel, one, gate, count, share in zip(
-                found.kernels, found.experts, found.gates, counts, means, strict=True
-            )
-        )  # fmt: skip
+        vars(self).pop("residual_trace_", None)  # of a former fit
+        components: list[Component | LowRankComponent] = []
+        for t, (kernel, one, gate) in enumerate(zip(found.kernels, found.experts, found.gates, strict=True)):
+            where = None if gate is None else (gate.mean, gate.beta, gate.scatter, gate.dof)
+            root, sizes = np.triu(one.factor.array), (float(counts[t]), float(means[t]))
+            if isinstance(one, LowRankExpert):
+                self.residual_trace_ = max(getattr(self, "residual_trace_", -np.inf), one.part.left)
+                components.append(LowRankComponent(kernel, one.noise, one.part.map(), one.beta, root, *sizes, where))
+            else:
+                near = field.S.take(one.rows).landmarks()
+                components.append(Component(kernel, one.noise, near, one.alpha, one.half, root, *sizes, where))
+        self.components_ = tuple(components)
         self.kernel_ = found.kernels[0]
         self.n_components_ = len(self.components_)
         self.weights_ = means
@@ -326,7 +400,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return log_weight, mean, variance
 
     @property
-    def expansions_(self) -> tuple[Expansion, ...]:
+    def expansions_(self) -> tuple[Expansion | FeatureExpansion, ...]:
         """The means of the components, each an element of the space of its own kernel; who is asked depends on x."""
         return tuple(component.mean() for component in self.components_)
 
@@ -404,11 +478,21 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        kinds = self.n_components if self.parameters == "own" else 1
+        n, kinds = n_samples, self.n_components if self.parameters == "own" else 1
         buffers = {
-            "Gram matrices": kinds * 8 * n_samples**2,
-            "factors": 3 * 8 * n_samples**2,
-            "packed samples": 8 * n_samples * n_features,
-            "responsibilities": 8 * 6 * n_samples * self.n_components,
+            "packed samples": 8 * n * n_features,
+            "responsibilities": 8 * 6 * n * self.n_components,
         }
-        return Plan(f"{type(self).__name__} on {n_samples} samples", buffers, ("fewer samples",))
+        what = f"{type(self).__name__} on {n} samples"
+        if self.gram is not None and low_rank(self.gram, type(self).__name__):
+            r = rank_of(self.gram, n, n_features)
+            buffers |= {
+                "factors and their derivatives": (2 * kinds + 5) * 8 * n * r,
+                "covariances of the coordinates": (4 + 2 * self.n_components) * 8 * r * r,
+                "targets and moments": 8 * n * (4 + 4 * n_targets),
+                "columns for the start": 16 * n * self.n_components * (n_features + n_targets),
+                "tiles": thread_count(self.n_threads) * 16 * tile_side(8) ** 2,
+            }
+            return Plan(what, buffers, ("a smaller rank", "fewer samples"))
+        buffers |= {"Gram matrices": kinds * 8 * n**2, "factors": 3 * 8 * n**2}
+        return Plan(what, buffers, ("gram=Nystrom(500)", "fewer samples"))

@@ -1,12 +1,16 @@
 """Kernel ridge regression that chooses its ridge and its kernel by the errors of left-out samples.
 
 Symbols: K the Gram matrix, w_i sample weights, N their sum, alpha the ridge, theta the kernel's free parameters,
-f_-i the function fitted without sample i.
+f_-i the function fitted without sample i. Of a Gram of low rank, K = F F^T: T the columns of W^(1/2) (F - 1 m^T) turned
+to the eigenvectors U of T^T T, lambda their eigenvalues, m the weighted mean of the rows of F (zero without intercept),
+q = W^(1/2) 1 / sqrt(N), B = (T, q), and H = B diag(1 / d) B^T the matrix that maps W^(1/2) y to fitted values, with
+d = lambda + alpha and 1 for q; A = I - H.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +19,22 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Clock, Plan
+from mercer.budget import Clock, Plan, Resources, budget
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
+from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.ridge import RidgeEstimator, Weighted
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense
+from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, Tiles
+from mercer.gram.dense import DenseGram
+from mercer.gram.factor import SHARE
+from mercer.gram.kronecker import Kronecker
+from mercer.gram.nystrom import NystromGram, on_landmarks
 from mercer.kernels import Kernel
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
+from mercer.numerics.tiling import spans
 from mercer.problems import Status
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -35,6 +46,9 @@ __all__ = ["KernelRidgeCV"]
 
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _FEW = 500  # samples that decide where the search for a kernel starts
+_ROWS = 4096  # of a factor at a time
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
 
 Folds = str | Sequence[Indices]
 
@@ -61,6 +75,9 @@ class KernelRidgeCV(RidgeEstimator):
         Ridges to choose from, positive; the kernel is then held. None moves the ridge continuously.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
+    gram : GramSpec, optional
+        How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: all
+        is found in the r columns of the factor. Grams that offer products only, as `Tiles`, are refused.
     cv : None, "gcv", int, splitter or iterable, default None
         Which samples are left out: None one at a time; an int so many folds of neighbouring samples; a splitter of
         scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
@@ -96,7 +113,7 @@ class KernelRidgeCV(RidgeEstimator):
         The search; None if the kernel was held.
     n_iter_ : int
         Steps of the best search; 1 if the kernel was held.
-    expansion_, dual_coef_, intercept_, solution_ : as for `KernelRidge`
+    expansion_, dual_coef_, intercept_, gram_, solver_, solution_ : as for `KernelRidge`
 
     Notes
     -----
@@ -104,6 +121,13 @@ class KernelRidgeCV(RidgeEstimator):
     below one is left out whole. Folds are left out whole. Of several outputs the errors are added up; they share the
     ridge and the kernel. Cost of a step 2 n^3 operations and two n x n arrays; of a grid one eigendecomposition and
     three.
+
+    With a Gram of low rank the errors are those of the approximated matrix, as the fitted function is; its landmarks
+    stay where they are, also if their own errors are looked at. Cost O(n r^2) once and O(n r) for a ridge, memory
+    O(r^2) and, if it fits, n r. While the kernel is moved the landmarks are held, and a step costs O(n r^2) and a few
+    arrays of n r numbers; the Gram of the kernel that was found is built anew. `Features` and `RandomFeatures` have no
+    landmarks: with them the parameters must be held. A factor with as many columns as samples saves nothing, and the
+    n x n matrix is decomposed.
 
     Examples
     --------
@@ -116,6 +140,7 @@ class KernelRidgeCV(RidgeEstimator):
     (1.0, True)
     """
 
+    products_suffice = False
     own_constraints = {
         "fit_intercept": Boolean(),
         "bounds": Optional(InstanceOf(Mapping)),
@@ -132,6 +157,7 @@ class KernelRidgeCV(RidgeEstimator):
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,
+        gram: GramSpec | None = None,
         cv: Any = None,
         fit_intercept: bool = False,
         fixed: Sequence[str] | str = (),
@@ -149,6 +175,7 @@ class KernelRidgeCV(RidgeEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.gram = gram
         self.cv = cv
         self.fit_intercept = fit_intercept
         self.fixed = fixed
@@ -192,7 +219,7 @@ class KernelRidgeCV(RidgeEstimator):
                 if alphas is None and self._moves(kernel):
                     kernel, errors = self._search(kernel, data, folds, run)
                 else:
-                    errors = self._along(kernel, alphas, data, folds, run)
+                    errors = self._along(*self._spectrum(kernel, data, run), alphas, data, folds)
             self.best_score_ = -_mean(errors, data.weight).min()
             flat = data.values.ndim == 1
             squares = np.square(errors if self.alphas is not None else errors[0])  # (p, n, k) or (n, k)
@@ -235,12 +262,50 @@ class KernelRidgeCV(RidgeEstimator):
     def _border(self, n: int) -> Floats | None:
         return np.ones((n, 1)) if self.fit_intercept else None
 
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        """Return how K is held; a matrix that is stored must fit with what decomposes it."""
+        spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
+        if isinstance(spec, Dense):
+            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+        return spec
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        return not isinstance(spec, (FastGauss, Kronecker, Tiles))
+
+    def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
+        """Build the Gram, unless that of the choice can be used again: then landmarks are not drawn twice."""
+        gram = vars(self).pop("_decomposed", None)
+        return super()._represent(kernel, S, run, until) if gram is None else gram
+
+    def _usable(self, kernel: Kernel, data: Weighted, run: Run) -> Gram:
+        """Build the Gram for the choice, or refuse one that has neither entries nor a factor."""
+        gram = self._represent(kernel, data.samples, run, until=0.3)
+        if not isinstance(gram, (DenseGram, HasFactor)):
+            raise CapabilityError(
+                f"KernelRidgeCV was given gram={self.gram_!r}, which stores nothing that can be decomposed; errors of "
+                "left-out samples need a factor or a dense matrix. Use gram=Nystrom(500), or KernelRidge with alpha."
+            )
+        if not np.isfinite(gram.diag()).all():
+            raise overflow_error(kernel)
+        return gram
+
+    def _spectrum(self, kernel: Kernel, data: Weighted, run: Run) -> tuple[_Decomposed, float]:
+        """Decompose K, or its factor if that has fewer columns than there are samples; and the mean of k(x, x)."""
+        gram, w = self._usable(kernel, data, run), data.weight
+        unit = float(np.average(gram.diag(), weights=w))
+        if isinstance(gram, HasFactor):
+            self._decomposed = gram
+            if gram.factor(slice(0, 1)).shape[1] < len(w):
+                parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
+                return in_background(_FactorSpectrum.of, *parts, deadline=run.deadline), unit
+        K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
+        return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
+
     def _search(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> tuple[Kernel, Floats]:
         """Move the kernel's parameters and the ridge; the kernel, and errors (1, n, k)."""
-        values = data.values.reshape(len(data.values), -1)
-        border = self._border(len(values))
-        criterion = RidgeCriterion(data.samples, values, data.weight, border, folds, self._resources())
-        start = _start(kernel, data, self.fit_intercept)
+        criterion = self._criterion(kernel, data, folds, run)
+        low = isinstance(criterion, _LandmarkCriterion)
+        start = criterion.start(kernel) if low else _start(kernel, data, self.fit_intercept)
         tuned = tune(
             criterion, kernel, {"alpha": start}, fixed=self.fixed, bounds=self.bounds,
             search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
@@ -256,19 +321,40 @@ class KernelRidgeCV(RidgeEstimator):
         self.tuned_: Tuned | None = tuned
         self.n_iter_ = max(len(tuned.values) - 1, 1)
         self.alpha_ = float(tuned.beside["alpha"])
-        return tuned.kernel, criterion.left_out(tuned.kernel, self.alpha_)[None]
+        if not low:
+            return tuned.kernel, criterion.left_out(tuned.kernel, self.alpha_)[None]
+        spectrum, _ = self._spectrum(tuned.kernel, data, run)
+        return tuned.kernel, _errors(spectrum, _table(data), np.array([self.alpha_]), folds)
 
-    def _along(self, kernel: Kernel, alphas: Floats | None, data: Weighted, folds: Folds, run: Run) -> Floats:
+    def _criterion(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> RidgeCriterion | _LandmarkCriterion:
+        """Return the error as a function of the kernel: of the dense matrix, or of one on landmarks."""
+        S, n = data.samples, len(data.samples)
+        spec, policy = self._gram_spec(kernel, S), getattr(self.gram, "indefinite", None)
+        if policy is not None:
+            raise CapabilityError(
+                f"KernelRidgeCV was given gram={self.gram!r} with {kernel!r}, whose parameters are to be found; a "
+                "repaired matrix has no derivative in them. Hold them by fixed='all', or leave out indefinite."
+            )
+        if not isinstance(spec, Dense):
+            gram = self._usable(kernel, data, run)
+            if isinstance(gram, HasFactor) and not isinstance(gram, NystromGram):
+                raise CapabilityError(
+                    f"KernelRidgeCV was given gram={self.gram_!r} with {kernel!r}, whose parameters are to be found; "
+                    "their derivative needs landmarks. Hold them by fixed='all' or alphas=, or use gram=Nystrom(500)."
+                )
+            if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
+                self.memory_plan(n, getattr(S, "width", 1)).require(self.memory)
+                return _LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
+        return RidgeCriterion(S, _table(data), data.weight, self._border(n), folds, self._resources())
+
+    def _along(self, spectrum: _Decomposed, unit: float, alphas: Floats | None, data: Weighted, folds: Folds) -> Floats:
         """Choose a ridge for the kernel as it is; errors (p, n, k) of the grid, or (1, n, k) of the best."""
-        values = data.values.reshape(len(data.values), -1)
-        K = Dense().build(kernel, data.samples, self._resources()).release()
-        unit = float(np.sum(data.weight * np.diagonal(K)) / data.weight.sum())
-        spectrum = in_background(RidgeSpectrum.of, K, data.weight, self._border(len(values)), deadline=run.deadline)
+        values = _table(data)
         if alphas is not None:
             errors = _errors(spectrum, values, alphas, folds)
             self.alpha_ = float(alphas[np.argmin(_mean(errors, data.weight))])
             return errors
-        low, high = (self.bounds or {}).get("alpha", (0.0, np.inf))
+        low, high = (self.bounds or {}).get("alpha", (np.finfo(np.float64).tiny, np.inf))
         grid = np.unique(np.clip(_GRID * (unit if unit > 0.0 else 1.0), low, high))
         means = _mean(_errors(spectrum, values, grid, folds), data.weight)
         best = int(np.argmin(means))
@@ -289,8 +375,164 @@ class KernelRidgeCV(RidgeEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
-        own = {"Gram matrix": 8 * n_samples**2, "factors": 16 * n_samples**2}
+        r = int(getattr(self.gram, "rank", getattr(self.gram, "count", n_features)))
+        if self.gram is None or "Gram matrix" in plan.buffers or r >= n_samples:
+            own = {"Gram matrix": 8 * n_samples**2, "factors": 16 * n_samples**2}
+            options = ("gram=Nystrom(500)", "KernelRidge with alpha given, on gram=Tiles()")
+            return Plan(plan.what, {**plan.buffers, **own}, options)
+        own = {"normal equations": 32 * r * r, "rows of the factor at a time": 32 * min(_ROWS, n_samples) * r}
+        own |= {"errors": 16 * n_samples * n_targets * (len(_GRID) if self.alphas is None else np.size(self.alphas))}
+        if self.alphas is None and self.fixed != "all":
+            own |= {"factor and its derivative": 64 * n_samples * r}
         return Plan(plan.what, {**plan.buffers, **own}, plan.options)
+
+
+@dataclass(frozen=True, eq=False)
+class _FactorSpectrum:
+    """Kernel ridge regression for all ridges from the factor of a Gram, as `RidgeSpectrum` from the matrix."""
+
+    gram: Any  # gives rows of F
+    weight: Floats
+    origin: Floats  # m, (r,)
+    turn: Floats  # U, (r, r)
+    values: Floats  # d = values + alpha * penalised: lambda of the columns T, 1 of q
+    penalised: Floats  # 1 of the columns T, 0 of q
+    held: Floats | None = None  # B, (n, c), if it fits
+
+    @classmethod
+    def of(cls, gram: Any, weight: Floats, intercept: bool, allowed: float = np.inf) -> _FactorSpectrum:
+        """Decompose F^T W F, centred if there is an intercept; B is held within so many bytes."""
+        n, r = len(weight), gram.factor(slice(0, 1)).shape[1]
+        origin, square = np.zeros(r), np.zeros((r, r))
+        if intercept:
+            origin = sum((weight[rows] @ gram.factor(rows) for rows in spans(n, _ROWS)), origin) / weight.sum()
+        for rows in spans(n, _ROWS):  # centred before it is squared, which keeps the digits
+            F = (gram.factor(rows) - origin) * np.sqrt(weight[rows])[:, None]
+            square += F.T @ F
+        values, U = np.linalg.eigh(square)
+        values, penalised = np.maximum(values, 0.0), np.ones(r)
+        if intercept:
+            values, penalised = np.append(values, 1.0), np.append(penalised, 0.0)
+        found = cls(gram, weight, origin, U, values, penalised)
+        if 8 * n * len(values) > allowed:
+            return found
+        B = np.empty((n, len(values)))
+        for rows in spans(n, _ROWS):
+            B[rows] = found.rows(rows)
+        return cls(gram, weight, origin, U, values, penalised, B)
+
+    def rows(self, index: slice | Indices) -> Floats:
+        """Rows of B, (m, c)."""
+        if self.held is not None:
+            return self.held[index]
+        F = self.gram.factor(index) if isinstance(index, slice) else self.gram.take(index).factor()
+        root = np.sqrt(self.weight[index])[:, None]
+        T = root * ((F - self.origin) @ self.turn)
+        return T if len(self.values) == T.shape[1] else np.hstack([T, root / np.sqrt(self.weight.sum())])
+
+    def divisors(self, alphas: Floats) -> Floats:
+        """d, (c, p)."""
+        return self.values[:, None] + self.penalised[:, None] * alphas
+
+    def share(self, B: Floats, divisors: Floats, weight: Floats, which: str) -> Floats:
+        """What errors of the fit are divided by, (m, p), at some rows of B: of a copy left out, or by "gcv" of all."""
+        if which == "gcv":
+            dof = np.sum(self.values[:, None] / divisors, axis=0)
+            return np.tile(1.0 - dof / self.weight.sum(), (len(B), 1))
+        tau = 1.0 / np.maximum(weight, 1.0)[:, None]
+        return 1.0 - tau + tau * np.maximum(1.0 - np.square(B) @ (1.0 / divisors), _NOTHING)
+
+    def errors(self, y: Floats, alphas: Floats, folds: Folds) -> Floats:
+        """Errors of left-out samples, (p, n, k), for targets (n, k) and ridges (p,)."""
+        (n, k), p, root = y.shape, len(alphas), np.sqrt(self.weight)[:, None]
+        divisors, Y = self.divisors(alphas), root * y
+        inner = sum((self.rows(rows).T @ Y[rows] for rows in spans(n, _ROWS)), np.zeros((len(divisors), k)))
+        coef = inner[:, None, :] / divisors[:, :, None]
+        out = np.empty((p, n, k))
+        if not isinstance(folds, str):
+            for fold in folds:
+                B = self.rows(fold)
+                for place in range(p):
+                    rest = Y[fold] - B @ coef[:, place]
+                    out[place, fold] = _without(B, divisors[:, place], rest) / root[fold]
+            return out
+        for rows in spans(n, _ROWS):
+            B = self.rows(rows)
+            rest = Y[rows][:, None, :] - (B @ coef.reshape(-1, p * k)).reshape(-1, p, k)
+            rest /= (root[rows] * self.share(B, divisors, self.weight[rows], folds))[:, :, None]
+            out[:, rows] = rest.transpose(1, 0, 2)
+        return out
+
+
+_Decomposed = RidgeSpectrum | _FactorSpectrum
+
+
+class _LandmarkCriterion:
+    r"""Logarithm of the mean squared error of left-out samples, for `tune`, where K = C R R^T C^T on held landmarks.
+
+    The error e of left-out samples is a function of A, whose derivative is dA = -A dK' A / alpha with K' = W^(1/2) K
+    W^(1/2). Its derivative in K times F, which is all that C and the matrix of the landmarks need, has no alpha in a
+    denominator, because A F' = alpha T diag(1 / d) U^T.
+    """
+
+    def __init__(self, data: Weighted, index: Indices, intercept: bool, folds: Folds, resources: Resources) -> None:
+        self.data, self.intercept, self.folds, self.resources = data, intercept, folds, resources
+        self.index = index if len(index) else np.zeros(1, dtype=np.intp)
+        self.y, self.weight = _table(data), data.weight
+        self.total = float(data.weight.sum())
+        self.floor = _FLOOR * float(np.sum(data.weight * np.square(self.y).T)) + np.finfo(np.float64).tiny
+
+    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
+        """Return the value, its derivatives in the free parameters of the kernel, and in alpha."""
+        gram, spectrum = self._at(kernel)
+        value, G, ridge = self._derivative(spectrum, float(beside["alpha"]))
+        scale = 1.0 / (value + self.floor)
+        G, R = scale * (G @ spectrum.turn.T), gram.root
+        slope = kernel.pullback(gram.samples, gram.landmarks, 2.0 * G @ R.T)
+        slope = slope - kernel.pullback(gram.landmarks, gram.landmarks, R @ (gram.moment(G) @ R.T))
+        return float(np.log((value + self.floor) / self.total)), slope, {"alpha": np.asarray(scale * ridge)}
+
+    def start(self, kernel: Kernel) -> float:
+        """Return the ridge of least error on a grid; that of K itself would be too small for what landmarks leave."""
+        gram, spectrum = self._at(kernel)
+        return _best(spectrum, self.y, self.weight, float(np.average(gram.diag(), weights=self.weight)))
+
+    def _at(self, kernel: Kernel) -> tuple[NystromGram, _FactorSpectrum]:
+        gram = on_landmarks(kernel, kernel.prepare(self.data.samples), self.index, resources=self.resources)
+        return gram, _FactorSpectrum.of(gram, self.weight, self.intercept)
+
+    def _derivative(self, spectrum: _FactorSpectrum, alpha: float) -> tuple[float, Floats, float]:
+        """The sum of squares C of W^(1/2) e, its derivative in K times F U, (n, r), and that in alpha."""
+        B, root = spectrum.rows(slice(None)), np.sqrt(self.weight)[:, None]
+        divisors = spectrum.divisors(np.array([alpha]))
+        d, each = divisors[:, 0], (spectrum.penalised / divisors[:, 0])[None]
+        inner = B.T @ (root * self.y)
+        rest = root * self.y - B @ (inner / divisors)
+        if isinstance(self.folds, str):
+            share = spectrum.share(B, divisors, self.weight, self.folds)
+            e = rest / share
+            g = 2.0 * e / share
+            levers = np.sum(g * e, axis=1) / np.maximum(self.weight, 1.0)
+            M = (float(np.sum(g * e)) / self.total if self.folds == "gcv" else levers[:, None]) * B * each
+        else:
+            e, g, M = np.empty_like(rest), np.empty_like(rest), np.empty_like(B)
+            for fold in self.folds:
+                part = B[fold]
+                e[fold] = _without(part, d, rest[fold])
+                g[fold] = 2.0 * _without(part, d, e[fold])
+                M[fold] = 0.5 * (g[fold] @ (e[fold].T @ part) + e[fold] @ (g[fold].T @ part)) * each
+        back = B.T @ g
+        ridge = float(np.sum((inner * back).T * np.square(each)) - np.sum(M * B * each))
+        G = M - B @ ((B.T @ M) / divisors)
+        G -= 0.5 * ((g - B @ (back / divisors)) @ (inner.T * each) + rest @ (back.T * each))
+        return float(np.sum(np.square(e))), (root * G)[:, : len(spectrum.turn)], ridge
+
+
+def _without(B: Floats, divisors: Floats, V: Floats) -> Floats:
+    """Return (I - B diag(1 / d) B^T)^-1 V for the rows of a fold, on the shorter side of B."""
+    if len(B) <= len(divisors):
+        return np.linalg.solve(np.eye(len(B)) - (B / divisors) @ B.T, V)
+    return V + B @ np.linalg.solve(np.diag(divisors) - B.T @ B, B.T @ V)
 
 
 def _ridges(alphas: Any) -> Floats | None:
@@ -314,15 +556,21 @@ def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
     n = len(data.samples)
     rows = np.arange(n) if n <= _FEW else np.linspace(0, n - 1, _FEW).astype(np.intp)
     K = Dense().build(kernel, data.samples.take(rows) if n > _FEW else data.samples).release()
-    unit = float(np.sum(data.weight[rows] * np.diagonal(K)) / data.weight[rows].sum())
+    w = data.weight[rows]
+    unit = float(np.sum(w * np.diagonal(K)) / w.sum())
+    spectrum = RidgeSpectrum.of(K, w, np.ones((len(rows), 1)) if intercept else None)
+    return _best(spectrum, _table(data)[rows], w, unit)
+
+
+def _best(spectrum: _Decomposed, y: Floats, w: Floats, unit: float) -> float:
     grid = _GRID * (unit if unit > 0.0 else 1.0)
-    values = data.values.reshape(n, -1)[rows]
-    spectrum = RidgeSpectrum.of(K, data.weight[rows], np.ones((len(rows), 1)) if intercept else None)
-    return float(grid[np.argmin(_mean(_errors(spectrum, values, grid, "loo"), data.weight[rows]))])
+    return float(grid[np.argmin(_mean(_errors(spectrum, y, grid, "loo"), w))])
 
 
-def _errors(spectrum: RidgeSpectrum, y: Floats, alphas: Floats, folds: Folds) -> Floats:
+def _errors(spectrum: _Decomposed, y: Floats, alphas: Floats, folds: Folds) -> Floats:
     """Errors of left-out samples for all ridges, (p, n, k)."""
+    if isinstance(spectrum, _FactorSpectrum):
+        return spectrum.errors(y, alphas, folds)
     if folds == "loo":
         return spectrum.left_out_errors(y, alphas, copies=True)
     if not isinstance(folds, str):
@@ -331,6 +579,10 @@ def _errors(spectrum: RidgeSpectrum, y: Floats, alphas: Floats, folds: Folds) ->
     total = float(spectrum.weight.sum())
     share = 1.0 - spectrum.degrees_of_freedom(alphas) / total
     return (alphas / share)[:, None, None] * a / np.sqrt(spectrum.weight)[:, None]
+
+
+def _table(data: Weighted) -> Floats:
+    return data.values.reshape(len(data.values), -1)
 
 
 def _mean(errors: Floats, weight: Floats) -> Floats:

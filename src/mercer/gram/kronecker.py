@@ -51,7 +51,7 @@ class Kronecker(GramSpec):
     Kronecker sum all sums of the eigenvalues of K_1 and K_2. With them the solver `Spectral` finds ridge
     regression on all pairs, and its left-out predictions, in O(q_1^3 + q_2^3 + n (q_1 + q_2)).
 
-    Fitted functions are `Expansion`s, evaluated in the same way whatever the Gram was.
+    Fitted functions are each an `Expansion`, evaluated in the same way whatever the Gram was.
 
     Examples
     --------

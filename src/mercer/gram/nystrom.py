@@ -166,8 +166,9 @@ def on_landmarks(
     kernel: Kernel, samples: Samples, index: Indices, precision: str = "double", resources: Resources = _NOTHING
 ) -> NystromGram:
     """Return the Gram of prepared samples on the landmarks at some places."""
-    chosen = samples.take(index).landmarks()
-    W = block(kernel, chosen, chosen)
+    part = samples.take(index)
+    chosen = part.landmarks()
+    W = block(kernel, part, chosen)
     values, U = in_background(np.linalg.eigh, W, work=9.0 * len(W) ** 3)
     least = len(W) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
     gram = NystromGram(kernel, samples, chosen, U, resources)

@@ -338,7 +338,7 @@ class Moderation:
     Parameters
     ----------
     means : tuple of two floats
-        m_-, m_+ of left-out decision values.
+        ``m_-`` and ``m_+``, of left-out decision values.
     variance : float
         tau^2.
     log_odds : float

@@ -1,34 +1,23 @@
 """Selection of columns against all subsets, and the criterion against its definition."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from mercer import KernelRidge
-from mercer.errors import DomainError, ParameterError, TargetError
-from mercer.estimators.dependence_selection import DependenceSelector, dependence_matrix, target_samples
+from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError, TargetError
+from mercer.estimators.dependence_selection import DependenceSelector, target_samples
+from mercer.gram import Auto, Dense, FastGauss, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy, Tiles
 from mercer.inference.measures import hsic
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Spectrum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 6))
 XOR = X[:, 1] * X[:, 4] > 0
-
-
-@pytest.mark.parametrize("estimator", ["biased", "unbiased"])
-def test_the_matrix_gives_the_criterion(estimator):
-    y = X[:30, :2] ** 2
-    K, L = Gaussian(1.0)(X[:30]), Gaussian(0.7)(y)
-    M = dependence_matrix(L, np.ones(30), estimator)
-    expected = hsic(X[:30], y, (Gaussian(1.0), Gaussian(0.7)), estimator=estimator)
-    assert np.vdot(K, M) == pytest.approx(expected, rel=1e-9)
-    w = rng.integers(0, 3, size=30)
-    again = np.repeat(np.arange(30), w)
-    M = dependence_matrix(L, w.astype(float), estimator)
-    expected = hsic(X[again], y[again], (Gaussian(1.0), Gaussian(0.7)), estimator=estimator)
-    assert np.vdot(K, M) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(2.0), Linear(), Laplacian(3.0), Matern(1.5), Gaussian(2.0) + Linear()])
@@ -98,3 +87,60 @@ def test_what_cannot_be_done_is_told():
         DependenceSelector().fit(X, None)
     with pytest.raises(DomainError, match="at least 4"):
         DependenceSelector().fit(X[:3], XOR[:3])
+
+
+FULL = [Dense(), Auto(), Tiles(), Tiles(memory=20_000), Nystrom(80), IncompleteCholesky(80, tol=0.0)]
+
+
+@pytest.mark.parametrize("gram", FULL, ids=repr)
+@pytest.mark.parametrize("estimate", ["biased", "unbiased"])
+def test_however_the_matrices_are_held_the_columns_are_the_same(gram, estimate):
+    w = rng.integers(0, 3, size=80)
+    for direction, y in (("backward", XOR), ("forward", X[:, 1] + X[:, 4] ** 2)):
+        for kernel in (None, Gaussian(2.0), Laplacian(3.0)):
+            options = {"direction": direction, "estimate": estimate, "n_features_to_select": 2}
+            plain = DependenceSelector(kernel, **options).fit(X, y, sample_weight=w)
+            model = DependenceSelector(kernel, gram=gram, **options).fit(X, y, sample_weight=w)
+            np.testing.assert_array_equal(model.ranking_, plain.ranking_)
+            np.testing.assert_allclose(model.scores_, plain.scores_, rtol=1e-7, atol=1e-10)
+
+
+def test_what_a_factor_leaves_out_is_told_once():
+    with pytest.warns(ConvergenceWarning, match="leaves") as told:
+        DependenceSelector(Gaussian(0.5), 2, gram=SparseGreedy(5)).fit(X, X[:, 0])
+    assert sum("Of some of the columns" in str(one.message) for one in told) == 1 and len(told) <= 2  # and of targets
+
+
+@pytest.mark.parametrize(
+    "gram", [Nystrom(15), SparseGreedy(60, tol=0.01), RandomFeatures(400), Nystrom(15, random_state=None)], ids=repr
+)
+def test_few_coordinates_find_what_the_targets_depend_on(gram):
+    y = np.sin(2 * X[:, 3]) + 0.1 * X[:, 0]
+    model = DependenceSelector(Gaussian(1.5), 1, gram=gram, direction="forward").fit(X, y)
+    assert model.support_[3] and model.gram_ == gram
+    assert DependenceSelector(n_features_to_select=1, gram=gram).fit(X, X[:, 3] > 0).support_[3]
+
+
+@pytest.mark.parametrize("gram", [Nystrom(30), Tiles("2MB")], ids=repr)
+def test_no_matrix_of_all_samples(gram):
+    n = 3000
+    many = np.random.default_rng(1).normal(size=(n, 2))
+    model = DependenceSelector(Gaussian(1.0), 1, target_kernel=Gaussian(1.0), gram=gram)
+    model.fit(many[:100], many[:100, 1] ** 2)
+    tracemalloc.start()
+    try:
+        model.fit(many, many[:, 1] ** 2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.support_[1] and peak < 0.3 * 8 * n**2
+    assert peak < 1.2 * model.memory_plan(n, 2).total < 0.3 * 8 * n**2
+
+
+def test_grams_that_cannot_be_used_are_named():
+    with pytest.raises(CapabilityError, match=r"FastGauss.*Nystrom"):
+        DependenceSelector(gram=FastGauss()).fit(X, XOR)
+    with pytest.raises(CapabilityError, match="indefinite"):
+        DependenceSelector(gram=Dense(indefinite="clip")).fit(X, XOR)
+    with pytest.raises(MemoryBudgetError, match=r"Tiles.*Nystrom"):
+        DependenceSelector(memory="50kB").fit(X, XOR)

@@ -6,6 +6,7 @@ import pytest
 from mercer import GaussianProcessMixture
 from mercer.domains import Vectors
 from mercer.estimators.mixture_ascent import Ascent, padded
+from mercer.gram import Nystrom
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -19,7 +20,11 @@ def ascent(**options):
     return Ascent(owner, Vectors.pack(X), Y, W, 2.0 * Gaussian(1.0))
 
 
-@pytest.mark.parametrize("options", [{}, {"gating": True}, {"parameters": "own"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"gating": True}, {"parameters": "own"}, {"gram": Nystrom(6)}, {"gram": Nystrom(6), "parameters": "own"}],
+    ids=str,
+)
 def test_every_step_raises_the_bound(options):
     field = ascent(**options)
     now = field.start(None)
@@ -61,3 +66,16 @@ def test_starts_differ_by_chance_alone():
     drawn = [field.start(np.random.RandomState(seed)).R for seed in (1, 1, 2, 3, 4)]
     assert np.array_equal(drawn[0], drawn[1])
     assert any(R.shape != drawn[0].shape or not np.array_equal(R, drawn[0]) for R in drawn[2:])
+
+
+def test_a_factor_of_full_rank_takes_the_same_steps():
+    whole, low = ascent(), ascent(gram=Nystrom(30))
+    assert whole.order == 30 and 10 < low.order <= 30  # directions below rounding are left out
+    first, second = whole.start(None), low.start(None)
+    for _ in range(3):
+        assert np.isclose(first.bound, second.bound)
+        first, second = (
+            f.searched_from(f.beliefs(f.responsibilities(b), b.kernels, b.noises))
+            for f, b in ((whole, first), (low, second))
+        )
+    np.testing.assert_allclose(first.R, second.R, atol=1e-5)

@@ -1,6 +1,7 @@
 """Gaussian process classification."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,10 +16,29 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer.io.registry as registry
 from mercer.constraints import Positive
 from mercer.domains import Similarities, Vectors
-from mercer.errors import CapabilityError, MemoryBudgetError, ModelError, ParameterError, TargetError
+from mercer.errors import (
+    CapabilityError,
+    MemoryBudgetError,
+    ModelError,
+    ParameterError,
+    TargetError,
+)
+from mercer.estimators.posterior import CoordinatePosterior
 from mercer.estimators.process_classifier import GaussianProcessClassifier, LatentPosterior, SoftmaxPosterior
+from mercer.gram import (
+    Auto,
+    Dense,
+    FastGauss,
+    FeatureExpansion,
+    Features,
+    IncompleteCholesky,
+    Nystrom,
+    RandomFeatures,
+    SparseGreedy,
+    Tiles,
+)
 from mercer.io.model import load, save
-from mercer.kernels import Gaussian, Kernel, Spectrum
+from mercer.kernels import Gaussian, Kernel, Linear, Spectrum
 from mercer.selection.laplace import laplace
 from mercer.selection.softmax_laplace import softmax_laplace
 
@@ -235,3 +255,159 @@ def test_a_model_file_gives_the_same_predictions(tmp_path, monkeypatch):
         LatentPosterior(np.ones((1, 3)), np.ones((1, 2, 2))).check()
     with pytest.raises(ModelError, match="do not fit"):
         SoftmaxPosterior(np.ones((3, 4, 4)), np.ones((3, 3))).check()
+
+
+# low rank -------------------------------------------------------------------------------------------
+
+ALL_WAYS = [*WAYS, {"multi_class": "ovr"}]
+KERNEL = 2.0 * Gaussian(0.8)
+
+
+@pytest.mark.parametrize("way", ALL_WAYS, ids=str)
+@pytest.mark.parametrize("y", [Y, C], ids=["two", "three"])
+def test_a_factor_of_full_rank_is_the_whole_matrix(way, y):
+    dense = GaussianProcessClassifier(KERNEL, fixed="all", **way).fit(X, y)
+    for gram in (IncompleteCholesky(60, tol=0.0), Nystrom(60)):
+        low = GaussianProcessClassifier(KERNEL, fixed="all", gram=gram, **way).fit(X, y)
+        assert np.isclose(low.log_marginal_likelihood_, dense.log_marginal_likelihood_, rtol=1e-8)
+        for ours, theirs in zip(low.predict_latent(T), dense.predict_latent(T), strict=True):
+            assert np.allclose(ours, theirs, atol=1e-6)
+        assert np.allclose(low.predict_proba(T), dense.predict_proba(T), atol=1e-7)
+        assert low.gram_ == gram and low.tuned_ is None and low.residual_trace_ < 1e-9
+        assert isinstance(low.posterior_, CoordinatePosterior)
+
+
+@pytest.mark.parametrize("way", [{}, {"method": "ep"}], ids=str)
+def test_a_factor_of_full_rank_finds_the_same_parameters(way):
+    dense = GaussianProcessClassifier(START, tol=1e-7, **way).fit(X, Y)
+    low = GaussianProcessClassifier(START, tol=1e-7, gram=Nystrom(60), **way).fit(X, Y)
+    assert np.isclose(low.kernel_.scale, dense.kernel_.scale, rtol=1e-4)
+    assert np.isclose(low.kernel_.kernel.length_scale, dense.kernel_.kernel.length_scale, rtol=1e-4)
+    assert np.allclose(low.predict_proba(T), dense.predict_proba(T), atol=1e-5)
+    assert low.tuned_.value == pytest.approx(-low.log_marginal_likelihood_)
+    assert low.gram_.landmarks == tuple(range(60))
+
+
+@pytest.mark.parametrize("y", [Y, C], ids=["two", "three"])
+def test_the_prior_of_new_samples_is_not_cut(y):
+    model = GaussianProcessClassifier(KERNEL, fixed="all", gram=Nystrom(5)).fit(X, y)
+    mean, variance = model.predict_latent([[1e3, 1e3]])
+    assert np.allclose(mean, 0.0) and np.allclose(variance, 2.0)
+    assert np.all(model.predict_latent(X)[1] > 0.0)
+
+
+def test_landmarks_stay_and_the_evidence_of_their_model_rises():
+    start = GaussianProcessClassifier(START, fixed="all", gram=SparseGreedy(12, tol=0.0)).fit(X, Y)
+    found = GaussianProcessClassifier(START, gram=SparseGreedy(12, tol=0.0)).fit(X, Y)
+    assert found.log_marginal_likelihood_ > start.log_marginal_likelihood_
+    assert isinstance(found.gram_, Nystrom) and len(found.gram_.landmarks) == 12
+    again = GaussianProcessClassifier(found.kernel_, fixed="all", gram=found.gram_).fit(X, Y)
+    assert np.isclose(again.log_marginal_likelihood_, found.log_marginal_likelihood_)
+    assert np.isclose(again.residual_trace_, found.residual_trace_)
+    assert found.tuned_.slope <= 1e-4 * (1 + abs(found.log_marginal_likelihood_))
+    held = GaussianProcessClassifier(START, fixed=("scale",), gram=Nystrom(12)).fit(X, Y)
+    assert held.kernel_.scale == 1.0 and held.tuned_.names == ("kernel__length_scale",)
+
+
+def test_features_of_every_kind_are_coordinates():
+    exact = GaussianProcessClassifier(2.0 * Linear(), fixed="all").fit(X, C)
+    for gram in (Features(), RandomFeatures(10), Auto()):
+        low = GaussianProcessClassifier(2.0 * Linear(), fixed="all", gram=gram).fit(X, C)
+        assert np.isclose(low.log_marginal_likelihood_, exact.log_marginal_likelihood_)
+        assert np.allclose(low.predict_proba(T), exact.predict_proba(T), atol=1e-7)
+        assert isinstance(low.expansion_, FeatureExpansion)
+    drawn = GaussianProcessClassifier(KERNEL, gram=RandomFeatures(400)).fit(X, Y)
+    assert drawn.score(X, Y) > 0.9 and drawn.gram_ == RandomFeatures(400)
+    words = ["aab", "abb", "aaab", "bba", "ccd", "cdd", "ddc", "dcc"]
+    ours, theirs = (
+        GaussianProcessClassifier(Spectrum(2), gram=gram).fit(words, [0] * 4 + [1] * 4).predict_latent(["aabb", "zzz"])
+        for gram in (Features(), None)
+    )
+    assert np.allclose(ours, theirs, atol=1e-6)
+
+
+def test_kernels_without_derivatives_are_searched_through_a_factor():
+    model = GaussianProcessClassifier(Blunt(), gram=Nystrom(5)).fit(X, Y)
+    assert model.tuned_.names == ("scale",) and model.score(X, Y) > 0.6
+
+
+@pytest.mark.parametrize("gram", [Dense(), Tiles(), Auto()], ids=repr)
+def test_exact_grams_are_the_whole_matrix(gram):
+    usual, other = (GaussianProcessClassifier(KERNEL, fixed="all", gram=g).fit(X, Y) for g in (None, gram))
+    assert np.array_equal(usual.predict_proba(T), other.predict_proba(T))
+    assert usual.gram_ == Dense() and isinstance(other.gram_, (Dense, Tiles))
+
+
+def test_an_error_that_is_allowed_may_lead_to_a_factor():
+    rng, n = np.random.default_rng(0), 1500
+    Z = rng.normal(size=(n, 2))
+    model = GaussianProcessClassifier(Gaussian(2.0), fixed="all", gram=Auto(tol=1e-2), memory=6 * n * n)
+    model.fit(Z, Z[:, 0] > 0)
+    assert isinstance(model.posterior_, CoordinatePosterior) and model.gram_choice_["gram"] == model.gram_
+    whole = GaussianProcessClassifier(KERNEL, fixed="all", gram=Auto(tol=1e-2)).fit(X, Y)
+    assert isinstance(whole.posterior_, LatentPosterior) and whole.gram_ == Dense()
+
+
+def test_grams_that_have_no_factor_are_refused():
+    with pytest.raises(CapabilityError, match="needs a factor"):
+        GaussianProcessClassifier(Gaussian(1.0), gram=FastGauss()).fit(X, Y)
+    with pytest.raises(CapabilityError, match="indefinite='clip'"):
+        GaussianProcessClassifier(gram=Dense(indefinite="clip")).fit(X, Y)
+    with pytest.raises(CapabilityError, match="multi_class='ovr'"):
+        rng = np.random.default_rng(0)
+        Z = rng.normal(size=(2600, 2))
+        GaussianProcessClassifier(Gaussian(0.01), fixed="all", gram=RandomFeatures(2600)).fit(
+            Z, rng.permutation(2600) % 3
+        )
+
+
+@pytest.mark.parametrize("way", [{}, {"method": "ep"}], ids=str)
+def test_no_matrix_of_all_samples_is_formed(way):
+    rng, n = np.random.default_rng(0), 3000
+    Z = rng.normal(size=(n, 2))
+    y = np.sin(2 * Z[:, 0]) + Z[:, 1] + rng.normal(size=n) > 0
+    model = GaussianProcessClassifier(1.0 * Gaussian(1.0), gram=Nystrom(40), tol=1e-2, memory=4 * n * n, **way)
+    model.fit(Z[:200], y[:200])  # what is compiled is compiled before memory is counted
+    tracemalloc.start()
+    try:
+        model.fit(Z, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.3 * 8 * n * n
+    assert model.memory_plan(n, 2).total < 0.3 * 8 * n * n < GaussianProcessClassifier().memory_plan(n, 2).total
+    assert model.score(Z, y) > 0.75
+
+
+def test_memory_of_low_rank_grows_with_the_rank_and_the_classes():
+    few, many = (GaussianProcessClassifier(gram=Nystrom(r)).memory_plan(10**6, 5, 4) for r in (10, 1000))
+    assert many.buffers["posterior covariances"] == 10**4 * few.buffers["posterior covariances"] == 32 * 4000**2
+    apart = GaussianProcessClassifier(gram=Nystrom(1000), multi_class="ovr").memory_plan(10**6, 5, 4)
+    assert apart.buffers["posterior covariances"] == 7 * 8 * 1000**2
+    with pytest.raises(MemoryBudgetError, match="smaller rank"):
+        GaussianProcessClassifier(gram=Nystrom(50), memory="50kB").fit(X, C)
+
+
+def test_weights_and_time_are_heeded_with_a_factor():
+    copies = np.arange(60) % 3
+    index = np.repeat(np.arange(60), copies)
+    gram = Nystrom(60)
+    one = GaussianProcessClassifier(KERNEL, fixed="all", gram=gram).fit(X, C, sample_weight=copies)
+    many = GaussianProcessClassifier(KERNEL, fixed="all", gram=gram).fit(X[index], C[index])
+    assert np.isclose(one.log_marginal_likelihood_, many.log_marginal_likelihood_, rtol=1e-7)
+    assert np.allclose(one.predict_proba(T), many.predict_proba(T), atol=1e-6)
+    with pytest.warns(ConvergenceWarning, match="stopped after"):
+        assert GaussianProcessClassifier(START, gram=gram, max_time=1e-9).fit(X, Y).score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize("gram", [Nystrom(20), RandomFeatures(30), Features()], ids=repr)
+def test_a_model_file_of_low_rank_gives_the_same_predictions(tmp_path, gram):
+    kernel = Linear() if isinstance(gram, Features) else KERNEL
+    for place, y in enumerate((Y, C)):
+        model = GaussianProcessClassifier(kernel, gram=gram, fixed="all").fit(X, y)
+        save(model, tmp_path / f"{place}.mercer")
+        again = load(tmp_path / f"{place}.mercer")
+        assert np.array_equal(again.predict_proba(T), model.predict_proba(T))
+        assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(T), model.predict(T))
+    with pytest.raises(ModelError, match="do not fit"):
+        CoordinatePosterior(model.posterior_.basis, np.ones((3, 7, 7)), True).check()

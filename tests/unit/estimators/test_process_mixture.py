@@ -1,5 +1,6 @@
 """Mixtures of Gaussian processes: one component is a process, two branches are two, and the bound never falls."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer import GaussianProcessMixture
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
+from mercer.estimators.process_mixture import LowRankComponent
+from mercer.gram import Auto, Dense, Features, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy, Tiles
 from mercer.kernels import Gaussian, Matern, Spectrum
 from mercer.problems import Status
 
@@ -158,3 +161,102 @@ def test_saved_and_loaded(tmp_path):
     again = mercer.load(tmp_path / "m.mercer")
     assert np.array_equal(model.predict(T, return_std=True), again.predict(T, return_std=True))
     assert np.array_equal(model.log_density(X, Y), again.log_density(X, Y))
+
+
+@pytest.mark.parametrize("gram", [Auto(), Nystrom(100), IncompleteCholesky(100, tol=0.0)], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"gating": True}], ids=["plain", "gating"])
+def test_a_factor_of_full_rank_changes_nothing(gram, options):
+    options = {"kernel": 4.0 * Matern(1.5), "noise": 0.05, "n_components": 3, "fixed": "all", **options}
+    w = np.arange(2 * N) % 3
+    plain = GaussianProcessMixture(**options).fit(X, Y, sample_weight=w)
+    model = GaussianProcessMixture(gram=gram, **options).fit(X, Y, sample_weight=w)
+    assert np.isclose(model.lower_bound_, plain.lower_bound_, rtol=1e-9)
+    np.testing.assert_allclose(model.responsibilities_, plain.responsibilities_, atol=1e-6)
+    for one, other in zip(model.predict(T, return_std=True), plain.predict(T, return_std=True), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    np.testing.assert_allclose(model.log_density(T, T[:, 0]), plain.log_density(T, T[:, 0]), atol=1e-5)
+
+
+def test_the_search_with_a_factor_of_full_rank_finds_the_same():
+    options = {"kernel": 2.0 * Matern(1.5), "noise": 0.1, "n_components": 1, "tol": 1e-9}
+    plain = GaussianProcessMixture(**options).fit(X[:40], Y[:40])
+    model = GaussianProcessMixture(gram=Nystrom(40), **options).fit(X[:40], Y[:40])
+    assert np.isclose(model.lower_bound_, plain.lower_bound_, rtol=1e-7)
+    np.testing.assert_allclose(model.predict(T), plain.predict(T), atol=1e-4)
+
+
+@pytest.mark.parametrize("gram", [Nystrom(8), SparseGreedy(9, tol=0.0), RandomFeatures(30)], ids=repr)
+def test_one_component_of_low_rank_is_the_process_of_the_matrix_it_stands_for(gram):
+    kernel = 2.0 * Gaussian(1.0)
+    model = GaussianProcessMixture(kernel, 0.2, n_components=1, fixed="all", gram=gram).fit(X, Y)
+    (component,) = model.components_
+    assert isinstance(component, LowRankComponent) and model.gram_ == gram
+    F, G = component.map(X), component.map(T)
+    C, cross = F @ F.T + 0.2 * np.eye(2 * N), G @ F.T
+    mean, std = model.predict(T, return_std=True)
+    np.testing.assert_allclose(mean, cross @ np.linalg.solve(C, Y), atol=1e-8)
+    known = np.sum(G**2, axis=1)
+    variance = np.maximum(2.0 - known, 0.0) + known - np.einsum("ij,ji->i", cross, np.linalg.solve(C, cross.T)) + 0.2
+    np.testing.assert_allclose(std**2, variance, atol=1e-8)
+    evidence = -0.5 * (np.linalg.slogdet(2 * np.pi * C)[1] + Y @ np.linalg.solve(C, Y))
+    assert np.isclose(model.lower_bound_, evidence)
+    assert model.residual_trace_ == pytest.approx(1.0 - np.sum(F**2) / (4 * N), abs=1e-9)
+    np.testing.assert_allclose(model.expansions_[0](T)[:, 0], mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"gating": True}, {"parameters": "own"}], ids=["shared", "gating", "own"])
+def test_few_landmarks_find_the_branches_and_the_bound_never_falls(options):
+    model = GaussianProcessMixture(noise=0.05, n_components=4, gram=Nystrom(20), **options).fit(X, Y)
+    assert np.all(np.diff(model.bounds_path_) >= 0) and len(model.bounds_path_) > 3
+    label = model.responsibilities_[:, :2].argmax(axis=1)
+    assert max(np.mean(label == BRANCH), np.mean(label != BRANCH)) > 0.97
+
+
+def test_features_are_exact():
+    words = ["aab", "aba", "baa", "aaa", "bbb", "bba", "bab", "abb"] * 2
+    values = np.array([2.0, 2, 2, 3, 0, 1, 1, 1, 12.0, 12, 12, 13, 10, 11, 11, 11]) - 6.0
+    plain, model = (
+        GaussianProcessMixture(Spectrum(1), 0.1, n_components=2, fixed="all", gram=gram).fit(words, values)
+        for gram in (None, Features())
+    )
+    assert np.isclose(model.lower_bound_, plain.lower_bound_)
+    np.testing.assert_allclose(model.predict(["abab", "b"]), plain.predict(["abab", "b"]), atol=1e-8)
+
+
+def test_no_matrix_of_all_samples():
+    n = 3000
+    chance = np.random.default_rng(1)
+    x = chance.uniform(0, 6, size=(n, 1))
+    y = np.where(np.arange(n) % 2, np.sin(x[:, 0]) + 1.5, np.cos(x[:, 0]) - 1.5) + 0.15 * chance.normal(size=n)
+    model = GaussianProcessMixture(4.0 * Gaussian(1.0), n_components=3, gram=Nystrom(30), max_iter=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(x[:100], y[:100])
+        tracemalloc.start()
+        try:
+            model.fit(x, y).predict(x, return_std=True)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 0.3 * 8 * n**2
+    assert peak < 1.2 * model.memory_plan(n, 1).total < 0.3 * 8 * n**2
+    found = model.predict_components(T)
+    truth = np.stack([np.sin(T[:, 0]) + 1.5, np.cos(T[:, 0]) - 1.5], axis=1)
+    assert np.max(np.abs(found.mean[:, np.argsort(-found.mean[0, :2])] - truth)) < 0.2
+
+
+def test_grams_that_cannot_be_used_are_named():
+    with pytest.raises(CapabilityError, match=r"Tiles.*the determinant.*Nystrom"):
+        GaussianProcessMixture(gram=Tiles()).fit(X, Y)
+    with pytest.raises(CapabilityError, match="indefinite"):
+        GaussianProcessMixture(gram=Dense(indefinite="clip")).fit(X, Y)
+    model = GaussianProcessMixture(Gaussian(1.0), n_components=1, fixed="all", gram=Nystrom(4)).fit(X, Y)
+    assert not hasattr(model.set_params(gram=None).fit(X, Y), "residual_trace_")
+
+
+@pytest.mark.parametrize("gram", [Nystrom(8), RandomFeatures(10)], ids=repr)
+def test_a_model_of_low_rank_is_saved_and_loaded(gram, tmp_path):
+    model = GaussianProcessMixture(4.0 * Gaussian(1.0), 0.05, n_components=2, fixed="all", gram=gram).fit(X, Y)
+    mercer.save(model, tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer")
+    assert np.array_equal(model.predict(T, return_std=True), again.predict(T, return_std=True))

@@ -1,5 +1,8 @@
 """Ridge regression that chooses its ridge and its kernel."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,11 +12,14 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, cross_val_score
 
 from mercer import KernelRidge
+from mercer.budget import Resources
 from mercer.constraints import Positive
 from mercer.domains import Vectors
-from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.ridge_cv import KernelRidgeCV
-from mercer.kernels import Gaussian, Kernel, Linear, Matern, Spectrum
+from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
+from mercer.estimators.ridge import Weighted
+from mercer.estimators.ridge_cv import KernelRidgeCV, _FactorSpectrum, _LandmarkCriterion
+from mercer.gram import Auto, Dense, Features, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy, Tiles
+from mercer.kernels import Gaussian, Kernel, Linear, Matern, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(60, 2))
@@ -92,6 +98,11 @@ def test_the_ridge_alone_is_moved_continuously():
     assert model.kernel_ == Gaussian(1.0) and model.tuned_ is None and model.n_iter_ == 1
 
 
+def test_the_ridge_of_vanishing_samples():
+    model = KernelRidgeCV(Linear()).fit(1e-160 * X, Y)
+    assert model.alpha_ > 0.0 and np.isfinite(model.predict(1e-160 * T)).all()
+
+
 def test_fixed_bounds_and_restarts():
     model = KernelRidgeCV(2.0 * Gaussian(1.0), fixed=("scale",), bounds={"alpha": (1e-3, 1e-2)}).fit(X, Y)
     assert model.kernel_.scale == 2.0 and 1e-3 <= model.alpha_ <= 1e-2 * (1 + 1e-9)
@@ -167,3 +178,160 @@ def test_time_over_gives_the_best_so_far():
 def test_bad_parameters(params):
     with pytest.raises(ParameterError):
         KernelRidgeCV(Gaussian(1.0), **params).fit(X, Y)
+
+
+# Grams of low rank: no n x n matrix
+
+FACTORS = [
+    (Gaussian(1.0), Nystrom(15)),
+    (Gaussian(1.0), IncompleteCholesky(15, tol=0.0)),
+    (Gaussian(1.0), SparseGreedy(15, tol=0.0)),
+    (Gaussian(1.0), RandomFeatures(30)),
+    (Gaussian(1.0), RandomFeatures(80)),  # more columns than samples
+    (Polynomial(3), Features()),
+]
+PAIRS = [(np.setdiff1d(np.arange(60), fold), fold) for fold in (np.arange(0, 60, 2), np.arange(1, 60, 2))]
+BOTH = np.stack([Y, X[:, 1] ** 2 + 3.0], axis=1)
+WEIGHT = np.random.default_rng(1).uniform(0.2, 3.0, size=60)
+WEIGHT[[3, 17]] = 0.0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("cv", [None, "gcv", 7, PAIRS], ids=["loo", "gcv", "7", "2"])
+@pytest.mark.parametrize(("kernel", "gram"), FACTORS, ids=lambda value: repr(value))
+def test_a_factor_is_the_dense_matrix_that_it_stands_for(kernel, gram, cv, intercept):
+    used = np.flatnonzero(WEIGHT)
+    K = gram.build(kernel, Vectors.pack(X[used])).to_dense()
+    fitted = cv
+    if cv is PAIRS:
+        place = np.cumsum(WEIGHT > 0) - 1
+        folds = [place[np.intersect1d(fold, used)] for _, fold in PAIRS]
+        fitted = [(np.setdiff1d(np.arange(len(used)), fold), fold) for fold in folds]
+    ours = KernelRidgeCV(kernel, ALPHAS, gram=gram, cv=cv, fit_intercept=intercept).fit(X, BOTH, WEIGHT)
+    dense = KernelRidgeCV("precomputed", ALPHAS, cv=fitted, fit_intercept=intercept).fit(K, BOTH[used], WEIGHT[used])
+    scale = np.sqrt(dense.cv_values_).max()
+    np.testing.assert_allclose(np.sqrt(ours.cv_values_[used]), np.sqrt(dense.cv_values_), rtol=1e-6, atol=1e-8 * scale)
+    assert np.isnan(ours.cv_values_[WEIGHT == 0]).all()
+    assert ours.alpha_ == dense.alpha_ and ours.best_score_ == pytest.approx(dense.best_score_, rel=1e-7)
+    np.testing.assert_allclose(ours.predict(X[used]), dense.predict(K), rtol=1e-6, atol=1e-7)
+    assert ours.gram_ == gram and (ours.dual_coef_[WEIGHT == 0] == 0.0).all()
+
+
+def test_left_out_samples_by_refits_in_the_coordinates_of_the_factor():
+    F = Nystrom(12).build(Gaussian(1.0), Vectors.pack(X)).factor()
+    P = np.hstack([F, np.ones((60, 1))])
+    penalty = np.diag(np.append(np.ones(F.shape[1]), 0.0))
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS[4:], gram=Nystrom(12), fit_intercept=True).fit(X, Y)
+    for place, alpha in enumerate(ALPHAS[4:]):
+        for i in (0, 13, 59):
+            rest = np.delete(np.arange(60), i)
+            v = np.linalg.solve(P[rest].T @ P[rest] + alpha * penalty, P[rest].T @ Y[rest])
+            assert model.cv_values_[i, place] == pytest.approx((Y[i] - P[i] @ v) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Polynomial(3)], ids=repr
+)  # of as many columns as samples, and of ten
+@pytest.mark.parametrize("params", [{"alphas": ALPHAS}, {"fixed": "all"}, {}], ids=["grid", "ridge", "kernel"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_factor_of_full_rank_is_exact(kernel, params, intercept):
+    exact = KernelRidgeCV(kernel, gram=Dense(), fit_intercept=intercept, **params).fit(X, Y)
+    low = KernelRidgeCV(kernel, gram=IncompleteCholesky(60, tol=0.0), fit_intercept=intercept, **params).fit(X, Y)
+    assert low.best_score_ == pytest.approx(exact.best_score_, rel=1e-7)
+    assert low.alpha_ == pytest.approx(exact.alpha_, rel=1e-3) or not params  # a scale of the kernel moves against it
+    np.testing.assert_allclose(low.predict(T), exact.predict(T), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("folds", ["loo", "gcv", [np.arange(i, 60, 20) for i in range(20)], [f for _, f in PAIRS]])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_derivative_on_landmarks_is_that_of_differences(folds, intercept):
+    w = rng.uniform(0.3, 3.0, size=60)
+    data = Weighted(60, Vectors.pack(X), BOTH, w, np.arange(60))
+    criterion = _LandmarkCriterion(data, np.arange(0, 60, 4), intercept, folds, Resources())
+
+    def value(raw):
+        return criterion(Gaussian(tuple(raw[:2])), {"alpha": np.array(raw[2])})[0]
+
+    at, steps = np.array([0.7, 0.9, 0.03]), np.diag([1e-5, 1e-5, 1e-6])
+    got, slope, beside = criterion(Gaussian((0.7, 0.9)), {"alpha": np.array(0.03)})
+    expected = [(value(at + step) - value(at - step)) / (2.0 * step.sum()) for step in steps]
+    np.testing.assert_allclose([*slope, beside["alpha"]], expected, rtol=1e-6)
+    gram = Nystrom(15, landmarks=tuple(range(0, 60, 4))).build(Gaussian((0.7, 0.9)), Vectors.pack(X))
+    errors = _FactorSpectrum.of(gram, w, intercept, 0.0).errors(BOTH, np.array([0.03]), folds)  # nothing is held
+    assert got == pytest.approx(np.log(np.sum(w[:, None] * errors[0] ** 2) / w.sum()), abs=1e-9)
+
+
+@pytest.mark.parametrize("gram", [Nystrom(25), IncompleteCholesky(25, tol=0.0), SparseGreedy(25, tol=0.0)], ids=repr)
+def test_the_kernel_is_moved_on_landmarks(gram):
+    model = KernelRidgeCV(Gaussian((1.0, 1.0)), gram=gram, fit_intercept=True).fit(X, Y)
+    start = KernelRidgeCV(Gaussian((1.0, 1.0)), gram=gram, fit_intercept=True, fixed="all").fit(X, Y)
+    assert model.tuned_.slope < 1e-3 and model.best_score_ > start.best_score_
+    lengths = np.asarray(model.kernel_.length_scale)
+    assert lengths[1] > lengths[0] and model.score(X, Y) > 0.95
+    again = KernelRidgeCV(model.kernel_, [model.alpha_], gram=gram, fit_intercept=True).fit(X, Y)
+    assert again.best_score_ == pytest.approx(model.best_score_, rel=1e-9)
+    np.testing.assert_allclose(again.predict(T), model.predict(T), rtol=1e-9)
+
+
+def test_landmarks_are_drawn_once():
+    model = KernelRidgeCV(Gaussian(1.0), [0.1], gram=Nystrom(10, random_state=None), cv="gcv").fit(X, Y)
+    ratio = (Y - model.predict(X)) ** 2 / model.cv_values_[:, 0]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)  # the errors are those of the fitted function
+
+
+def test_grams_that_cannot_be_decomposed_are_refused_in_words():
+    for params in ({}, {"fixed": "all"}, {"alphas": ALPHAS}):
+        with pytest.raises(CapabilityError, match=r"Tiles.*stores nothing that can be decomposed.*Use gram=Nystrom"):
+            KernelRidgeCV(Gaussian(1.0), gram=Tiles(), **params).fit(X, Y)
+    with pytest.raises(CapabilityError, match=r"derivative needs landmarks.*fixed='all'"):
+        KernelRidgeCV(Gaussian(1.0), gram=RandomFeatures(20)).fit(X, Y)
+    with pytest.raises(CapabilityError, match=r"repaired matrix has no derivative.*fixed='all'"):
+        KernelRidgeCV(Gaussian(1.0), gram=Dense(indefinite="clip")).fit(X, Y)
+    with pytest.raises(ParameterError, match="gram"):
+        KernelRidgeCV(Gaussian(1.0), gram="nystrom").fit(X, Y)
+
+
+def test_repairs_and_the_rule_of_choice():
+    K = Gaussian(1.0)(X)
+    K[0, 1] = K[1, 0] = -1.0
+    mended = KernelRidgeCV("precomputed", ALPHAS, gram=Dense(indefinite="clip")).fit(K, Y)
+    values, V = np.linalg.eigh(K)
+    clipped = KernelRidgeCV("precomputed", ALPHAS).fit((V * np.maximum(values, 0.0)) @ V.T, Y)
+    assert mended.repair_.policy == "clip" and mended.repair_.n_negative == np.sum(values < -1e-12)
+    np.testing.assert_allclose(mended.cv_values_, clipped.cv_values_, rtol=1e-6)
+    np.testing.assert_allclose(mended.predict(K), clipped.predict((V * np.maximum(values, 0.0)) @ V.T), atol=1e-7)
+    model = KernelRidgeCV(Linear(), ALPHAS, gram=Auto()).fit(X, Y)
+    assert isinstance(model.gram_, Features) and model.gram_choice_["gram"] == Features()
+    assert isinstance(KernelRidgeCV(Gaussian(1.0), ALPHAS).fit(X, Y).gram_, Dense)
+    np.testing.assert_allclose(model.coef_, KernelRidgeCV(Linear(), ALPHAS).fit(X, Y).coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"alphas": ALPHAS}, {"alphas": ALPHAS, "cv": 3}, {"fixed": "all"}, {"max_iter": 3}, {"cv": 3}],
+    ids=["grid", "grid of folds", "ridge", "kernel", "kernel by folds"],
+)
+def test_no_matrix_of_all_samples_is_formed(params):
+    n = 3000
+    many = np.random.default_rng(1).normal(size=(n, 2))
+    y = np.sin(2.0 * many[:, 0])
+    plan = KernelRidgeCV(Gaussian(1.0), gram=Nystrom(40), **params).memory_plan(n, 2)
+    assert plan.total < 0.4 * 8 * n * n < KernelRidgeCV(Gaussian(1.0), **params).memory_plan(n, 2).total
+    model = KernelRidgeCV(Gaussian(1.0), gram=Nystrom(40), memory=4 * n * n, **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # three steps are not many
+        model.fit(many[:200], y[:200])  # what is compiled is compiled before memory is counted
+        tracemalloc.start()
+        try:
+            model.fit(many, y)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 0.3 * 8 * n * n
+    assert model.score(many, y) > 0.9
+
+
+def test_a_matrix_that_does_not_fit_names_the_ways_out():
+    for gram in (None, Dense()):
+        with pytest.raises(MemoryBudgetError, match=r"gram=Nystrom\(500\)"):
+            KernelRidgeCV(Gaussian(1.0), gram=gram, memory="20kB").fit(X, Y)

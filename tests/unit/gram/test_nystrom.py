@@ -130,3 +130,12 @@ def test_what_is_refused():
 def test_it_is_part_of_the_language():
     spec = Nystrom(500, sampler="entropy", random_state=7)
     assert parse(repr(spec)) == spec
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "entropy", "k-means++", "leverage", "rpcholesky", "greedy"])
+def test_similarities_that_are_given_have_landmarks_too(sampler):
+    points = np.random.default_rng(5).normal(size=(60, 2))
+    K, y, spec = Gaussian(1.0)(points), np.sin(points[:, 0]), Nystrom(20, sampler=sampler)
+    given = KernelRidge("precomputed", alpha=0.1, gram=spec).fit(K, y)
+    computed = KernelRidge(Gaussian(1.0), alpha=0.1, gram=spec).fit(points, y)
+    assert np.allclose(given.predict(K[:9]), computed.predict(points[:9]), atol=1e-9)
