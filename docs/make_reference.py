@@ -4,7 +4,9 @@ import importlib
 import importlib.util
 import inspect
 from pathlib import Path
+from types import ModuleType
 
+import mercer
 from docs.pages import write
 
 FOLDER = Path(__file__).resolve().parent / "reference"
@@ -37,11 +39,17 @@ def exists(module: str) -> bool:
     return importlib.util.find_spec(module) is not None and hasattr(importlib.import_module(module), "__all__")
 
 
+def _is_at_the_top(module: ModuleType, member: str) -> bool:
+    """Whether a class is described as one of the package itself: Sphinx wants each once."""
+    return member in mercer.__all__ and isinstance(getattr(module, member), type)
+
+
 def page(name: str) -> str:
     """Return the page of one module."""
     module = importlib.import_module(name)
     summary = (inspect.getdoc(module) or "").partition("\n\n")[0]
-    names = "\n".join(f"   {member}" for member in sorted(module.__all__, key=str.lower))
+    here = [member for member in module.__all__ if name == "mercer" or not _is_at_the_top(module, member)]
+    names = "\n".join(f"   {member}" for member in sorted(here, key=str.lower))
     return f"""# {name}
 
 {summary}
