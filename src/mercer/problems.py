@@ -160,8 +160,11 @@ class MulticlassQP:
     .. math:: \min_B \; \tfrac12 \sum_c B_{\cdot c}^\top K B_{\cdot c} - \sum_i B_{i y_i} \quad
               \text{s.t.} \quad \sum_c B_{ic} = 0, \quad B_{i y_i} \le u_i, \quad B_{ic} \le 0 \;\, (c \ne y_i)
 
-    It is the dual of :math:`\sum_i u_i \max_c (f_c(x_i) - f_{y_i}(x_i) + 1 - \delta_{c y_i}) + \tfrac12
-    \sum_c \|f_c\|^2`, with one function per class, :math:`f_c = \sum_i B_{ic} k(x_i, \cdot)`.
+    It is the dual of
+
+    .. math:: \min_f \; \tfrac12 \sum_c \|f_c\|^2 + \sum_i u_i \max_c (f_c(x_i) - f_{y_i}(x_i) + 1 - \delta_{c y_i})
+
+    with one function per class, :math:`f_c = \sum_i B_{ic} k(x_i, \cdot)`.
 
     Seed: [HSS] Sections 3.1.4 and 4.1.5, Eqs. (88), (111). Ledger: S-MC.
 
