@@ -28,7 +28,7 @@ from mercer.estimators.dependence_scores import (
     target_factor,
     tile_height,
 )
-from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
 from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Auto, Dense, GramSpec, Tiles
@@ -197,8 +197,8 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                     "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
                     "samples as vectors, and a kernel of vectors."
                 )
-            packed = _pack_vectors(X, kernel)  # the kernel compares some of the columns
-            _remember_columns(self, X, packed, reset=True)
+            packed = pack_vectors(X, kernel)  # the kernel compares some of the columns
+            remember_columns(self, X, packed, reset=True)
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
             S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
             assert isinstance(S, Vectors)
@@ -258,7 +258,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         X : (m, d) array, sparse matrix or table
         """
         check_is_fitted(self)
-        _remember_columns(self, X, _pack_vectors(X, self.kernel_), reset=False)
+        remember_columns(self, X, pack_vectors(X, self.kernel_), reset=False)
         return super().transform(X)
 
     def _kernel_for(self, d: int) -> Callable[[int], Kernel]:

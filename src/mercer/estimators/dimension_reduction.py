@@ -22,7 +22,7 @@ from mercer.constraints import InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence_selection import target_samples
-from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
 from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
@@ -205,8 +205,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _vectors(self, X: Any) -> Vectors:
         """Pack the samples, and remember their columns; the kernel compares projections, whatever the samples are."""
-        packed = _pack_vectors(X, self.kernel)
-        _remember_columns(self, X, packed, reset=True)
+        packed = pack_vectors(X, self.kernel)
+        remember_columns(self, X, packed, reset=True)
         if self.n_components > packed.width:
             raise ParameterError(
                 f"n_components={self.n_components} was given for samples of {packed.width} columns. Use at most "

@@ -132,7 +132,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             kernel = Precomputed()
             S = kernel.pack(X)
         else:
-            S = _pack_vectors(X, self.kernel)
+            S = pack_vectors(X, self.kernel)
             if kernel is None:
                 kernel = self._default_kernel()
             else:
@@ -146,7 +146,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             )
         if isinstance(S, Similarities):
             self._check_definite(S)
-        _remember_columns(self, X, S, reset=True)
+        remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
         if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
             spec.plan(kernel, len(S), getattr(S, "width", 1)).require(self.memory)
@@ -238,7 +238,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Pack new data for prediction, and compare their columns with those of the training data."""
         check_is_fitted(self)
         T = self.kernel_.pack(X)
-        _remember_columns(self, X, T, reset=False)
+        remember_columns(self, X, T, reset=False)
         return T
 
     def _evaluate(self, X: Any) -> Floats:
@@ -430,7 +430,7 @@ def _as_numbers(sample_weight: Any) -> Floats:
     return weight
 
 
-def _pack_vectors(X: Any, kernel: Any) -> Vectors:
+def pack_vectors(X: Any, kernel: Any) -> Vectors:
     if isinstance(X, Samples) and not isinstance(X, Vectors):
         raise DomainError(_no_default(type(X).__name__, kernel))
     first = X[0] if isinstance(X, (list, tuple)) and X else None
@@ -447,7 +447,7 @@ def _no_default(what: str, kernel: Any) -> str:
     )
 
 
-def _remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None:
+def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None:
     """Keep (or compare) the number and the names of the columns, as scikit-learn does."""
     if isinstance(X, Samples):
         if isinstance(S, Vectors):

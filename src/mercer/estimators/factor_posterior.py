@@ -31,7 +31,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import blas_for, spans
-from mercer.selection.expectation_propagation import _evidence, _sites
+from mercer.selection.expectation_propagation import evidence_of, sites_of
 from mercer.selection.laplace import LINKS
 
 __all__ = ["FactorWay", "LatentFactor", "Likelihood", "Propagated", "Softmax", "TwoClasses"]
@@ -271,7 +271,7 @@ class Propagated:
             factor = safe_cholesky(_square(gram, weight * tau), 1.0)
             v = factor.solve(_moment(gram, weight * nu))
             mean, variance = _times(gram, v), _variances(gram, factor)
-            fresh = _sites(y, mean, variance, (tau, nu))
+            fresh = sites_of(y, mean, variance, (tau, nu))
             change = np.maximum(np.abs(fresh[0] - tau) * variance, np.abs(fresh[1] - nu) * np.sqrt(variance))
             residual = float(np.max(change, initial=0.0))
             stuck = not together and 0.5 * before < residual < _ROUNDING
@@ -285,7 +285,7 @@ class Propagated:
             else:
                 tau, nu = self._one_by_one(gram, (tau, nu), v, factor)
             sweeps, before = sweeps + 1, residual
-        evidence = _evidence(y, weight, (tau, nu), (mean, variance)) + 0.5 * float((weight * nu) @ mean)
+        evidence = evidence_of(y, weight, (tau, nu), (mean, variance)) + 0.5 * float((weight * nu) @ mean)
         return LatentFactor(v[:, None], factor, (tau, nu), evidence - 0.5 * factor.logdet(), residual)
 
     def _one_by_one(

@@ -23,7 +23,7 @@ from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
 from mercer.estimators.moving_factor import MovingFactor, check_movable
 from mercer.estimators.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 from mercer.estimators.running import Run, whole
@@ -331,8 +331,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     def _vectors(self, X: Any) -> Vectors:
         """Pack the samples, and remember their columns; the kernel compares components, whatever the samples are."""
-        packed = _pack_vectors(X, self.kernel)
-        _remember_columns(self, X, packed, reset=True)
+        packed = pack_vectors(X, self.kernel)
+        remember_columns(self, X, packed, reset=True)
         return packed
 
     def _resolved(self, total: float) -> Kernel:

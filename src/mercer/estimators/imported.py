@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer.arrays import Array, Floats
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.estimator import _remember_columns
+from mercer.estimators.estimator import remember_columns
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
 
@@ -93,7 +93,7 @@ class _Imported(BaseEstimator):
     def _evaluate(self, X: Any) -> Floats:
         """Return the function at new data: one block against the samples kept, and one product."""
         T = self.kernel_.pack(X)
-        _remember_columns(self, X, T, reset=False)
+        remember_columns(self, X, T, reset=False)
         return self.expansion(T)
 
 

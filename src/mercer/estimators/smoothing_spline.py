@@ -22,7 +22,7 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, _pack_vectors, _remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, Gram
 from mercer.kernels import Kernel, ThinPlate
@@ -272,8 +272,8 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _pack_line(self, X: Any) -> tuple[Vectors, Kernel]:
         """Pack numbers without a plan for an n x n array, which one column does not need."""
-        S = _pack_vectors(X, self.kernel)
-        _remember_columns(self, X, S, reset=True)
+        S = pack_vectors(X, self.kernel)
+        remember_columns(self, X, S, reset=True)
         return S, ThinPlate()
 
     def _fit_line(self, S: Samples, y: Floats, w: Floats, run: Run) -> None:
@@ -356,8 +356,8 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         check_is_fitted(self)
         if self.kernel_ is not None:
             return super()._pack_new(X)
-        T = _pack_vectors(X, self.kernel)
-        _remember_columns(self, X, T, reset=False)
+        T = pack_vectors(X, self.kernel)
+        remember_columns(self, X, T, reset=False)
         return T
 
     def predict(self, X: Any) -> Floats:

@@ -140,7 +140,7 @@ class Radial(OneBase):
         scales = np.asarray(self.length_scale, dtype=float)
         recipe = view.comparison.recipe(view.path, base)
         if recipe.left.is_sparse or recipe.right.is_sparse:
-            X, Z, _ = _centred(*view.sides)
+            X, Z, _ = centred(*view.sides)
             X, Z = X / scales / unit, Z / scales / unit  # in the unit of h, whose squares do not overflow
         else:
             X, Z = recipe.left.points[view.rows], recipe.right.points[view.columns]
@@ -151,7 +151,7 @@ class Radial(OneBase):
         """Return sum_j W_ij dk/dh (b_j - a_i) / l^2."""
         h, length = self._base_block(A, B)
         G = W * self.slope(h, 1.0 / length)
-        X, Z, _ = _centred(A, B)
+        X, Z, _ = centred(A, B)
         gradient = G @ Z - G.sum(axis=1)[:, None] * X
         return gradient if np.ndim(self.length_scale) == 0 else gradient / np.asarray(self.length_scale) ** 2
 
@@ -212,7 +212,8 @@ def dense(A: Samples) -> Floats:
     return np.asarray(A.X if isinstance(A.X, np.ndarray) else A.X.toarray(), dtype=float)
 
 
-def _centred(A: Samples, B: Samples) -> tuple[Floats, Floats, Floats]:
+def centred(A: Samples, B: Samples) -> tuple[Floats, Floats, Floats]:
+    """Return rows of both sides from the mean of the second, and that mean: differences lose fewer digits."""
     X, Z = dense(A), dense(B)
     center = Z.mean(axis=0)
     return X - center, Z - center, center

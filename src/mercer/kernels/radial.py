@@ -18,7 +18,7 @@ from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.kernels.comparison import Base, Comparison, View
-from mercer.kernels.pointwise import LENGTH_SCALE, Radial, _centred
+from mercer.kernels.pointwise import LENGTH_SCALE, Radial, centred
 from mercer.numerics import algebraic, profiles
 from mercer.numerics.gaussian import gaussian_sums, gaussian_tile, is_exact_enough
 
@@ -389,7 +389,7 @@ class Laplacian(Radial):
             with np.errstate(over="ignore"):
                 d = np.minimum(tile * unit, 1e300)  # infinity times a kernel value of zero would be NaN
             return np.array([np.vdot(V, d / length) / length])
-        X, Z, _ = _centred(*view.sides)
+        X, Z, _ = centred(*view.sides)
         scales = np.asarray(self.length_scale, dtype=float)
         return np.array([np.vdot(V, np.abs(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]) / scales**2
 
@@ -397,7 +397,7 @@ class Laplacian(Radial):
         """Return -sum_j W_ij k_ij sign(a_i - b_j) / l."""
         d, length = self._base_block(A, B)
         V = W * np.exp(-d / length)
-        X, Z, _ = _centred(A, B)
+        X, Z, _ = centred(A, B)
         signs = [np.einsum("ij,ij->i", V, np.sign(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]
         return -np.stack(signs, axis=1) / np.asarray(self.length_scale, dtype=float)
 

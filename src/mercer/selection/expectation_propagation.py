@@ -130,7 +130,7 @@ def expectation_propagation(
             b = weight * nu - root * solved(factor, root * (K @ (weight * nu)))
             mean = K @ b
         variance = _variances(K, diagonal, root, factor)
-        fresh = _sites(y, mean, variance, (tau, nu))
+        fresh = sites_of(y, mean, variance, (tau, nu))
         change = np.maximum(np.abs(fresh[0] - tau) * variance, np.abs(fresh[1] - nu) * np.sqrt(variance))
         residual = float(np.max(change, initial=0.0))
         stuck = not together and 0.5 * before < residual < _ROUNDING
@@ -144,7 +144,7 @@ def expectation_propagation(
         else:
             tau, nu = _one_by_one(K, (y, weight), (tau, nu), (mean, root), factor)
         sweeps, before = sweeps + 1, residual
-    evidence = _evidence(y, weight, (tau, nu), (mean, variance)) + 0.5 * float((weight * nu) @ mean)
+    evidence = evidence_of(y, weight, (tau, nu), (mean, variance)) + 0.5 * float((weight * nu) @ mean)
     evidence -= 0.5 * factor.logdet()
     return ExpectationPropagation(b, mean, variance, tau, nu, root, factor, evidence, residual, sweeps)
 
@@ -187,7 +187,7 @@ def _cavities(mean: Floats, variance: Floats, sites: tuple[Floats, Floats]) -> t
     return 1.0 / variance - sites[0], mean / variance - sites[1]
 
 
-def _sites(y: Floats, mean: Floats, variance: Floats, sites: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def sites_of(y: Floats, mean: Floats, variance: Floats, sites: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Return the sites that give each marginal the moments of its cavity times the likelihood."""
     precision, shift = _cavities(mean, variance, sites)
     proper = precision > 0.0
@@ -267,7 +267,7 @@ def _renew(covariance, mean, tau, nu, y, weight, span):
                 covariance[j, k] -= factor * column[k]
 
 
-def _evidence(y: Floats, weight: Floats, sites: tuple[Floats, Floats], marginals: tuple[Floats, Floats]) -> float:
+def evidence_of(y: Floats, weight: Floats, sites: tuple[Floats, Floats], marginals: tuple[Floats, Floats]) -> float:
     """Return the part of the log evidence that the normalisations of the sites make."""
     mean, variance = marginals
     precision, shift = _cavities(mean, variance, sites)
