@@ -92,7 +92,9 @@ class Peer:
     """Somebody else's way to the same result.
 
     `call` takes the data and returns a fresh result, as a user would get it. `same` is false where the result
-    is meant to differ (a part of the work alone); `package` is the import it needs.
+    is meant to differ (a part of the work alone); `package` is the import it needs. `agrees` is the largest
+    difference of results with which the bar counts as met. `repeats` says how often the call would have to be made for
+    the work of mercer's: its seconds are multiplied by it.
     """
 
     name: str
@@ -100,6 +102,8 @@ class Peer:
     bar: Bar | None = None
     same: bool = True
     package: str | None = None
+    agrees: float | None = None
+    repeats: int = 1
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Timing:
     """Seconds of mercer and of its peers, side by side in one process.
 
     `dearest` is a bar against the slowest of the peers; `outcome` turns a result into the array that is
-    compared; `fewest` are the rounds that a slow row has at least.
+    compared; `fewest` are the rounds that a slow row has at least; `seconds` is a limit for mercer itself.
     """
 
     name: str
@@ -119,6 +123,7 @@ class Timing:
     dearest: Bar | None = None
     outcome: Callable[[Any, Any], np.ndarray] = lambda result, data: np.asarray(result)
     fewest: int = 3
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import re
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from benchmarks.row import Bar, Memory, Peer, Row, Timing
 
 RESULTS = Path(__file__).parent / "results"
 WIDTH = 150
+MINUTES = 120.0  # seconds from which a peer is not asked twice
 
 
 @dataclasses.dataclass
@@ -43,11 +45,17 @@ class Line:
     note: str = ""
 
 
-def against(peer: str, ours: float, theirs: float, bar: Bar | None, **more: Any) -> Line:
+def against(peer: Peer, ours: float, theirs: float, difference: float | None = None) -> Line:
     """The line of a peer: how many times as fast mercer is, unless the bar speaks of cost."""
-    ratio = (bar or Bar(0.0, faster=True)).ratio(ours, theirs)
-    met = None if bar is None else bar.met(ours, theirs)
-    return Line(peer, theirs, ratio=ratio, bar=None if bar is None else str(bar), met=met, **more)
+    theirs *= peer.repeats
+    ratio = (peer.bar or Bar(0.0, faster=True)).ratio(ours, theirs)
+    met, bar = None, None
+    if peer.bar is not None:
+        met, bar = peer.bar.met(ours, theirs), str(peer.bar)
+    if peer.agrees is not None and difference is not None:
+        met, bar = met is not False and difference <= peer.agrees, f"{bar or ''} (+- {peer.agrees:g})".strip()
+    note = f"{peer.repeats} times its seconds" if peer.repeats > 1 else ""
+    return Line(peer.name, theirs, ratio=ratio, bar=bar, met=met, difference=difference, note=note)
 
 
 def available(peers: tuple[Peer, ...]) -> tuple[list[Peer], list[Line]]:
@@ -62,28 +70,38 @@ def time_row(row: Timing, quick: bool) -> list[Line]:
     few = small(row)
     first = measure.seconds(lambda: row.ours(few))
     peers, missing = available(row.peers)
-    differences = compare(row, peers, data)
-    calls = {"": lambda: row.ours(data)} | {peer.name: lambda p=peer: p.call(data) for peer in peers}
+    differences, slow = compare(row, peers, data)
+    calls = {"": lambda: row.ours(data)}
+    calls |= {peer.name: lambda p=peer: p.call(data) for peer in peers if peer.name not in slow}
     taken = measure.in_turns(calls, rounds=3 if quick else 7, at_least=0.5 if quick else 2.0, fewest=row.fewest)
-    best = {name: min(values) for name, values in taken.items()}
+    best = {name: min(values) for name, values in taken.items()} | slow
     ours = best.pop("")
-    lines = [Line("mercer", ours, note=f"{len(taken[''])} rounds; first call {first:.2f} s")]
-    lines += [against(p.name, ours, best[p.name], p.bar, difference=differences.get(p.name)) for p in peers]
+    first_line = Line("mercer", ours, note=f"{len(taken[''])} rounds; first call {first:.2f} s")
+    if row.seconds is not None:
+        first_line.bar, first_line.met = f"<= {row.seconds:g} s", ours <= row.seconds
+    lines = [first_line, *(against(p, ours, best[p.name], differences.get(p.name)) for p in peers)]
     if row.dearest is not None and best:
-        lines.append(against("the dearest of these", ours, max(best.values()), row.dearest))
+        lines.append(against(Peer("the dearest of these", row.ours, row.dearest), ours, max(best.values())))
     return lines + missing
 
 
-def compare(row: Timing, peers: list[Peer], data: Any) -> dict[str, float]:
-    """Largest difference between mercer's result and each peer's; it is also the round that warms up."""
+def compare(row: Timing, peers: list[Peer], data: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Largest difference between mercer's result and each peer's; it is also the round that warms up.
+
+    The seconds of peers that take minutes come back too: they do not run again.
+    """
     ours = row.outcome(row.ours(data), data)
-    found = {}
+    found, slow = {}, {}
     for peer in peers:
+        began = time.perf_counter()
         theirs = peer.call(data)
+        took = time.perf_counter() - began
+        if took > MINUTES:
+            slow[peer.name] = took
         if peer.same:
             found[peer.name] = measure.largest_difference(ours, row.outcome(theirs, data))
         del theirs
-    return found
+    return found, slow
 
 
 def weigh_row(row: Memory, quick: bool) -> list[Line]:
