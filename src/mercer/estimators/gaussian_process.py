@@ -281,7 +281,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         if not self._can_use(spec):
             raise CapabilityError(
                 f"gram={spec!r} was given, which changes the kernel; an exact process needs K itself. "
-                "Use gram=Dense(), gram=Features(), gram=Tiles(), or gram=FastGauss() to a tolerance."
+                "Use SparseGaussianProcessRegressor, which is the process of low rank, or gram=Dense(), Features(), "
+                "Tiles(), or FastGauss() to a tolerance."
             )
         solver = self.solver
         if solver is None:
