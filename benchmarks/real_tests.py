@@ -21,6 +21,7 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.stats import binom
 
+from mercer import change_point_test
 from mercer.inference import (
     WildBootstrap,
     aggregated_test,
@@ -54,6 +55,10 @@ def series(rng: np.random.Generator, keep: float = 0.5, n: int = 300) -> np.ndar
     return lfilter([1.0], [1.0, -keep], noise)
 
 
+def column(rng: np.random.Generator) -> np.ndarray:
+    return series(rng)[:, None]
+
+
 def two_series(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
     return series(rng, n=n), series(rng, n=n)
 
@@ -78,6 +83,10 @@ def normal(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def normal_score(x: np.ndarray) -> np.ndarray:
     return -x
+
+
+def seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
 
 
 ONE = Gaussian(1.0)
@@ -111,6 +120,12 @@ LEVELS: tuple[tuple[str, bool, Test], ...] = (
     ("conditional gamma", False, lambda g: conditional_independence_test(*conditional(g), null="gamma")),
     ("stein wild", False, lambda g: stein_test(g.normal(size=(100, 1)), normal_score, None, B, g)),
     ("stein simulated", True, lambda g: stein_test(g.normal(size=(30, 1)), normal_score, ONE, 99, g, sampler=normal)),
+    ("stein wild, series", False, lambda g: stein_test(column(g), normal_score, ONE, B, g, block_length=10.0)),
+    (
+        "change point",
+        True,
+        lambda g: change_point_test(g.normal(size=(40, 1)), n_permutations=99, random_state=seed(g)),
+    ),
     ("relative mmd", False, lambda g: relative_mmd_test(*relative_samples(g), ONE)),
     ("relative hsic", False, lambda g: relative_hsic_test(*relative_variables(g), (ONE, ONE, ONE))),
 )
@@ -120,8 +135,13 @@ def rejected(test: Test, runs: int) -> int:
     return sum(test(np.random.default_rng([11, run])).p_value <= LEVEL for run in range(runs))
 
 
+def band(runs: int) -> tuple[float, float]:
+    """Numbers of rejections that are in order."""
+    return binom.ppf(0.001, runs, LEVEL), binom.ppf(0.999, runs, LEVEL)
+
+
 def levels(runs: int, only: str) -> bool:
-    low, high = binom.ppf(0.001, runs, LEVEL), binom.ppf(0.999, runs, LEVEL)
+    low, high = band(runs)
     print(f"rejections at {LEVEL:.0%} over {runs} runs where the hypothesis holds; band {low:.0f} to {high:.0f}")
     fine = True
     for name, exact, test in LEVELS:

@@ -17,7 +17,7 @@ from mercer.budget import Clock
 from mercer.cli.data import column_kinds, open_data, pose, samples
 from mercer.cli.failures import UsageFault
 from mercer.cli.terminal import Terminal, pairs
-from mercer.inference import Limits, aggregated_test, hsic_test, mmd_test
+from mercer.inference import Limits, WildBootstrap, aggregated_test, hsic_test, mmd_test
 from mercer.io.datasets import Dataset
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
@@ -40,6 +40,7 @@ class Request:
     kernel: str | None
     other_kernel: str | None
     null: str
+    block_length: float | None
     permutations: int
     seed: int
     level: float
@@ -60,6 +61,11 @@ def run(terminal: Terminal, **options: Any) -> None:
         )
     if request.null == "aggregated" and (request.kernel or request.other_kernel):
         raise UsageFault("--null aggregated tries kernels of several widths; leave out --kernel.")
+    if request.block_length is not None and request.null != "wild":
+        raise UsageFault(
+            f"--block-length {request.block_length:g} was given with --null {request.null}; it is accepted with --null "
+            "wild. Leave it out, or use --null wild."
+        )
     kernel = _kernel(request.kernel)
     other_kernel = kernel if request.other_kernel is None else _kernel(request.other_kernel)
     paths = (request.data, request.other)
@@ -266,4 +272,5 @@ def _tested(request: Request, X: Any, Y: Any, choices: Any, monitor: Callable[[f
     if request.null == "aggregated":
         return aggregated_test(X, Y, choices, count, seed, statistic=request.stat, **limits)
     run = mmd_test if request.stat == "mmd" else hsic_test
-    return run(X, Y, choices, count, seed, null=request.null, **limits)
+    null = request.null if request.block_length is None else WildBootstrap(request.block_length)
+    return run(X, Y, choices, count, seed, null=null, **limits)

@@ -2,8 +2,9 @@
 
 from mercer.inference.conditional import conditional_independence_test
 from mercer.inference.goodness_of_fit import stein_discrepancy, stein_test
+from mercer.inference.joint import dhsic, dhsic_test
 from mercer.inference.limits import Limits
-from mercer.inference.measures import coco, dhsic, hsic, kcc, mmd, nocco
+from mercer.inference.measures import coco, hsic, kcc, mmd, nocco
 from mercer.inference.nulls import WildBootstrap
 from mercer.inference.power import (
     AggregatedResult,
@@ -11,11 +12,11 @@ from mercer.inference.power import (
     held_out_test,
     hsic_power,
     mmd_power,
-    tuned_kernel,
 )
 from mercer.inference.relative import relative_hsic_test, relative_mmd_test
 from mercer.inference.result import Null, TestResult
-from mercer.inference.tests import dhsic_test, hsic_test, mmd_test
+from mercer.inference.tests import hsic_test, mmd_test
+from mercer.inference.tuning import tuned_kernel
 
 __all__ = [
     "mmd",

@@ -7,6 +7,7 @@ for large c, with a variance and a skew that their scatter tells.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,30 @@ from mercer.inference.limits import tell
 from mercer.inference.result import Null, finite
 from mercer.kernels import Kernel
 
-__all__ = ["block_null", "block_size_of", "hsic_blocks", "mmd_blocks"]
+__all__ = ["BLOCKS", "block_null", "block_size_of", "check_blocks", "hsic_blocks", "mmd_blocks"]
 
+BLOCKS = ("block", "linear")  # estimators by blocks
 _NOTHING = Resources()
 _CHUNK = 256  # samples compared at once: calls of a kernel are worth their price
+
+
+def check_blocks(estimator: str, block_size: Any, gram: Any) -> None:
+    """Raise ParameterError where an option was given that the estimator has no use for.
+
+    Examples
+    --------
+    >>> check_blocks("block", 30, None)
+    """
+    if block_size is not None and estimator != "block":
+        raise ParameterError(
+            f"block_size={block_size!r} was given with estimator={estimator!r}; it is accepted with estimator='block', "
+            "whose blocks have that many samples. Leave it out, or use estimator='block'."
+        )
+    if gram is not None and estimator in BLOCKS:
+        raise ParameterError(
+            f"gram={gram!r} was given with estimator={estimator!r}, which compares samples of a block alone and holds "
+            "no Gram matrix; it is accepted with estimator='biased' or 'unbiased'. Leave it out, or use one of these."
+        )
 
 
 def block_size_of(estimator: str, block_size: int | None, n: int, least: int) -> int:

@@ -14,18 +14,35 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import Integer, OneOf, Optional, Positive
+from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.inference.forms import centred, entries, inner, paired, product
+from mercer.gram import GramSpec
+from mercer.inference.entrywise import Entrywise, trace_of
+from mercer.inference.forms import (
+    FactorForm,
+    centred,
+    eigenpairs,
+    entries,
+    factor_of,
+    inner,
+    is_dense,
+    paired,
+    product,
+    represent,
+)
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.nulls import spectral_draws
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel
 from mercer.numerics.eigen import eigh_in_place
-from mercer.numerics.tiling import blas_for
+from mercer.numerics.pivoting import pivoted_cholesky
+from mercer.numerics.tiling import blas_for, spans
 
 __all__ = ["conditional_independence_test"]
 
+_LEAST_RANK = 100  # of the factor of (x, z)
+_NUMBERS = 2**20  # of weights at once
 _RIDGES = np.logspace(-7.0, 0.0, 29)  # relative to the largest eigenvalue of K~_z
 
 
@@ -39,6 +56,7 @@ def conditional_independence_test(
     *,
     null: str = "spectral",
     ridge: float | None = None,
+    gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Conditional independence test: whether X and Y are independent once Z is known.
@@ -62,6 +80,11 @@ def conditional_independence_test(
     ridge : float, optional
         lambda, of the regressions on Z. None takes for each of the two that of least generalised cross-validation
         error.
+    gram : GramSpec or int, optional
+        None is `Dense`. `Nystrom`, `Features` and a number, the rank of an incomplete Cholesky factor, take O(n r^2),
+        and as much for each draw of "spectral"; "gamma" takes O(n^2 r), some rows at a time. The product kernel of
+        (x, z) gets an incomplete Cholesky factor of the larger rank of both, or of 100 if that is larger. `Tiles` will
+        not do: regressions need a factor.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -72,7 +95,7 @@ def conditional_independence_test(
     Notes
     -----
     The level holds in the limit only, as far as regressions on Z remove what Z explains: no test can do better without
-    assumptions. Many coordinates of Z ask for many samples. Cost O(n^3).
+    assumptions. Many coordinates of Z ask for many samples. Cost O(n^3) without `gram`.
 
     Examples
     --------
@@ -95,6 +118,10 @@ def conditional_independence_test(
                 f"{kernel!r} is not positive definite, as kernels of X and Z must be here. Use Gaussian(), for example."
             )
     n = len(parts[0])
+    if not is_dense(gram):
+        H = _factor_residuals(learned, parts, gram, ridge, part_of(resources, 0.0, 0.5))
+        distribution = _null(H, null, n_draws, rng, part_of(resources, 0.5, 1.0))
+        return concluded(trace_of(H.first, H.second) / n**2, distribution, learned)
     require_matrices(name, n, 5, resources)  # with what LAPACK works in
     K, L, M = (
         entries(k, S, part_of(resources, i / 20, (i + 1) / 20))
@@ -133,11 +160,57 @@ def _residuals(K: Floats, L: Floats, M: Floats, ridge: float | None, resources: 
     return K
 
 
-def _kept(values: Floats, powers: Floats, ridge: float | None) -> Floats:
-    """Return what ridge regression leaves of each eigenvector: lambda / (value + lambda)."""
+def _kept(values: Floats, powers: Floats, ridge: float | None, rest: float = 0.0, n: int | None = None) -> Floats:
+    """Return what ridge regression leaves of each eigenvector: lambda / (value + lambda).
+
+    Where only some of the n eigenvectors are given, `rest` is the power of the others, which are left as they are.
+    """
     if ridge is not None:
         return ridge / (values + ridge)
-    scale = float(values[-1]) or 1.0
+    scale = float(np.max(values, initial=0.0)) or 1.0
+    n = len(values) if n is None else n
     kept = _RIDGES[:, None] * scale / (values + _RIDGES[:, None] * scale)
-    errors = (kept**2 @ powers) / kept.mean(axis=1) ** 2
+    errors = (kept**2 @ powers + rest) / ((kept.sum(axis=1) + n - len(values)) / n) ** 2
     return kept[int(np.argmin(errors))]
+
+
+# factors --------------------------------------------------------------------------------------------------
+
+
+def _factor_residuals(
+    kernels: Sequence[Kernel], parts: Sequence[Samples], gram: Any, ridge: float | None, resources: Resources
+) -> Entrywise:
+    """Return A o B, by factors of residuals."""
+    X, Y, Z = (
+        factor_of(represent(k, S, gram, part_of(resources, i / 4, (i + 1) / 4), centre=i == 1))
+        for i, (k, S) in enumerate(zip(kernels, parts, strict=True))
+    )
+    n = len(X)
+    both = _joined(X, Z)
+    values, vectors = eigenpairs(FactorForm(Z - Z.mean(axis=0)))
+    found = []
+    for F in (both - both.mean(axis=0), Y):
+        turned = product(vectors, F)
+        powers = np.einsum("ir,ir->i", turned, turned)
+        kept = _kept(values, powers, ridge, max(float(np.sum(F**2) - powers.sum()), 0.0), n)
+        found.append(FactorForm(F - product(vectors.T, (1.0 - kept)[:, None] * turned), resources))
+    return Entrywise(found[0], found[1])
+
+
+def _joined(F: Floats, G: Floats) -> Floats:
+    """Return an incomplete Cholesky factor of (F F^T) o (G G^T), whose exact one has all products of their columns."""
+    first, second = FactorForm(F), FactorForm(G)
+    rank = min(len(F), F.shape[1] * G.shape[1], max(F.shape[1], G.shape[1], _LEAST_RANK))
+    return pivoted_cholesky(first.diagonal() * second.diagonal(), lambda i: (F @ F[i]) * (G @ G[i]), rank).array
+
+
+def _null(H: Entrywise, null: str, count: int, rng: np.random.Generator, resources: Resources) -> Null:
+    """Return the null distribution: w^T H w of normal weights w is the sum that eigenvalues of H would give."""
+    n = H.n
+    if null == "gamma":
+        return Null.gamma(float(H.first.diagonal() @ H.second.diagonal()) / n**2, 2.0 * H.squares() / n**4)
+    draws = np.empty(count)
+    for part in spans(count, max(1, _NUMBERS // n)):
+        draws[part] = H.forms(rng.standard_normal((part.stop - part.start, n))) / n**2
+        tell(resources, part.stop / count)
+    return Null.of_draws("spectral", draws)

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Index
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
-from mercer.gram import Dense, Gram, GramSpec, HasFactor
+from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
 from mercer.gram.algebra import Centered
 from mercer.gram.dense import DenseGram
-from mercer.inference.limits import part_of, require_matrices
+from mercer.inference.limits import part_of, require_matrices, tell
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import Kernel as _Kernel
 from mercer.numerics.background import in_background
@@ -38,6 +38,7 @@ __all__ = [
         "entries",
         "factor_of",
         "inner",
+        "is_dense",
         "matrix",
         "packed",
         "pair",
@@ -70,9 +71,17 @@ class Form(ABC):
     def diagonal(self) -> Floats:
         """Return the diagonal of K~."""
 
+    @abstractmethod
+    def times(self, V: Floats) -> Floats:
+        """Return K~ V."""
+
+    @abstractmethod
+    def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
+        """Return some rows of K~, and of these some columns; they are not to be changed."""
+
 
 class DenseForm(Form):
-    """A centred Gram matrix in memory."""
+    """A Gram matrix in memory."""
 
     def __init__(self, K: Floats, resources: Resources = _NOTHING) -> None:
         self.array, self.n, self.resources = K, len(K), resources
@@ -100,9 +109,18 @@ class DenseForm(Form):
         """Return the diagonal."""
         return np.diagonal(self.array).copy()
 
+    def times(self, V: Floats) -> Floats:
+        """Return the product."""
+        return product(self.array, V)
+
+    def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
+        """Return entries as they are, where that needs no copy."""
+        found = self.array[index]
+        return found if isinstance(columns, slice) and columns == slice(None) else found[:, columns]
+
 
 class FactorForm(Form):
-    """A centred Gram matrix by its factor."""
+    """A Gram matrix by its factor."""
 
     def __init__(self, F: Floats, resources: Resources = _NOTHING) -> None:
         self.factor, self.n, self.resources = F, len(F), resources
@@ -116,12 +134,20 @@ class FactorForm(Form):
         """Return the squared lengths of the factor's rows."""
         return np.einsum("ir,ir->i", self.factor, self.factor)
 
+    def times(self, V: Floats) -> Floats:
+        """Return the product, by two with the factor."""
+        return product(self.factor, product(self.factor.T, V))
+
+    def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
+        """Return inner products of the factor's rows."""
+        return product(self.factor[index], self.factor[columns].T)
+
 
 class ProductForm(Form):
-    """A centred Gram matrix that is never stored."""
+    """A Gram matrix that is never stored."""
 
     def __init__(self, gram: Gram) -> None:
-        self.gram, self.n, self.resources = Centered(gram), gram.shape[0], gram.resources
+        self.gram, self.n, self.resources = gram, gram.shape[0], gram.resources
 
     def forms(self, Z: Floats) -> Floats:
         """Return the quadratic forms by products with the Gram."""
@@ -130,6 +156,20 @@ class ProductForm(Form):
     def diagonal(self) -> Floats:
         """Return the diagonal."""
         return self.gram.diag()
+
+    def times(self, V: Floats) -> Floats:
+        """Return the product with the Gram."""
+        return self.gram @ V
+
+    def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
+        """Return entries, which are computed now."""
+        below = self.gram.gram if isinstance(self.gram, Centered) else self.gram
+        if not (isinstance(below, HasRows) and isinstance(self.gram, HasRows)):
+            raise CapabilityError(
+                "Only products with the Gram matrix are at hand, and entries of it are needed. Use gram=Tiles() or "
+                "Dense()."
+            )
+        return np.asarray(self.gram.rows(np.arange(self.n)[index], columns), dtype=float)
 
 
 # data -------------------------------------------------------------------------------------------------------
@@ -281,8 +321,15 @@ def matrix(kernel: Kernel, S: Samples, resources: Resources = _NOTHING) -> Float
     return centred(entries(kernel, S, resources), resources.n_threads)
 
 
-def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None, resources: Resources = _NOTHING) -> Form:
-    """Return the centred Gram matrix as the user wants it held.
+def represent(
+    kernel: Kernel,
+    S: Samples,
+    gram: GramSpec | int | None = None,
+    resources: Resources = _NOTHING,
+    *,
+    centre: bool = True,
+) -> Form:
+    """Return the Gram matrix as the user wants it held.
 
     Parameters
     ----------
@@ -291,6 +338,8 @@ def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None, re
     gram : GramSpec or int, optional
         None is `Dense`; a number is the rank of an incomplete Cholesky factor.
     resources : Resources
+    centre : bool, default True
+        Whether it is K~ or K.
     """
     if isinstance(gram, bool) or not (gram is None or isinstance(gram, (GramSpec, int, np.integer))):
         raise ParameterError(
@@ -298,28 +347,42 @@ def represent(kernel: Kernel, S: Samples, gram: GramSpec | int | None = None, re
             "accepted. Write gram=Nystrom(200) or gram=50."
         )
     if isinstance(gram, (int, np.integer)):
-        return FactorForm(_incomplete(kernel, S, int(gram), resources), resources)
-    built = (gram or Dense()).build(kernel, S, resources)
-    if isinstance(built, HasFactor):
+        F = _incomplete(kernel, S, int(gram), resources)
+    else:
+        built = (gram or Dense()).build(kernel, S, resources)
+        if isinstance(built, DenseGram):
+            K = built.release()
+            return DenseForm(centred(K, resources.n_threads) if centre else K, resources)
+        if not isinstance(built, HasFactor):
+            return ProductForm(Centered(built) if centre else built)
         F = np.array(built.factor(), dtype=float)
-        return FactorForm(F - F.mean(axis=0), resources)
-    if isinstance(built, DenseGram):
-        return DenseForm(centred(built.release(), resources.n_threads), resources)
-    return ProductForm(built)
+    tell(resources, 1.0)
+    return FactorForm(F - F.mean(axis=0) if centre else F, resources)
+
+
+def is_dense(gram: GramSpec | int | None) -> bool:
+    """Tell whether the matrix is wanted in memory.
+
+    Examples
+    --------
+    >>> is_dense(None), is_dense(200)
+    (True, False)
+    """
+    return gram is None or isinstance(gram, Dense)
 
 
 def pair(
     kernels: Sequence[Kernel], parts: Sequence[Samples], gram: GramSpec | int | None, resources: Resources, name: str
 ) -> tuple[Form, Form]:
     """Return the centred Gram matrices of two variables, if both together fit the memory."""
-    if gram is None or isinstance(gram, Dense):
+    if is_dense(gram):
         require_matrices(name, len(parts[0]), 2, resources)
     first = represent(kernels[0], parts[0], gram, part_of(resources, 0.0, 0.5))
     return first, represent(kernels[1], parts[1], gram, part_of(resources, 0.5, 1.0))
 
 
 def _incomplete(kernel: Kernel, S: Samples, rank: int, resources: Resources) -> Floats:
-    """Return the centred incomplete Cholesky factor of a kernel on samples, (n, r)."""
+    """Return the incomplete Cholesky factor of a kernel on samples, (n, r)."""
     if rank < 1:
         raise ParameterError(f"gram={rank} was given; a rank of at least 1 is accepted. Write gram=50.")
     if kernel.order != 0:
@@ -330,8 +393,7 @@ def _incomplete(kernel: Kernel, S: Samples, rank: int, resources: Resources) -> 
     n = len(S)
     Plan(f"incomplete Cholesky factor of {kernel!r}", {"factor": 16 * n * min(rank, n)}).require(resources.memory)
     S = kernel.prepare(S)
-    F = pivoted_cholesky(kernel.diag(S), lambda i: kernel.block(S[i : i + 1], S)[0], rank).array
-    return F - F.mean(axis=0)
+    return pivoted_cholesky(kernel.diag(S), lambda i: kernel.block(S[i : i + 1], S)[0], rank).array
 
 
 def factor_of(form: Form) -> Floats:

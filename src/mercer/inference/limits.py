@@ -13,9 +13,10 @@ from mercer.budget import Plan, Resources, parse_bytes
 from mercer.constraints import Integer, Optional
 from mercer.errors import ParameterError, TimeBudgetError
 
-__all__ = ["Limits", "limits_of", "part_of", "require_matrices", "resources_of", "tell"]
+__all__ = ["FEWER", "Limits", "limits_of", "part_of", "require_matrices", "resources_of", "tell"]
 
 _OPTIONS = ("gram=Nystrom(500)", "gram=500 (the rank of an incomplete Cholesky factor)", "fewer samples")
+FEWER = ("fewer samples",)  # options where no Gram can be chosen
 
 
 class Limits(TypedDict, total=False):
@@ -105,12 +106,12 @@ def tell(resources: Resources, fraction: float) -> None:
         resources.monitor(fraction)
 
 
-def require_matrices(name: str, n: int, count: int, resources: Resources) -> None:
-    """Raise MemoryBudgetError if so many matrices of order n do not fit.
+def require_matrices(name: str, n: int, count: int, resources: Resources, options: tuple[str, ...] = _OPTIONS) -> None:
+    """Raise MemoryBudgetError, which names the options, if so many matrices of order n do not fit.
 
     Examples
     --------
     >>> require_matrices("hsic_test", 1000, 2, Resources(memory="20MB"))
     """
     matrices = "Gram matrix" if count == 1 else f"{count} matrices of its order"
-    Plan(f"{name} on {n} samples", {matrices: 8 * n * n * count}, _OPTIONS).require(resources.memory)
+    Plan(f"{name} on {n} samples", {matrices: 8 * n * n * count}, options).require(resources.memory)

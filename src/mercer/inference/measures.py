@@ -15,18 +15,14 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import Boolean, OneOf, Positive
-from mercer.errors import CapabilityError
-from mercer.gram import Dense, GramSpec, HasRows
-from mercer.inference.blocks import block_size_of, hsic_blocks, mmd_blocks
+from mercer.gram import GramSpec
+from mercer.inference.blocks import BLOCKS, block_size_of, check_blocks, hsic_blocks, mmd_blocks
+from mercer.inference.entrywise import trace_of
 from mercer.inference.forms import (
-    DenseForm,
-    FactorForm,
     Form,
-    ProductForm,
     eigenpairs,
-    entries,
     factor_of,
-    inner,
+    is_dense,
     pair,
     paired,
     pooled,
@@ -37,12 +33,10 @@ from mercer.inference.limits import Limits, part_of, require_matrices, resources
 from mercer.inference.result import finite
 from mercer.kernels import Kernel
 from mercer.numerics.background import in_background
-from mercer.numerics.tiling import spans
 
-__all__ = ["coco", "dhsic", "hsic", "kcc", "mmd", "nocco"]
+__all__ = ["coco", "hsic", "kcc", "mmd", "nocco"]
 
 ESTIMATORS = ("biased", "unbiased", "block", "linear")
-_ROWS = 256  # of two Grams that are read side by side
 
 
 def mmd(
@@ -76,7 +70,7 @@ def mmd(
         Of "block"; None is the square root of the smaller sample's size.
     gram : GramSpec or int, optional
         How K is held: None is `Dense`, `Tiles` never stores it, `Nystrom` and `Features` are O(n r), a number is the
-        rank of an incomplete Cholesky factor.
+        rank of an incomplete Cholesky factor. Not of "block" and "linear", which hold none.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -98,9 +92,10 @@ def mmd(
     9.0
     """
     OneOf(*ESTIMATORS).check("estimator", estimator, "mmd")
+    check_blocks(estimator, block_size, gram)
     resources = resources_of(limits, "mmd")
     kernel, S, m = pooled(X, Y, kernel)
-    if estimator in ("block", "linear"):
+    if estimator in BLOCKS:
         b = block_size_of(estimator, block_size, min(m, len(S) - m), 2)
         return finite(float(np.mean(mmd_blocks(kernel, S[:m], S[m:], b, resources))))
     form = represent(kernel, S, gram, resources)
@@ -160,7 +155,7 @@ def hsic(
         Of "block"; None is the square root of n.
     gram : GramSpec or int, optional
         How both matrices are held: None is `Dense`; `Nystrom`, `Features` and a number, the rank of an incomplete
-        Cholesky factor, are O(n r^2); `Tiles` stores neither.
+        Cholesky factor, are O(n r^2); `Tiles` stores neither. Not of "block" and "linear", which hold none.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -174,10 +169,11 @@ def hsic(
     0.0
     """
     OneOf(*ESTIMATORS).check("estimator", estimator, "hsic")
+    check_blocks(estimator, block_size, gram)
     Boolean().check("normalized", normalized, "hsic")
     resources = resources_of(limits, "hsic")
     learned, (A, B) = paired((X, Y), kernels)
-    if estimator in ("block", "linear"):
+    if estimator in BLOCKS:
         b = block_size_of(estimator, block_size, len(A), 4)
         pairs = ((0, 1), (0, 0), (1, 1)) if normalized else ((0, 1),)
         sides = (A, B)
@@ -217,90 +213,6 @@ def hsic_values(total: Any, first: Floats, second: Floats, estimator: str) -> An
     return (total - cross + sums / ((n - 1) * (n - 2)) - 2.0 * cross / (n - 2)) / (n * (n - 3))
 
 
-def trace_of(first: Form, second: Form) -> float:
-    """Return tr(K~ L~)."""
-    if isinstance(first, DenseForm) and isinstance(second, DenseForm):
-        return inner(first.array, second.array)
-    if isinstance(first, FactorForm) and isinstance(second, FactorForm):
-        return float(np.sum(product(first.factor.T, second.factor) ** 2))
-    return sum(float(np.vdot(_rows(first, part), _rows(second, part))) for part in spans(first.n, _ROWS))
-
-
-def _rows(form: Form, part: slice) -> Floats:
-    """Return rows of K~."""
-    if isinstance(form, DenseForm):
-        return form.array[part]
-    if isinstance(form, FactorForm):
-        return form.factor[part] @ form.factor.T
-    assert isinstance(form, ProductForm)
-    if not isinstance(form.gram.gram, HasRows):
-        raise CapabilityError(
-            "Only products with the Gram matrix are at hand, and entries of it are needed. Use gram=Tiles() or Dense()."
-        )
-    return form.gram.rows(np.arange(part.start, part.stop))
-
-
-def dhsic(
-    variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]
-) -> float:
-    r"""Joint dependence of several variables: squared distance of their joint law from the product of the single ones.
-
-    .. math:: \frac{1}{n^2} \sum_{ij} \prod_k K^k_{ij} + \prod_k \frac{1}{n^2} \sum_{ij} K^k_{ij}
-        - \frac{2}{n} \sum_i \prod_k \frac{1}{n} \sum_j K^k_{ij}
-
-    Seed: [HSS] Section 3.3.3, for more than two variables, as independent component analysis needs. Ledger: U-INDEP.
-
-    Parameters
-    ----------
-    variables : sequence of raw data or packed samples
-        At least two, each n values observed together.
-    kernels : sequence of Kernel, "precomputed" or None, optional
-        One for each variable.
-    memory, n_threads, monitor : optional
-        See `Limits`.
-
-    Notes
-    -----
-    For two variables it is the biased `hsic`. Variables that are independent two by two may be dependent jointly.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> signs = [[1.0], [1.0], [-1.0], [-1.0]], [[1.0], [-1.0], [1.0], [-1.0]], [[1.0], [-1.0], [-1.0], [1.0]]
-    >>> dhsic(signs[:2], (Linear(), Linear())), dhsic(signs, (Linear(),) * 3)
-    (0.0, 1.0)
-    """
-    return joint_value(joint_matrices(variables, kernels, resources_of(limits, "dhsic"), "dhsic")[1])
-
-
-def joint_matrices(
-    variables: Sequence[Any], kernels: Sequence[Kernel | str | None] | None, resources: Resources, name: str
-) -> tuple[tuple[Kernel, ...], Floats]:
-    """Return learned kernels and the Gram matrices of all variables, (d, n, n)."""
-    learned, parts = paired(variables, kernels)
-    d, n = len(parts), len(parts[0])
-    require_matrices(name, n, d + 1, resources)
-    for kernel in learned:
-        if kernel.order != 0:  # products of matrices that are not centred
-            raise CapabilityError(
-                f"{kernel!r} is not positive definite, as joint dependence needs. Use a positive definite kernel, for "
-                "example Gaussian()."
-            )
-    K = np.empty((d, n, n))
-    for k in range(d):
-        K[k] = entries(learned[k], parts[k], part_of(resources, k / d, (k + 1) / d))
-    return learned, K
-
-
-def joint_value(K: Floats) -> float:
-    """Return the joint criterion of Gram matrices (d, n, n)."""
-    means = K.mean(axis=2)
-    joint = K[0].copy()
-    for other in K[1:]:
-        joint *= other
-    return float(np.mean(joint) + np.prod(means.mean(axis=1)) - 2.0 * np.mean(np.prod(means, axis=0)))
-
-
 # measures by singular values ------------------------------------------------------------------------------
 
 
@@ -309,7 +221,7 @@ def _forms(
 ) -> tuple[Form, Form, Resources]:
     resources = resources_of(limits, name)
     learned, parts = paired((X, Y), kernels, 2)
-    if gram is None or isinstance(gram, Dense):
+    if is_dense(gram):
         require_matrices(name, len(parts[0]), 5, resources)  # with eigenvectors, and what LAPACK works in
     return *pair(learned, parts, gram, part_of(resources, 0.0, 0.2), name), resources
 

@@ -15,6 +15,7 @@ from scipy.signal import lfilter
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import Positive
+from mercer.inference.entrywise import Entrywise
 from mercer.inference.forms import DenseForm, Form, factor_of, product
 from mercer.inference.limits import tell
 from mercer.inference.result import Null
@@ -102,7 +103,7 @@ def contrast_weights(rng: np.random.Generator, count: int, n: int, block_length:
 
 
 def wild_draws(
-    H: Floats,
+    H: Form | Entrywise,
     count: int,
     rng: np.random.Generator,
     block_length: float,
@@ -111,11 +112,10 @@ def wild_draws(
     centre: bool,
 ) -> Floats:
     """Return W^T H W / n^2 for processes of weights W, (count,)."""
-    form = DenseForm(H, resources)
     draws = np.empty(count)
-    for part in spans(count, max(1, _NUMBERS // form.n)):
-        W = (contrast_weights if centre else wild_weights)(rng, part.stop - part.start, form.n, block_length)
-        draws[part] = form.forms(W) / form.n**2
+    for part in spans(count, max(1, _NUMBERS // H.n)):
+        W = (contrast_weights if centre else wild_weights)(rng, part.stop - part.start, H.n, block_length)
+        draws[part] = H.forms(W) / H.n**2
         tell(resources, part.stop / count)
     return draws
 

@@ -3,7 +3,7 @@
 If two samples have the same law, which of the joined values are called X is a matter of chance; if two variables are
 independent, so is which y is observed with which x. The statistic's rank among those of random permutations is
 uniform then, up to ties. For mean discrepancies all permutations are one matrix product; for HSIC each is a sum over
-gathered entries.
+gathered entries, which are computed anew for each where no matrix is stored.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
-from mercer.errors import CapabilityError
 from mercer.inference.forms import DenseForm, FactorForm, Form
 from mercer.inference.limits import part_of, tell
 from mercer.inference.measures import hsic_values, mmd_values
-from mercer.numerics.permutation_sums import joint_sums, permuted_sums, random_labels, random_permutations
+from mercer.numerics.permutation_sums import permuted_sums, random_labels, random_permutations
 from mercer.numerics.tiling import run_tasks, spans
 
-__all__ = ["permuted_dhsic", "permuted_hsic", "permuted_mmd"]
+__all__ = ["parts_of", "permuted_hsic", "permuted_mmd"]
 
 _NOTHING = Resources()
 _NUMBERS = 2**22  # of indicators or of permuted places at once
+_ROWS = 256  # of two Grams that are read side by side
 _WORK = 100_000_000  # multiplications of a task: some 10 milliseconds
 
 
-def _parts(count: int, n: int) -> list[slice]:
+def parts_of(count: int, n: int) -> list[slice]:
     """Cut the permutations into parts that are held at once."""
     return spans(count, max(1, _NUMBERS // n))
 
@@ -41,7 +41,7 @@ def permuted_mmd(
 ) -> Floats:
     """Return squared mean discrepancies of random splits of the joined samples, (count,)."""
     draws = np.empty(count)
-    for part in _parts(count, form.n):
+    for part in parts_of(count, form.n):
         draws[part] = mmd_values(form, random_labels(rng, part.stop - part.start, m, form.n), m, estimator)
         tell(resources, part.stop / count)
     return draws
@@ -58,7 +58,7 @@ def permuted_hsic(
     """Return independence criteria with the second variable permuted at random, (count,)."""
     draws = np.empty(count)
     own, other = first.diagonal(), second.diagonal()
-    for part in _parts(count, first.n):
+    for part in parts_of(count, first.n):
         permutations = random_permutations(rng, part.stop - part.start, first.n)
         totals = _sums(first, second, permutations, part_of(resources, part.start / count, part.stop / count))
         diagonals = other if estimator == "biased" else other[permutations]
@@ -72,10 +72,13 @@ def _sums(first: Form, second: Form, permutations: Indices, resources: Resources
         return permuted_sums(first.array, second.array, permutations, resources.n_threads, resources.monitor)
     if isinstance(first, FactorForm) and isinstance(second, FactorForm):
         return _factor_sums(first.factor, second.factor, permutations, resources)
-    raise CapabilityError(
-        "Permutations were asked for on a Gram that is not stored; matrices in memory or factors are permuted. "
-        "Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
-    )
+    out = np.zeros(len(permutations))
+    for part in spans(first.n, _ROWS):
+        own = first.rows(part)  # once for all permutations; the others differ for each of them
+        for b, p in enumerate(permutations):
+            out[b] += np.vdot(own, second.rows(p[part], p))
+            tell(resources, (part.start + (part.stop - part.start) * (b + 1) / len(permutations)) / first.n)
+    return out
 
 
 def _factor_sums(F: Floats, G: Floats, permutations: Indices, resources: Resources) -> Floats:
@@ -90,21 +93,3 @@ def _factor_sums(F: Floats, G: Floats, permutations: Indices, resources: Resourc
     groups = spans(len(permutations), max(1, _WORK // max(1, F.size * G.shape[1])))
     run_tasks(groups, work, n_threads=resources.n_threads, monitor=resources.monitor)
     return out
-
-
-def permuted_dhsic(K: Floats, count: int, rng: np.random.Generator, resources: Resources = _NOTHING) -> Floats:
-    """Return joint criteria with every variable but the first permuted on its own, (count,); K is (d, n, n)."""
-    d, n = K.shape[:2]
-    means = K.mean(axis=2)
-    away = np.prod(means.mean(axis=1))
-    draws = np.empty(count)
-    for part in _parts(count, d * n):
-        size = part.stop - part.start
-        still = np.broadcast_to(np.arange(n), (size, n))
-        moved = [still, *(random_permutations(rng, size, n) for _ in range(1, d))]
-        middle = np.prod([means[k][moved[k]] for k in range(d)], axis=0)
-        permutations = np.stack(moved, axis=1, dtype=moved[1].dtype, casting="unsafe")
-        progress = part_of(resources, part.start / count, part.stop / count)
-        sums = joint_sums(K, permutations, progress.n_threads, progress.monitor)
-        draws[part] = sums / n**2 + away - 2.0 * middle.mean(axis=1)
-    return draws

@@ -12,15 +12,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mercer.arrays import Floats
-from mercer.budget import Resources
-from mercer.constraints import Integer, Interval, OneOf, chain, constrained, free_names, unconstrain
-from mercer.domains import Samples
-from mercer.errors import CapabilityError, DomainError, ParameterError
-from mercer.inference.forms import centred, inner, matrix, packed, pair, paired, pooled, represent
-from mercer.inference.limits import Limits, limits_of, part_of, require_matrices, resources_of, tell
+from mercer.constraints import Integer, Interval, OneOf
+from mercer.errors import DomainError, ParameterError
+from mercer.gram import GramSpec
+from mercer.inference.entrywise import Entrywise, trace_of
+from mercer.inference.forms import packed, pair, paired, pooled, represent
+from mercer.inference.limits import Limits, limits_of, part_of, resources_of, tell
 from mercer.inference.measures import hsic_of, mmd_values
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
@@ -28,7 +27,7 @@ from mercer.inference.result import Null, TestResult
 from mercer.inference.tests import generator, hsic_test, mmd_test
 from mercer.kernels import Gaussian, Kernel
 
-__all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power", "tuned_kernel"]
+__all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power"]
 
 _FACTORS = 2.0 ** np.arange(-3.0, 4.0)  # of the median distance
 _STATISTIC = OneOf("mmd", "hsic")
@@ -40,7 +39,14 @@ def _ratio(value: float, deviation: float, second: float) -> float:
     return value / math.sqrt(variance) if variance > 0.0 else 0.0
 
 
-def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None, **limits: Unpack[Limits]) -> float:
+def mmd_power(
+    X: Any,
+    Y: Any,
+    kernel: Kernel | str | None = None,
+    *,
+    gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
+) -> float:
     r"""Return how many standard deviations the squared mean discrepancy is from zero: the larger, the more power.
 
     .. math:: \widehat{\| \mu_X - \mu_Y \|^2} \big/ \hat\sigma
@@ -52,7 +58,7 @@ def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None, **limits: Unpa
 
     Parameters
     ----------
-    X, Y, kernel, memory, n_threads, monitor
+    X, Y, kernel, gram, memory, n_threads, monitor
         As of `mmd`.
 
     Examples
@@ -64,24 +70,33 @@ def mmd_power(X: Any, Y: Any, kernel: Kernel | str | None = None, **limits: Unpa
     """
     resources = resources_of(limits, "mmd_power")
     kernel, S, m = pooled(X, Y, kernel)
-    K = matrix(kernel, S, resources)
-    return _ratio(*mmd_deviation(K, m), _second_order(K, m))
+    form = represent(kernel, S, gram, resources)
+    return _ratio(*mmd_deviation(form, m), second_order(trace_of(form, form), m, form.n))
 
 
-def _second_order(K: Floats, m: int) -> float:
-    """Return the variance of the discrepancy if both samples are alike, where the influence of each sample vanishes."""
-    N = len(K)
-    return 2.0 * (1.0 / m + 1.0 / (N - m)) ** 2 * inner(K, K) / N**2
+def second_order(squares: float, m: int, N: int) -> float:
+    """Return the variance of the discrepancy if both samples are alike, where the influence of each sample vanishes.
+
+    `squares` is the sum of squared entries of K~.
+    """
+    return 2.0 * (1.0 / m + 1.0 / (N - m)) ** 2 * squares / N**2
 
 
-def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]) -> float:
+def hsic_power(
+    X: Any,
+    Y: Any,
+    kernels: Sequence[Kernel | str | None] | None = None,
+    *,
+    gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
+) -> float:
     r"""Return how many standard deviations the independence criterion is from its mean under independence.
 
     Seed: [HSS] Section 3.3.3. Ledger: U-INDEP.
 
     Parameters
     ----------
-    X, Y, kernels, memory, n_threads, monitor
+    X, Y, kernels, gram, memory, n_threads, monitor
         As of `hsic`.
 
     Examples
@@ -92,16 +107,11 @@ def hsic_power(X: Any, Y: Any, kernels: Sequence[Kernel | str | None] | None = N
     """
     resources = resources_of(limits, "hsic_power")
     learned, parts = paired((X, Y), kernels)
-    require_matrices("hsic_power", len(parts[0]), 2, resources)
-    K = matrix(learned[0], parts[0], part_of(resources, 0.0, 0.5))
-    return _hsic_ratio(K, matrix(learned[1], parts[1], part_of(resources, 0.5, 1.0)))
-
-
-def _hsic_ratio(K: Floats, L: Floats) -> float:
-    value, deviation = hsic_deviation(K, L)
-    n = len(K)
-    value -= float(np.trace(K)) * float(np.trace(L)) / ((n - 1) * n**2)  # its mean over permutations
-    return _ratio(value, deviation, 2.0 * inner(K, K) * inner(L, L) / n**6)
+    first, second = pair(learned, parts, gram, resources, "hsic_power")
+    n = first.n
+    value, deviation = hsic_deviation(Entrywise(first, second).sums())
+    value -= float(first.diagonal().sum() * second.diagonal().sum()) / ((n - 1) * n**2)  # its mean over permutations
+    return _ratio(value, deviation, 2.0 * trace_of(first, first) * trace_of(second, second) / n**6)
 
 
 # choice on held-out samples -------------------------------------------------------------------------------
@@ -144,6 +154,7 @@ def held_out_test(
     *,
     statistic: str = "mmd",
     share: float = 0.5,
+    gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Test with the kernel that promises most power on other samples: choose on some, test on the rest.
@@ -162,6 +173,8 @@ def held_out_test(
     statistic : {"mmd", "hsic"}, default "mmd"
     share : float, default 0.5
         Part of the samples that the kernel is chosen on.
+    gram : GramSpec or int, optional
+        How matrices are held, as of `mmd_test` and `hsic_test`, both for the choice and for the test.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -201,11 +214,12 @@ def held_out_test(
     criterion = mmd_power if statistic == "mmd" else hsic_power
     scores = []
     for done, candidate in enumerate(candidates, 1):
-        scores.append(criterion(chosen_x, chosen_y, candidate, **limits_of(replace(resources, monitor=None))))
+        quiet = limits_of(replace(resources, monitor=None))
+        scores.append(criterion(chosen_x, chosen_y, candidate, gram=gram, **quiet))
         tell(resources, 0.2 * done / len(candidates))
     best = candidates[int(np.argmax(scores))]
     run = mmd_test if statistic == "mmd" else hsic_test
-    return run(held_x, held_y, best, n_permutations, rng, **limits_of(part_of(resources, 0.2, 1.0)))
+    return run(held_x, held_y, best, n_permutations, rng, gram=gram, **limits_of(part_of(resources, 0.2, 1.0)))
 
 
 # many kernels at once ---------------------------------------------------------------------------------------
@@ -217,11 +231,11 @@ class AggregatedResult(NamedTuple):
     Attributes
     ----------
     statistic : float
-        The least of the p-values of single kernels, ranked among permutations.
+        Minus the logarithm of the least of ``p_values``.
     p_value : float
-        Of the least: adjusted for having looked at several.
+        Of the statistic: adjusted for having looked at several kernels.
     null : Null
-        The distribution of minus the logarithm of the least p-value.
+        The distribution of the statistic.
     kernels : tuple
         All that were used, learned.
     p_values : (k,) array
@@ -243,17 +257,18 @@ def aggregated_test(
     random_state: Any = None,
     *,
     statistic: str = "mmd",
+    gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> AggregatedResult:
     r"""Test with several kernels at once, at one exact level: it rejects if one of them sees enough.
 
-    .. math:: T = \min_k p_k, \qquad p = \frac{1 + \#\{b : T_b \le T\}}{1 + B}
+    .. math:: T = -\log \min_k p_k, \qquad p = \frac{1 + \#\{b : T_b \ge T\}}{1 + B}
 
     Seed: [KIKS] Section 7. Ledger: U-MMD, U-INDEP.
 
     Parameters
     ----------
-    X, Y, kernels, n_permutations, random_state, statistic, memory, n_threads, monitor
+    X, Y, kernels, n_permutations, random_state, statistic, gram, memory, n_threads, monitor
         As of `held_out_test`; here every sample is used for the test.
 
     Returns
@@ -285,12 +300,12 @@ def aggregated_test(
         early, late = part_of(share, 0.0, 0.1), part_of(share, 0.1, 1.0)
         if statistic == "mmd":
             kernel, S, m = pooled(X, Y, candidate)
-            form = represent(kernel, S, None, early)
+            form = represent(kernel, S, gram, early)
             own = mmd_values(form, (np.arange(form.n) < m).astype(float)[None], m, "unbiased")
             draws = permuted_mmd(form, m, n_permutations, rng, "unbiased", late)
         else:
             kernel, parts = paired((X, Y), candidate)
-            first, second = pair(kernel, parts, None, early, "aggregated_test")
+            first, second = pair(kernel, parts, gram, early, "aggregated_test")
             own = np.array([hsic_of(first, second, "unbiased")])
             draws = permuted_hsic(first, second, n_permutations, rng, "unbiased", late)
         values.append(np.concatenate([own, draws]))
@@ -298,9 +313,9 @@ def aggregated_test(
     ranks = np.array([_upper_ranks(column) for column in values])
     least = ranks.min(axis=0)
     count = n_permutations + 1
-    null = Null.of_draws("permutation", -np.log(least[1:] / count))
-    p_value = null.p_value(-math.log(least[0] / count))
-    return AggregatedResult(float(least[0] / count), p_value, null, tuple(learned), ranks[:, 0] / count)
+    own, *draws = -np.log(least / count)
+    null = Null.of_draws("permutation", np.array(draws))
+    return AggregatedResult(float(own), null.p_value(float(own)), null, tuple(learned), ranks[:, 0] / count)
 
 
 def _upper_ranks(values: Floats) -> Floats:
@@ -308,81 +323,3 @@ def _upper_ranks(values: Floats) -> Floats:
     tie = 1e-9 * max(float(np.std(values)), 1e-300)
     ordered = np.sort(values)
     return len(values) - np.searchsorted(ordered, values - tie, side="left").astype(float)
-
-
-# parameters by gradient -----------------------------------------------------------------------------------
-
-
-def tuned_kernel(X: Any, Y: Any, kernel: Kernel, *, max_iter: int = 50, **limits: Unpack[Limits]) -> Kernel:
-    r"""Return the kernel with free parameters that maximise `mmd_power`, by its gradient.
-
-    Seed: [KIKS] Section 7. Ledger: U-MMD.
-
-    Parameters
-    ----------
-    X, Y : raw data or packed samples
-        Two samples that the test will not see.
-    kernel : Kernel
-        Differentiable in its parameters, where the search begins.
-    max_iter : int, default 50
-        Of L-BFGS.
-    memory, n_threads, monitor : optional
-        See `Limits`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) * np.array([1.0, 2.0])
-    >>> start = Gaussian((3.0, 3.0))
-    >>> best = tuned_kernel(X, Y, start)
-    >>> mmd_power(X, Y, best) > mmd_power(X, Y, start)
-    True
-    """
-    Integer(1).check("max_iter", max_iter, "tuned_kernel")
-    resources = resources_of(limits, "tuned_kernel")
-    kernel, S, m = pooled(X, Y, kernel)
-    if not free_names(kernel) or "pullback" not in kernel.capabilities:
-        raise CapabilityError(
-            f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
-        )
-
-    require_matrices("tuned_kernel", len(S), 4, resources)
-    done = [0]
-
-    def loss(theta: Floats) -> tuple[float, Floats]:
-        moved = constrained(kernel, theta)
-        value, gradient = power_and_gradient(moved, S, m, resources.n_threads)
-        done[0] += 1
-        tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has arrived
-        return -value, -gradient
-
-    found = minimize(loss, unconstrain(kernel), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
-    return constrained(kernel, found.x)
-
-
-def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None = None) -> tuple[float, Floats]:
-    """Return the ratio t / sigma of two samples, S[:m] and S[m:], and its gradient in unconstrained parameters."""
-    S = kernel.prepare(S)
-    K = matrix(kernel, S, Resources(n_threads=n_threads))
-    N, n = len(K), len(K) - m
-    sizes = ((slice(0, m), slice(m, N), m, n), (slice(m, N), slice(0, m), n, m))
-    linear, quadratic = np.zeros((N, N)), np.zeros((N, N))
-    value, variance = 0.0, 0.0
-    for own, other, a, b in sizes:
-        within = (K[own, own].sum(axis=1) - np.diagonal(K[own, own])) / (a - 1)
-        between = K[own, other].mean(axis=1)
-        h = 2.0 * (within - between)
-        value += float(np.mean(within) - np.mean(between))
-        variance += float(np.var(h)) / a
-        linear[own, own] += 1.0 / (a * (a - 1))
-        linear[own, other] -= 1.0 / (a * b)
-        slopes = 2.0 * (h - h.mean()) / a**2  # of the variance in h
-        quadratic[own, own] += 2.0 * slopes[:, None] / (a - 1)
-        quadratic[own, other] -= 2.0 * slopes[:, None] / b
-    np.fill_diagonal(linear, 0.0)
-    np.fill_diagonal(quadratic, 0.0)
-    variance += _second_order(K, m)
-    quadratic += 4.0 * (1.0 / m + 1.0 / n) ** 2 / N**2 * K
-    weights = linear / math.sqrt(variance) - 0.5 * value / variance**1.5 * quadratic
-    weights = centred(0.5 * (weights + weights.T))  # of K, from those of the centred matrix
-    return value / math.sqrt(variance), chain(kernel, kernel.pullback(S, S, weights))

@@ -15,7 +15,9 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import DomainError
-from mercer.inference.forms import matrix, packed, paired
+from mercer.gram import GramSpec
+from mercer.inference.entrywise import Entrywise
+from mercer.inference.forms import Form, is_dense, packed, paired, represent
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
@@ -24,7 +26,13 @@ __all__ = ["relative_hsic_test", "relative_mmd_test"]
 
 
 def relative_mmd_test(
-    X: Any, Y: Any, Z: Any, kernel: Kernel | str | None = None, **limits: Unpack[Limits]
+    X: Any,
+    Y: Any,
+    Z: Any,
+    kernel: Kernel | str | None = None,
+    *,
+    gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Relative two-sample test: whether Z is nearer to X than Y is.
 
@@ -40,6 +48,9 @@ def relative_mmd_test(
         Two candidates, for example draws from two models of X.
     kernel : Kernel, "precomputed" or None
         None is the Gaussian at the median distance of all samples.
+    gram : GramSpec or int, optional
+        How K is held; any Gram will do, as products with three indicators are all that is needed. None is `Dense`; a
+        number is the rank of an incomplete Cholesky factor.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -68,44 +79,52 @@ def relative_mmd_test(
         raise DomainError(f"The samples have {sizes} members; at least 2 are needed. Give more samples.")
     S = A.concat(parts[1]).concat(parts[2])
     kernel = kernel.learn(S)
-    K = matrix(kernel, S, resources)
-    x, y, z = (slice(sum(sizes[:i]), sum(sizes[: i + 1])) for i in range(3))
-    near_y, near_z = _gap(K, x, y), _gap(K, x, z)
-    value = near_y[0] - near_z[0]
-    influences = (near_y[1] - near_z[1], near_y[2], near_z[2])
+    form = represent(kernel, S, gram, resources)
+    (near_y, own_y, to_y), (near_z, own_z, to_z) = _gaps(form, sizes)
+    influences = (own_y - own_z, to_y, to_z)
     variance = sum(float(np.var(h, ddof=1)) / len(h) for h in influences)
-    return concluded(value, Null("normal", 0.0, math.sqrt(variance)), (kernel,))
+    return concluded(near_y - near_z, Null("normal", 0.0, math.sqrt(variance)), (kernel,))
 
 
-def _gap(K: Floats, x: slice, y: slice) -> tuple[float, Floats, Floats]:
-    """Return the unbiased squared discrepancy and the influences of its two samples."""
-    m, n = x.stop - x.start, y.stop - y.start
-    own_x = (K[x, x].sum(axis=1) - np.diagonal(K[x, x])) / (m - 1)
-    own_y = (K[y, y].sum(axis=1) - np.diagonal(K[y, y])) / (n - 1)
-    cross = K[x, y]
-    to_y, to_x = cross.mean(axis=1), cross.mean(axis=0)
-    value = float(own_x.mean() + own_y.mean() - 2.0 * to_y.mean())
-    return value, 2.0 * (own_x - to_y), 2.0 * (own_y - to_x)
+def _gaps(form: Form, sizes: Sequence[int]) -> list[tuple[float, Floats, Floats]]:
+    """Return the unbiased squared discrepancies of the first sample from each other one, and influences of both."""
+    ends = np.cumsum(sizes)
+    parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    sums = form.times(np.repeat(np.eye(len(sizes)), sizes, axis=0))  # of the entries of each row, over each sample
+    diagonal = form.diagonal()
+    own = [(sums[p, k] - diagonal[p]) / (sizes[k] - 1) for k, p in enumerate(parts)]
+    found = []
+    for k in range(1, len(sizes)):
+        there, back = sums[parts[0], k] / sizes[k], sums[parts[k], 0] / sizes[0]
+        value = float(own[0].mean() + own[k].mean() - 2.0 * there.mean())
+        found.append((value, 2.0 * (own[0] - there), 2.0 * (own[k] - back)))
+    return found
 
 
-def mmd_deviation(K: Floats, m: int) -> tuple[float, float]:
+def mmd_deviation(form: Form, m: int) -> tuple[float, float]:
     """Return the unbiased squared discrepancy of the first m samples from the others and its standard deviation."""
-    value, first, second = _gap(K, slice(0, m), slice(m, len(K)))
+    value, first, second = _gaps(form, (m, form.n - m))[0]
     return value, math.sqrt(float(np.var(first)) / len(first) + float(np.var(second)) / len(second))
 
 
-def hsic_deviation(K: Floats, L: Floats) -> tuple[float, float]:
-    """Return the biased criterion of two centred matrices and its standard deviation.
+def hsic_deviation(sums: Floats) -> tuple[float, float]:
+    """Return the biased criterion and its standard deviation, of the sums of the rows of K~ o L~.
 
     The influence of a sample is twice the mean of its row of K~ o L~, less the criterion; what its weight changes of
     the centring has mean zero.
     """
-    rows = np.einsum("ij,ij->i", K, L) / len(K)
-    return float(rows.mean()), 2.0 * float(np.std(rows)) / math.sqrt(len(K))
+    means = sums / len(sums)
+    return float(means.mean()), 2.0 * float(np.std(means)) / math.sqrt(len(means))
 
 
 def relative_hsic_test(
-    X: Any, Y: Any, Z: Any, kernels: Sequence[Kernel | str | None] | None = None, **limits: Unpack[Limits]
+    X: Any,
+    Y: Any,
+    Z: Any,
+    kernels: Sequence[Kernel | str | None] | None = None,
+    *,
+    gram: GramSpec | int | None = None,
+    **limits: Unpack[Limits],
 ) -> TestResult:
     r"""Relative dependence test: whether X depends more on Y than on Z.
 
@@ -119,6 +138,8 @@ def relative_hsic_test(
         n values of three variables, observed together.
     kernels : three of Kernel, "precomputed" or None, optional
         Kernels of Y and Z should be alike, for their criteria to be comparable.
+    gram : GramSpec or int, optional
+        As of `hsic`.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -141,11 +162,11 @@ def relative_hsic_test(
     """
     resources = resources_of(limits, "relative_hsic_test")
     learned, parts = paired((X, Y, Z), kernels)
-    require_matrices("relative_hsic_test", len(parts[0]), 3, resources)
-    K, L, M = (
-        matrix(k, S, part_of(resources, i / 3, (i + 1) / 3))
+    if is_dense(gram):
+        require_matrices("relative_hsic_test", len(parts[0]), 3, resources)
+    x, y, z = (
+        represent(k, S, gram, part_of(resources, i / 3, (i + 1) / 3))
         for i, (k, S) in enumerate(zip(learned, parts, strict=True))
     )
-    L -= M
-    value, deviation = hsic_deviation(K, L)
+    value, deviation = hsic_deviation(Entrywise(x, y).sums() - Entrywise(x, z).sums())
     return concluded(value, Null("normal", 0.0, deviation), learned)

@@ -86,9 +86,16 @@ class Null:
         return float(ndtr(-(t + a * t**2 + a**2 * t**3 / 3.0 + a / 2.0)))
 
     def quantile(self, level: float) -> float:
-        """Return the value that is exceeded with probability 1 - level: the critical one, for level 0.95."""
+        """Return the value beyond which p-values are at most 1 - level: the critical one, for level 0.95.
+
+        Infinite if there are too few draws for any p-value to be so small.
+        """
         if self.draws is not None:
-            return float(np.quantile(self.draws, level, method="higher"))
+            place = min(math.floor((1.0 - level) * (1.0 + len(self.draws)) + _TIE), len(self.draws))
+            if place < 1:
+                return math.inf
+            value = float(np.partition(self.draws, -place)[-place])  # one that ties with it is not beyond it
+            return value + _TIE * max(abs(value), self.std)
         if self.shape is not None:
             if math.isinf(self.shape):
                 return self.mean

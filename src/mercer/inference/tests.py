@@ -12,12 +12,13 @@ import numpy as np
 
 from mercer.budget import Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import ParameterError
 from mercer.gram import GramSpec
-from mercer.inference.blocks import block_null, block_size_of, hsic_blocks, mmd_blocks
-from mercer.inference.forms import DenseForm, Form, pair, paired, pooled, represent
+from mercer.inference.blocks import BLOCKS, block_null, block_size_of, check_blocks, hsic_blocks, mmd_blocks
+from mercer.inference.entrywise import Entrywise, trace_of
+from mercer.inference.forms import Form, is_dense, pair, paired, pooled, represent
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
-from mercer.inference.measures import ESTIMATORS, hsic_of, joint_matrices, joint_value, mmd_values, trace_of
+from mercer.inference.measures import ESTIMATORS, hsic_of, mmd_values
 from mercer.inference.nulls import (
     WildBootstrap,
     contrast_weights,
@@ -28,12 +29,12 @@ from mercer.inference.nulls import (
     spectral_draws,
     wild_draws,
 )
-from mercer.inference.permutations import permuted_dhsic, permuted_hsic, permuted_mmd
+from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
 from mercer.numerics.tiling import spans
 
-__all__ = ["dhsic_test", "generator", "hsic_test", "mmd_test"]
+__all__ = ["generator", "hsic_test", "mmd_test"]
 
 NULLS = ("permutation", "gamma", "spectral", "wild")
 _NULL = Optional(AnyOf(OneOf(*NULLS), InstanceOf(WildBootstrap)))
@@ -72,7 +73,7 @@ def _settled(null: Any, estimator: str | None, name: str) -> tuple[Any, str]:
         null = WildBootstrap()
     if isinstance(null, WildBootstrap):
         null.check()
-    if estimator in ("block", "linear"):
+    if estimator in BLOCKS:
         if null is not None:
             raise ParameterError(
                 f"null={null!r} was given with estimator={estimator!r}, whose blocks tell its normal null themselves. "
@@ -99,6 +100,7 @@ def mmd_test(
     *,
     null: str | WildBootstrap | None = None,
     estimator: str | None = None,
+    block_size: int | None = None,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> TestResult:
@@ -125,6 +127,9 @@ def mmd_test(
     estimator : {"unbiased", "biased", "block", "linear"}, optional
         As of `mmd`. None is "unbiased" for permutations and "biased" for other nulls. "block" and "linear" have normal
         nulls of their own, and time that grows with n alone.
+    block_size : int, optional
+        Of "block", as of `mmd`: larger ones have more power, and at least some ten blocks are needed for the null to be
+        normal.
     gram : GramSpec or int, optional
         How K is held; any Gram will do. None is `Dense`; a number is the rank of an incomplete Cholesky factor.
     memory, n_threads, monitor : optional
@@ -150,14 +155,15 @@ def mmd_test(
     True
     """
     null, estimator = _settled(null, estimator, "mmd_test")
+    check_blocks(estimator, block_size, gram)
     _COUNT.check("n_permutations", n_permutations, "mmd_test")
     rng, resources = generator(random_state), resources_of(limits, "mmd_test")
     kernel, S, m = pooled(X, Y, kernel)
-    if estimator in ("block", "linear"):
-        b = block_size_of(estimator, None, min(m, len(S) - m), 2)
+    if estimator in BLOCKS:
+        b = block_size_of(estimator, block_size, min(m, len(S) - m), 2)
         value, distribution = block_null(mmd_blocks(kernel, S[:m], S[m:], b, resources))
         return concluded(value, distribution, (kernel,))
-    if null == "spectral" and gram is None:
+    if null == "spectral" and is_dense(gram):
         require_matrices("mmd_test with null='spectral'", len(S), 2, resources)
     form = represent(kernel, S, gram, part_of(resources, 0.0, _GRAM))
     labels = (np.arange(form.n) < m).astype(float)[None]
@@ -202,6 +208,7 @@ def hsic_test(
     *,
     null: str | WildBootstrap | None = None,
     estimator: str | None = None,
+    block_size: int | None = None,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> TestResult:
@@ -217,11 +224,11 @@ def hsic_test(
         n values of two variables, observed together; of any two domains.
     kernels : pair of Kernel, "precomputed" or None, optional
         None is the Gaussian at the median distance. For labels use `Match`.
-    n_permutations, random_state, null, estimator
+    n_permutations, random_state, null, estimator, block_size
         As of `mmd_test`; here permutations are of Y against X.
     gram : GramSpec or int, optional
         None is `Dense`. `Nystrom`, `Features` and a number, the rank of an incomplete Cholesky factor, take O(n r^2)
-        for each permutation.
+        for each permutation. `Tiles` stores nothing and computes n^2 values of Y's kernel for each.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -246,14 +253,15 @@ def hsic_test(
     True
     """
     null, estimator = _settled(null, estimator, "hsic_test")
+    check_blocks(estimator, block_size, gram)
     _COUNT.check("n_permutations", n_permutations, "hsic_test")
     rng, resources = generator(random_state), resources_of(limits, "hsic_test")
     learned, (A, B) = paired((X, Y), kernels)
-    if estimator in ("block", "linear"):
-        b = block_size_of(estimator, None, len(A), 4)
+    if estimator in BLOCKS:
+        b = block_size_of(estimator, block_size, len(A), 4)
         value, distribution = block_null(hsic_blocks((learned[0], learned[1]), A, B, b, resources))
         return concluded(value, distribution, learned)
-    if null not in ("permutation", "gamma") and gram is None:
+    if null not in ("permutation", "gamma") and is_dense(gram):
         require_matrices(f"hsic_test with null={null!r}", len(A), 3, resources)
     first, second = pair(learned, (A, B), gram, part_of(resources, 0.0, _GRAM), "hsic_test")
     value = hsic_of(first, second, estimator)
@@ -273,58 +281,5 @@ def _hsic_null(
         products = largest_products(eigenvalues_of(first), eigenvalues_of(second))
         return Null.of_draws("spectral", spectral_draws(products, count, rng, resources) / first.n)
     # weights on pairs of samples: W^T (K~ o L~) W / n^2
-    if not (isinstance(first, DenseForm) and isinstance(second, DenseForm)):
-        raise CapabilityError(
-            "null='wild' was asked for with factors or products; it weights the entries of both matrices. Use "
-            "gram=Dense(), or null='permutation'."
-        )
-    H = first.array * second.array
+    H = Entrywise(first, second)
     return Null.of_draws("wild bootstrap", wild_draws(H, count, rng, null.block_length, resources, centre=True))
-
-
-def dhsic_test(
-    variables: Sequence[Any],
-    kernels: Sequence[Kernel | str | None] | None = None,
-    n_permutations: int = 1000,
-    random_state: Any = None,
-    **limits: Unpack[Limits],
-) -> TestResult:
-    r"""Joint independence test: whether several variables are independent of one another, all together.
-
-    .. math:: t = \Big\| \mu_{x^1 \cdots x^d} - \mu_{x^1} \otimes \cdots \otimes \mu_{x^d} \Big\|^2
-
-    Seed: [HSS] Section 3.3.3, for more than two variables. Ledger: U-INDEP.
-
-    Parameters
-    ----------
-    variables : sequence of raw data or packed samples
-        At least two, each n values observed together.
-    kernels : sequence of Kernel, "precomputed" or None, optional
-        One for each variable.
-    n_permutations : int, default 1000
-    random_state : int, Generator or None
-    memory, n_threads, monitor : optional
-        See `Limits`.
-
-    Returns
-    -------
-    TestResult
-
-    Notes
-    -----
-    All variables but the first are permuted on their own; the level is exact. Cost O(d n^2) a permutation, memory
-    O(d n^2).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x, y = rng.choice([-1.0, 1.0], size=(2, 100))
-    >>> z = x * y  # independent of x, and of y, but not of both
-    >>> hsic_test(x, z, random_state=0).p_value > 0.05, dhsic_test((x, y, z), random_state=0).p_value < 0.01
-    (True, True)
-    """
-    _COUNT.check("n_permutations", n_permutations, "dhsic_test")
-    rng, resources = generator(random_state), resources_of(limits, "dhsic_test")
-    learned, K = joint_matrices(variables, kernels, part_of(resources, 0.0, _GRAM), "dhsic_test")
-    draws = permuted_dhsic(K, n_permutations, rng, part_of(resources, _GRAM, 1.0))
-    return concluded(joint_value(K), Null.of_draws("permutation", draws), learned)

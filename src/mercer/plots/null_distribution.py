@@ -31,7 +31,7 @@ class NullDistributionDisplay:
     null : Null
         The distribution it is compared with.
     level : float, default 0.05
-        alpha; the critical value is exceeded with this probability.
+        alpha; the critical value is exceeded with at most this probability.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class NullDistributionDisplay:
 
     @property
     def critical(self) -> float:
-        """The value that is exceeded with probability `level` if the hypothesis holds."""
+        """The value beyond which the hypothesis is rejected; infinite if there are too few draws for the level."""
         return self.null.quantile(1.0 - self.level)
 
     @property
@@ -98,7 +98,8 @@ class NullDistributionDisplay:
             points, heights = self.density()
             self.ax_.fill_between(points, heights, color=COLOURS[0], alpha=0.5, label=label)
         critical = f"critical at {self.level:g}"
-        self.ax_.axvline(self.critical, color=COLOURS[7], linewidth=1, linestyle="--", label=critical)
+        if np.isfinite(self.critical):
+            self.ax_.axvline(self.critical, color=COLOURS[7], linewidth=1, linestyle="--", label=critical)
         shown = f"observed, p = {self.p_value:.2g}"
         self.ax_.axvline(self.statistic, color=COLOURS[1], linewidth=2, label=shown)
         self.ax_.set(xlabel="statistic", ylabel="density")

@@ -9,7 +9,7 @@ from mercer.cli.dependence import run
 from mercer.cli.failures import UsageFault
 from mercer.cli.terminal import Terminal
 from mercer.errors import MemoryBudgetError, TimeBudgetError
-from mercer.inference import hsic_test, mmd_test
+from mercer.inference import WildBootstrap, hsic_test, mmd_test
 from mercer.kernels import Gaussian
 from tests.unit.cli.commandline import brackets, write_fasta, write_svmlight, write_table
 
@@ -18,6 +18,7 @@ GIVEN = dict(
     kernel=None,
     other_kernel=None,
     null="permutation",
+    block_length=None,
     permutations=99,
     seed=0,
     level=0.05,
@@ -60,6 +61,35 @@ def test_two_samples(capsys, tables):
     assert tell(capsys, x, y, null="gamma", kernel="Gaussian(1.0)")["kernels"] == ["Gaussian(1.0)"]
     told = tell(capsys, x, y, null="aggregated")
     assert told["p_value"] <= 0.02 and len(told["kernels"]) == 6
+
+
+@pytest.mark.parametrize("stat", ["mmd", "hsic"])
+@pytest.mark.parametrize("null", ["permutation", "spectral", "wild", "aggregated"])
+def test_verdict_and_critical_value_agree(capsys, tables, null, stat):
+    x, _, X, _ = tables
+    far = write(x.with_name("far.csv"), X[::-1] + 3.0)
+    for other in (far, x):
+        told = tell(capsys, x, other, stat=stat, null=null)
+        assert told["rejected"] == (told["p_value"] <= 0.05) == (told["statistic"] > told["critical"])
+
+
+def test_nulls_without_permutations(capsys, tables):
+    x, y, X, Y = tables
+    for null, given, method in (
+        ("spectral", {}, "spectral"),
+        ("wild", {}, "wild bootstrap"),
+        (WildBootstrap(3.0), {"null": "wild", "block_length": 3.0}, "wild bootstrap"),
+    ):
+        told = tell(capsys, x, y, **{"null": null, "kernel": "Gaussian(1.0)", **given})
+        expected = mmd_test(X, Y, Gaussian(1.0), 99, 0, null=null)
+        assert told["p_value"] == expected.p_value and told["null"]["method"] == method
+        assert told["null"]["mean"] == pytest.approx(expected.null.mean, rel=1e-6)
+        told = tell(capsys, x, x, stat="hsic", **{"null": null, "kernel": "Gaussian(1.0)", **given})
+        assert told["null"]["mean"] == pytest.approx(
+            hsic_test(X, X, (Gaussian(1.0),) * 2, 99, 0, null=null).null.mean, rel=1e-6
+        )
+    with pytest.raises(UsageFault, match="--null wild"):
+        tell(capsys, x, y, block_length=3.0)
 
 
 def test_categories_and_texts_are_compared(capsys, tmp_path):

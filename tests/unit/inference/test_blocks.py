@@ -5,8 +5,10 @@ import pytest
 
 from mercer.domains import Vectors
 from mercer.errors import ParameterError
-from mercer.inference.blocks import block_null, block_size_of, hsic_blocks, mmd_blocks
-from mercer.inference.measures import hsic
+from mercer.gram import Tiles
+from mercer.inference.blocks import block_null, block_size_of, check_blocks, hsic_blocks, mmd_blocks
+from mercer.inference.measures import hsic, mmd
+from mercer.inference.tests import hsic_test, mmd_test
 from mercer.kernels import Gaussian
 
 RNG = np.random.default_rng(0)
@@ -51,3 +53,19 @@ def test_sizes():
     for size, n in ((1, 100), (2.5, 100), (True, 100), (60, 100)):
         with pytest.raises(ParameterError, match="block_size"):
             block_size_of("block", size, n, 2)
+
+
+@pytest.mark.parametrize("estimator", ["biased", "unbiased", "linear"])
+def test_sizes_are_of_blocks_alone(estimator):
+    for function in (mmd, hsic, mmd_test, hsic_test):
+        with pytest.raises(ParameterError, match="estimator='block'"):
+            function(X[:30], Y[:30], estimator=estimator, block_size=-3)
+
+
+@pytest.mark.parametrize("estimator", ["block", "linear"])
+def test_blocks_hold_no_gram(estimator):
+    for function in (mmd, hsic, mmd_test, hsic_test):
+        for gram in ("nonsense", 5, Tiles()):
+            with pytest.raises(ParameterError, match="no Gram matrix"):
+                function(X[:30], Y[:30], estimator=estimator, gram=gram)
+    check_blocks(estimator, None, None)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import CapabilityError, ParameterError
+from mercer.gram import Nystrom, Tiles
 from mercer.inference.conditional import conditional_independence_test as judged
 from mercer.kernels import Gaussian, Match, NegativeDistance
 
@@ -40,6 +41,27 @@ def test_level_and_power():
     assert np.sum(np.array(other) <= 0.05) >= 15
 
 
+@pytest.mark.parametrize("gram", [Nystrom(60), 60], ids=repr)
+@pytest.mark.parametrize("ridge", [None, 0.4])
+def test_factors_of_full_rank(gram, ridge):
+    data = draw(0, 60, 0.3)
+    whole = judged(*data, (K, K, K), null="gamma", ridge=ridge)
+    found = judged(*data, (K, K, K), null="gamma", ridge=ridge, gram=gram)
+    assert found.statistic == pytest.approx(whole.statistic, rel=1e-5)
+    assert found.null.mean == pytest.approx(whole.null.mean, rel=1e-5)
+    assert found.null.std == pytest.approx(whole.null.std, rel=1e-5)
+    drawn = judged(*data, (K, K, K), 20_000, 0, ridge=ridge, gram=gram)
+    assert drawn.null.mean == pytest.approx(whole.null.mean, rel=0.02)
+    assert drawn.null.std == pytest.approx(whole.null.std, rel=0.05)
+
+
+def test_level_and_power_of_low_rank():
+    independent = [judged(*draw([1, seed]), null="gamma", gram=15).p_value for seed in range(60)]
+    assert np.sum(np.array(independent) <= 0.05) <= 9  # above it with probability 0.001 at 5 %
+    other = [judged(*draw([2, seed], strength=0.4), None, 100, seed, gram=15).p_value for seed in range(10)]
+    assert np.sum(np.array(other) <= 0.05) >= 7
+
+
 def test_labels():
     rng = np.random.default_rng(0)
     z = np.repeat(["a", "b"], 40)
@@ -55,5 +77,7 @@ def test_doors():
         judged(x, y, z, ridge=0.0)
     with pytest.raises(ParameterError, match="null"):
         judged(x, y, z, null="permutation")
+    with pytest.raises(CapabilityError, match="Nystrom"):
+        judged(x, y, z, gram=Tiles())
     with pytest.raises(CapabilityError, match="positive definite"):
         judged(x, y, z, (NegativeDistance(1.0), K, K))

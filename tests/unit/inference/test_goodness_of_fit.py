@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from mercer.budget import Resources
-from mercer.errors import CapabilityError, DomainError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.inference.goodness_of_fit import _stein_matrix, stein_discrepancy, stein_test
 from mercer.kernels import Gaussian, Laplacian, RationalQuadratic, Spectrum
 
@@ -87,5 +87,7 @@ def test_doors():
         stein_test(X, score, Laplacian(1.0))
     with pytest.raises(DomainError, match="score returned"):
         stein_test(X, lambda x: x[:, 0])
+    with pytest.raises(ParameterError, match="with a sampler"):
+        stein_test(X, score, sampler=lambda rng, n: rng.normal(size=(n, 2)), block_length=5.0)
     with pytest.raises(DomainError, match="dense rows"):
         stein_test(["ab", "ba"], score, Spectrum(1))

@@ -8,7 +8,7 @@ import pytest
 from mercer.domains import Similarities
 from mercer.errors import ParameterError
 from mercer.gram import Features, Nystrom, Tiles
-from mercer.inference.measures import coco, dhsic, hsic, kcc, mmd, nocco
+from mercer.inference.measures import coco, hsic, kcc, mmd, nocco
 from mercer.kernels import Gaussian, Linear, Match, NegativeDistance, Spectrum
 
 RNG = np.random.default_rng(0)
@@ -103,17 +103,6 @@ def test_block_estimates():
     assert hsic(x, y, kernels, estimator="linear") == pytest.approx(whole, rel=0.6)
     correlated = hsic(x, y, kernels, estimator="block", normalized=True)
     assert correlated == pytest.approx(hsic(x, y, kernels, normalized=True, estimator="unbiased"), rel=0.2)
-
-
-def test_joint_criterion():
-    w = np.sin(3 * X[:, :1]) + 0.1 * Y
-    assert dhsic((X, Y), (K1, K2)) == pytest.approx(hsic(X, Y, (K1, K2)), rel=1e-8)
-    K = np.stack([K1(X), K2(Y), K1(w)])
-    n = K.shape[1]
-    brute = 0.0
-    brute += np.mean(K[0] * K[1] * K[2]) + np.prod([k.mean() for k in K])
-    brute -= 2 * np.mean([K[0][i].mean() * K[1][i].mean() * K[2][i].mean() for i in range(n)])
-    assert dhsic((X, Y, w), (K1, K2, K1)) == pytest.approx(brute, rel=1e-10)
 
 
 def roots(K):

@@ -7,8 +7,8 @@ import pytest
 
 from mercer.domains import Vectors
 from mercer.errors import ParameterError
+from mercer.inference.entrywise import trace_of
 from mercer.inference.forms import represent
-from mercer.inference.measures import trace_of
 from mercer.inference.nulls import (
     WildBootstrap,
     eigenvalues_of,

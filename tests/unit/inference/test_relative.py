@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from mercer.errors import DomainError
-from mercer.inference.forms import centred
+from mercer.gram import FastGauss, Nystrom, Tiles
+from mercer.inference.forms import DenseForm, centred
 from mercer.inference.measures import hsic, mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation, relative_hsic_test, relative_mmd_test
 from mercer.kernels import Gaussian
@@ -58,11 +59,24 @@ def test_deviations():
     values, deviations = [], []
     for seed in range(100):
         X, Y, _ = draw([3, seed])
-        value, deviation = mmd_deviation(centred(K(np.concatenate([X, Y]))), 60)
+        value, deviation = mmd_deviation(DenseForm(centred(K(np.concatenate([X, Y])))), 60)
         assert value == pytest.approx(mmd(X, Y, K), rel=1e-8)
         values.append(value)
         deviations.append(deviation)
     assert np.std(values) == pytest.approx(np.mean(deviations), rel=0.2)
     x, y, _ = observed(5)
     A, B = (centred(K(v[:, None])) for v in (x, y))
-    assert hsic_deviation(A, B)[0] == pytest.approx(hsic(x, y, (K, K)), rel=1e-9)
+    assert hsic_deviation((A * B).sum(axis=1))[0] == pytest.approx(hsic(x, y, (K, K)), rel=1e-9)
+
+
+@pytest.mark.parametrize("gram", [Tiles(), Nystrom(180), 180], ids=repr)
+def test_any_gram(gram):
+    for test, data, kernels in ((relative_mmd_test, draw(0), K), (relative_hsic_test, observed(0), (K, K, K))):
+        whole, found = test(*data, kernels), test(*data, kernels, gram=gram)
+        assert found.statistic == pytest.approx(whole.statistic, rel=1e-6)
+        assert found.null.std == pytest.approx(whole.null.std, rel=1e-6)
+
+
+def test_products_are_enough_for_discrepancies():
+    found, whole = relative_mmd_test(*draw(0), K, gram=FastGauss()), relative_mmd_test(*draw(0), K)
+    assert found.statistic == pytest.approx(whole.statistic, rel=1e-3)

@@ -14,7 +14,18 @@ def test_draws_never_give_zero_and_ties_count():
     assert null.p_value(3.0) == 0.5
     assert null.p_value(3.0 * (1.0 + 1e-13)) == 0.5  # rounding is no evidence
     assert null.p_value(-1.0) == 1.0
-    assert null.quantile(0.5) == 2.0
+    assert null.quantile(0.5) == pytest.approx(2.0, rel=1e-8)
+
+
+@pytest.mark.parametrize("level", [0.01, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize("count", [9, 39, 99, 100, 199])
+def test_critical_values_and_p_values_agree(level, count):
+    rng = np.random.default_rng(count)
+    for draws in (rng.normal(size=count), rng.integers(0, 6, size=count).astype(float)):  # with ties, too
+        null = Null.of_draws("permutation", draws)
+        critical = null.quantile(1.0 - level)
+        observed = (*draws, *(draws + 1e-12), *(draws + 0.01))
+        assert [null.p_value(t) <= level for t in observed] == [t > critical for t in observed]
 
 
 def test_gamma_and_normal_agree_with_scipy():

@@ -5,7 +5,7 @@ import pytest
 from matplotlib import pyplot
 from scipy import stats
 
-from mercer.inference import hsic_test, mmd_test
+from mercer.inference import aggregated_test, hsic_test, mmd_test
 from mercer.inference.result import Null
 from mercer.plots.null_distribution import NullDistributionDisplay
 
@@ -30,6 +30,19 @@ def test_draws():
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert any("permutation" in label for label in labels) and any("0.005" in label for label in labels)
     assert "p = 0.005" in repr(display)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_several_kernels(shift):
+    result = aggregated_test(X, X[:25] + shift, n_permutations=99, random_state=0)
+    display = NullDistributionDisplay.from_result(result)
+    assert display.rejected == (result.statistic > display.critical) == (shift > 0.0)
+    assert display.null.p_value(display.statistic) == display.p_value
+
+
+def test_too_few_draws_have_no_critical_value():
+    display = NullDistributionDisplay.from_result(mmd_test(X, Y, n_permutations=9, random_state=0))
+    assert not display.rejected and display.critical == np.inf and len(display.ax_.lines) == 1
 
 
 def test_formulas():
