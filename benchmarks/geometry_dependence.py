@@ -164,7 +164,7 @@ ROWS: tuple[Row, ...] = (
                 "its kernel values alone",
                 lambda data: [
                     Gaussian(1.0)(data.X[a : a + 999]) for a in range(0, len(data.X), 800)
-                ],  # the stretches that a scan looks at
+                ],  # in long stretches, where a kernel value costs least
                 same=False,
             ),
         ),

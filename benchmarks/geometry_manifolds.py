@@ -17,8 +17,11 @@ from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.row import Memory, Peer, Row, Table, Timing, times_the_cost
 from mercer.estimators.kernel_pca import KernelPCA
-from mercer.estimators.manifolds import LaplacianEigenmap
-from mercer.estimators.unfolding import isomap_kernel, locally_linear_kernel
+from mercer.estimators.locality import KernelLPP, LocalityPreservingProjection
+from mercer.estimators.manifolds import DiffusionMap, LaplacianEigenmap
+from mercer.estimators.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel
+from mercer.gram import Nystrom
+from mercer.kernels import Gaussian
 
 NEIGHBOURS = 10
 
@@ -56,12 +59,28 @@ def their_isomap(data: Table) -> np.ndarray:
 
 
 def locally_linear(data: Table) -> np.ndarray:
-    return KernelPCA("precomputed", 2, eigen_solver="dense").fit_transform(locally_linear_kernel(data.X, NEIGHBOURS))
+    return locally_linear_kernel(data.X, NEIGHBOURS, factor=2)
 
 
 def their_locally_linear(data: Table) -> np.ndarray:
-    model = LocallyLinearEmbedding(n_neighbors=NEIGHBOURS, n_components=2, eigen_solver="dense", n_jobs=-1)
+    model = LocallyLinearEmbedding(n_neighbors=NEIGHBOURS, n_components=2, random_state=0, n_jobs=-1)
     return model.fit_transform(data.X)
+
+
+def hessian(data: Table) -> np.ndarray:
+    return hessian_kernel(data.X, NEIGHBOURS, factor=2)
+
+
+def diffusion(data: Table) -> np.ndarray:
+    return DiffusionMap(Gaussian(1.0), n_neighbors=NEIGHBOURS).fit_transform(data.X)
+
+
+def projection(data: Table) -> np.ndarray:
+    return LocalityPreservingProjection(n_neighbors=NEIGHBOURS).fit(data.X).transform(data.X)
+
+
+def kernel_projection(data: Table) -> np.ndarray:
+    return KernelLPP(Gaussian(5.0), n_neighbors=NEIGHBOURS, gram=Nystrom(200)).fit_transform(data.X)
 
 
 def plane(Z: Any, data: Table) -> np.ndarray:
@@ -70,6 +89,13 @@ def plane(Z: Any, data: Table) -> np.ndarray:
     return Q @ Q[:20].T * len(Q)
 
 
+MANY = (  # a hundred thousand samples, and no matrix of all pairs
+    ("locally-linear", "locally_linear_kernel, a factor of 2 columns", locally_linear),
+    ("hessian", "hessian_kernel, a factor of 2 columns", hessian),
+    ("diffusion-map", "DiffusionMap.fit, 2 components", diffusion),
+    ("locality", "LocalityPreservingProjection.fit, 2 components", projection),
+    ("kernel-locality", "KernelLPP.fit, Nystrom(200), 2 components", kernel_projection),
+)
 ROWS: tuple[Row, ...] = (
     Timing(
         "laplacian-eigenmap",
@@ -110,11 +136,28 @@ ROWS: tuple[Row, ...] = (
     ),
     Timing(
         "locally-linear",
-        "locally_linear_kernel and KernelPCA, 2 components",
+        "locally_linear_kernel, a factor of 2 columns",
         Roll(2_000),
         Roll(500),
         ours=locally_linear,
         peers=(Peer("sklearn", their_locally_linear),),
         outcome=plane,
+    ),
+    *(
+        row
+        for name, what, ours in MANY
+        for row in (
+            Timing(f"{name}-large", what, Roll(100_000), Roll(5_000), ours=ours, outcome=plane, fewest=1),
+            Memory(
+                f"{name}-memory",
+                what,
+                Roll(100_000),
+                Roll(5_000),
+                ours=ours,
+                unit=lambda data: 8 * len(data.X) * NEIGHBOURS,
+                unit_name="arrays of n x k",
+                bar=times_the_cost(150.0),
+            ),
+        )
     ),
 )

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.signal import find_peaks
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan
+from mercer.budget import Plan, Resources
 from mercer.constraints import Integer, OneOf
 from mercer.domains import Samples
 from mercer.errors import DomainError, ParameterError
-from mercer.inference.forms import centred, packed
+from mercer.inference.forms import entries, matrix, packed
+from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
+from mercer.inference.tests import generator
 from mercer.kernels import Kernel, Linear
 
 __all__ = ["ChangeScores", "ChangeTest", "change_point_test", "krylov_scan", "mmd_scan", "series_windows"]
 
 _TINY = 1e-12
-_FOUR = 4  # windows' lengths that are compared at a time
+_STEP = 384  # times of a stretch at least: its Gram matrix fits the cache, unless windows are long
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +115,21 @@ def series_windows(x: Any, width: int) -> Floats:
     return np.ascontiguousarray(view.transpose(0, 2, 1)).reshape(len(view), -1)
 
 
-def _neighbourhoods(kernel: Kernel, S: Samples, past: int, future: int) -> Iterator[tuple[int, int, Floats]]:
-    """Yield (first t, number of times, Gram matrix of the samples that they see), stretch by stretch."""
-    step = _FOUR * (past + future)
-    for t in range(past, len(S) - future + 1, step):
-        count = min(step, len(S) - future + 1 - t)
+def _neighbourhoods(
+    kernel: Kernel, S: Samples, past: int, future: int, resources: Resources
+) -> Iterator[tuple[int, Floats]]:
+    """Yield (number of times, Gram matrix of the samples that they see), stretch by stretch."""
+    step = max(past + future, _STEP)
+    last = len(S) - future + 1
+    quiet = Resources(resources.memory, resources.n_threads)
+    for t in range(past, last, step):
+        count = min(step, last - t)
         near = S[t - past : t + count - 1 + future]
-        Plan("Gram matrix of a stretch of time", {"Gram matrix": 16 * len(near) ** 2}).require(None)
-        yield t, count, np.array(kernel(near), dtype=float)
+        Plan("Gram matrix of a stretch of time", {"Gram matrix": 24 * len(near) ** 2}, ("shorter windows",)).require(
+            resources.memory
+        )
+        yield count, entries(kernel, near, quiet)
+        tell(resources, (t + count - past) / (last - past))
 
 
 def _check(X: Any, kernel: Any, past: int, future: int) -> tuple[Kernel, Samples]:
@@ -142,6 +151,7 @@ def mmd_scan(
     *,
     future: int | None = None,
     estimator: str = "unbiased",
+    **limits: Unpack[Limits],
 ) -> ChangeScores:
     r"""Squared mean discrepancy between the samples just before and just after each moment.
 
@@ -161,6 +171,8 @@ def mmd_scan(
         f; None is p.
     estimator : {"unbiased", "biased"}, default "unbiased"
         As of `mercer.inference.mmd`.
+    memory, n_threads, monitor : optional
+        See `mercer.inference.limits.Limits`.
 
     Returns
     -------
@@ -178,13 +190,17 @@ def mmd_scan(
     array([10])
     """
     OneOf("unbiased", "biased").check("estimator", estimator, "mmd_scan")
-    f = window if future is None else future
+    f, resources = window if future is None else future, resources_of(limits, "mmd_scan")
     kernel, S = _check(X, kernel, window, f)
     p, out = window, []
-    for _, count, K in _neighbourhoods(kernel, S, p, f):
-        K = centred(K)  # in place; discrepancies are the same, and sums are of the size of differences
+    for count, K in _neighbourhoods(kernel, S, p, f, resources):
+        # discrepancies of a centred K are the same, and sums are of the size of differences
+        means = K.mean(axis=1)
+        K -= means
+        K -= (means - means.mean())[:, None]
         sums = np.zeros((len(K) + 1, len(K) + 1))
-        np.cumsum(np.cumsum(K, axis=0), axis=1, out=sums[1:, 1:])
+        np.cumsum(K, axis=0, out=sums[1:, 1:])
+        np.cumsum(sums, axis=1, out=sums)
         trace = np.append(0.0, np.cumsum(np.diagonal(K)))
         a = np.arange(count)
         b, c = a + p, a + p + f
@@ -206,6 +222,7 @@ def change_point_test(
     margin: int = 5,
     n_permutations: int = 500,
     random_state: Any = None,
+    **limits: Unpack[Limits],
 ) -> ChangeTest:
     r"""Test whether independent samples change their law at one unknown time.
 
@@ -225,8 +242,10 @@ def change_point_test(
     margin : int, default 5
         Fewest samples before and after.
     n_permutations : int, default 500
-    random_state : int, RandomState or None, default None
+    random_state : int, Generator, RandomState or None, default None
         None is 0.
+    memory, n_threads, monitor : optional
+        See `mercer.inference.limits.Limits`.
 
     Returns
     -------
@@ -245,20 +264,21 @@ def change_point_test(
     """
     Integer(1).check("margin", margin, "change_point_test")
     Integer(1).check("n_permutations", n_permutations, "change_point_test")
+    rng, resources = generator(0 if random_state is None else random_state), resources_of(limits, "change_point_test")
     kernel, S = packed(X, kernel)
     n = len(S)
     if n < 2 * margin or n < 2:
         raise DomainError(f"n_samples={n} samples were given; {max(2 * margin, 2)} are needed. Give more samples.")
-    Plan("Gram matrix of a change point test", {"Gram matrices": 24 * n * n}).require(None)
-    K = centred(np.array(kernel.learn(S)(S), dtype=float))
+    require_matrices("change_point_test", n, 3, resources, ("fewer samples", "mmd_scan"))
+    K = matrix(kernel.learn(S), S, part_of(resources, 0.0, 0.1))
     times = np.arange(margin, n - margin + 1)
     observed = _splits(K)[times - 1]
-    rng = check_random_state(0 if random_state is None else random_state)
     best = float(observed.max())
     reached = 0
-    for _ in range(n_permutations):
+    for done in range(n_permutations):
         order = rng.permutation(n)
         reached += float(_splits(K[np.ix_(order, order)])[times - 1].max()) >= best * (1.0 - _TINY)
+        tell(resources, 0.1 + 0.9 * (done + 1) / n_permutations)
     scores = ChangeScores(times, observed)
     return ChangeTest(best, (1.0 + reached) / (1.0 + n_permutations), int(times[np.argmax(observed)]), scores)
 
@@ -279,6 +299,7 @@ def krylov_scan(
     future: int | None = None,
     rank: int = 3,
     steps: int | None = None,
+    **limits: Unpack[Limits],
 ) -> ChangeScores:
     r"""How far the leading direction of the samples after a moment is from the subspace of those before.
 
@@ -305,6 +326,8 @@ def krylov_scan(
     steps : int, optional
         Of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
         samples before, the score is that of the direct way.
+    memory, n_threads, monitor : optional
+        See `mercer.inference.limits.Limits`.
 
     Returns
     -------
@@ -328,11 +351,11 @@ def krylov_scan(
         Integer(1).check("steps", steps, "krylov_scan")
         if steps < rank:
             raise ParameterError(f"steps={steps} was given with rank={rank}; at least as many are needed. Raise steps.")
-    f = window if future is None else future
+    f, resources = window if future is None else future, resources_of(limits, "krylov_scan")
     kernel, S = _check(X, Linear() if kernel is None else kernel, window, f)
     k = steps if steps is not None else 2 * rank if rank % 2 == 0 else 2 * rank - 1
     out: list[float] = []
-    for _, count, K in _neighbourhoods(kernel, S, window, f):
+    for count, K in _neighbourhoods(kernel, S, window, f, resources):
         for a in range(count):
             near = K[a : a + window + f, a : a + window + f]
             out.append(_krylov_score(near, window, rank, k))

@@ -174,8 +174,11 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
         if isinstance(spec, Dense):
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._plan_with(spec, S).require(self.memory)
         return spec
+
+    def _planned_gram(self, n_samples: int) -> GramSpec:
+        return Dense() if self.gram is None else super()._planned_gram(n_samples)
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram gives what is needed: all components, unless their number is known."""
@@ -242,10 +245,11 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        r = int(getattr(self.gram, "rank", getattr(self.gram, "count", n_features)))
+        spec = self._planned_gram(n_samples)
+        r = int(getattr(spec, "rank", getattr(spec, "count", n_features)))
         plan = super().memory_plan(n_samples, n_features, n_targets)
-        factor = _has_factor(self.gram)
-        if self.gram is None or "Gram matrix" in plan.buffers or (factor and r >= n_samples):
+        factor = _has_factor(spec)
+        if "Gram matrix" in plan.buffers or (factor and r >= n_samples):
             buffers = {"Gram matrix": 8 * n_samples**2, "work space": 16 * n_samples**2}
             ways = ("gram=Nystrom(500)", "gram=Tiles() with n_components", "KernelRidge, which needs one n x n array")
             return Plan(plan.what, buffers, ways)

@@ -21,16 +21,19 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, warn_caller
-from mercer.estimators.directions import decomposed
-from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.directions import Directions, leading_directions, work_bytes
+from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
 from mercer.estimators.gram_schmidt import row_of, triangular_expansion
+from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Gram, GramSpec
+from mercer.gram import Dense, Gram, GramSpec
+from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
-__all__ = ["FeatureExtractor", "KernelFeatureAnalysis", "KernelProjectionPursuit", "contrast"]
+__all__ = ["FeatureExtractor", "KernelFeatureAnalysis", "KernelProjectionPursuit"]
 
 _BLOCK = 64  # candidates whose rows are looked at together
+_RESIDUAL = 1e-10  # of principal directions: whitening magnifies what is wrong in the last of them
 _EPS = float(np.finfo(float).eps)
 
 
@@ -296,7 +299,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
-        How K is held.
+        How K is held; products are all that is needed.
     random_state : int, RandomState or None, default None
         Of the starts; None is 0.
     memory, max_time, n_threads : optional
@@ -394,7 +397,7 @@ class KernelProjectionPursuit(FeatureExtractor):
             self.kernel_ = kernel.learn(S, None, w)
             K = self._represent(self.kernel_, S, run)
             with run.stage("principal directions", 0.8):
-                found = decomposed(K, w, True, run.deadline)
+                found = self._directions(K, w, run)
             found = found.first(min(self.n_directions, int(np.sum(found.values > found.floor))), np.sqrt(w))
             total, root = float(w.sum()), np.sqrt(w)[:, None]
             white = found.vectors / root * np.sqrt(total)  # scores of variance one
@@ -414,6 +417,21 @@ class KernelProjectionPursuit(FeatureExtractor):
                 self.expansion_ = K.expand(solution, -np.asarray(shift))
             run.end(X, y)
         return self
+
+    def _directions(self, K: Gram, w: Floats, run: Run) -> Directions:
+        """Return the principal directions among which is looked; as far as they came if the time is over."""
+        monitor = run.solver_monitor(_RESIDUAL) if run.watched else None
+        unwatched(K)
+        found = leading_directions(K, w, self.n_directions, tol=_RESIDUAL, monitor=monitor, deadline=run.deadline)
+        if not np.isfinite(found.values).all():
+            raise overflow_error(self.kernel_)
+        if not found.converged:
+            status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
+            warn_caller(
+                f"The principal directions stopped at residual {found.residual:.3g}. {status.value}",
+                ConvergenceWarning,
+            )
+        return found
 
     def _pursue(self, white: Floats, share: Floats) -> Floats:
         """Return orthonormal directions among whitened scores, (r, q), one after another."""
@@ -445,6 +463,17 @@ class KernelProjectionPursuit(FeatureExtractor):
                 ConvergenceWarning,
             )
         return U
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan, r = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_directions, n_samples)
+        spec = self._planned_gram(n_samples)
+        own = {"whitened scores": 56 * n_samples * r}
+        if isinstance(spec, FACTORS):
+            own["directions"] = 24 * n_samples * rank_of(spec, n_samples, n_features)
+        else:
+            own["work space"] = work_bytes(n_samples, r, isinstance(spec, Dense))
+        return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
 
     def _climb(self, white: Floats, share: Floats, U: Floats, u: Floats) -> tuple[Floats, int, bool]:
         """Return a stationary direction of the fourth moment, the steps it took, and whether it has settled."""

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.arrays import Bools, Floats
-from mercer.budget import Plan, parse_bytes
+from mercer.budget import Plan, budget, parse_bytes
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, ConvergenceWarning, DomainError, ParameterError, TargetError, warn_caller
@@ -208,13 +208,13 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                     f"n_samples={len(S)} was given; the unbiased estimate of dependence needs at least 4 samples. Give "
                     "more, or use estimate='biased'."
                 )
-            self.gram_ = self._held(len(S))
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self._require_plan(kernel or Gaussian(), S)
             run.begin(X, y)
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             Z = dense(S)
             Z = Z - np.average(Z, axis=0, weights=w) if kernel is None else Z  # distances do not see it; digits do
             self.kernel_ = kernel.learn(S, None, w) if kernel is not None else Gaussian(median_distance(S, w))
+            self.gram_ = self._chosen_spec(self.kernel_, S, run)  # for all columns: of some of them, K is smoother
             scores = self._scores(Z, targets, w, run)
             with run.stage("columns", 0.99):
                 self._search(scores, self._count(S.width), run)
@@ -223,14 +223,18 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             run.end(X, y)
         return self
 
-    def _held(self, n: int) -> GramSpec:
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples
+            return self.gram
+        return self._planned_gram(len(S))
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        return isinstance(spec, (Dense, Tiles, *FACTORS))
+
+    def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K is held, or raise CapabilityError."""
-        spec = self.gram
-        if spec is None:
-            return Dense()
-        if isinstance(spec, Auto):  # what is exact keeps within every tolerance
-            return spec.choose(self.kernel or Gaussian(), n, None, self.memory)
-        if not isinstance(spec, (Dense, Tiles, *FACTORS)):
+        spec = Dense() if self.gram is None else super()._planned_gram(n_samples)
+        if not self._can_use(spec):
             raise CapabilityError(
                 f"DependenceSelector was given gram={spec!r}; it needs K itself, or a factor of it. Use gram=Dense(), "
                 "gram=Tiles(), or a Gram of low rank, for example gram=Nystrom(500)."
@@ -246,9 +250,13 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
         if isinstance(spec, Tiles):
             L = spec.build(kernel, targets, self._resources())
-            return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), parse_bytes(spec.memory))
+            return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), self._tile_bytes(spec))
         M = dependence_matrix(kernel(targets, n_threads=self.n_threads), w, self.estimate)
         return MatrixScores(Z, kernel_for, lambda rows: M[rows])
+
+    def _tile_bytes(self, spec: Tiles) -> int:
+        """Return the bytes for rows of K: those of the Gram, or half of a smaller budget."""
+        return min(parse_bytes(spec.memory), budget(self.memory) // 2)
 
     def transform(self, X: Any) -> Any:
         """Return the chosen columns of new data, in the form that X has.
@@ -319,17 +327,17 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        n, spec = n_samples, self._held(n_samples)
+        n, spec = n_samples, self._planned_gram(n_samples)
         own = {"samples": 16 * n * n_features}
         what, options = f"DependenceSelector on {n} samples", ("gram=Tiles()", "gram=Nystrom(500)")
         if isinstance(spec, FACTORS):
             kernel = self.kernel or Gaussian()
-            built = spec.plan(kernel, n, n_features)
+            built = spec.plan(kernel, n, n_features, self.memory)
             own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}
             return Plan(what, {**own, **built.buffers}, built.options)
         if isinstance(spec, Tiles):
             own |= {
-                "rows of Gram matrices": 48 * n * tile_height(n, parse_bytes(spec.memory)),
+                "rows of Gram matrices": 48 * n * tile_height(n, self._tile_bytes(spec)),
                 "tiles": thread_count(self.n_threads) * 16 * tile_side(8) ** 2,
             }
             return Plan(what, own, options[1:])

@@ -22,16 +22,23 @@ from mercer.numerics.tiling import blas_for, serial_blas
 from mercer.solvers.krylov_pls import Centring
 
 __all__ = [
+    "FEW",
     "MOST",
     "Directions",
     "all_directions",
     "decomposed",
     "factor_directions",
     "factor_rank",
+    "is_whole",
+    "krylov_bytes",
+    "leading_directions",
     "principal_directions",
+    "work_bytes",
 ]
 
+FEW = 500  # samples up to which all eigenvectors together cost less than some of them by products
 MOST = 300  # products of the Lanczos process
+_SHARE = 24  # of a K in memory all eigenvectors are found if more than this part of them is wanted
 _ROWS = 4096  # of a factor at a time
 _EPS = float(np.finfo(float).eps)
 
@@ -222,6 +229,60 @@ def decomposed(gram: Gram, w: Floats, centered: bool = True, deadline: float | N
     if rank is not None and rank <= gram.shape[0]:
         return factor_directions(gram, w, centered, deadline)
     return all_directions(gram, w, centered, deadline)
+
+
+def leading_directions(
+    gram: Gram,
+    w: Floats,
+    count: int,
+    *,
+    centered: bool = True,
+    tol: float = 1e-10,
+    monitor: Any = None,
+    deadline: float | None = None,
+) -> Directions:
+    """Return at least some leading directions, if there are as many; a Gram that stores nothing is multiplied only.
+
+    Parameters
+    ----------
+    gram : Gram
+    w : (n,) array
+        Positive.
+    count : int
+    centered : bool, default True
+    tol : float, default 1e-10
+        Of residuals relative to the largest eigenvalue, by products.
+    monitor, deadline : optional
+        Of the iteration, and of LAPACK.
+    """
+    n = gram.shape[0]
+    if is_whole(gram) and (n <= FEW or not isinstance(gram, DenseGram) or _SHARE * count > n):
+        return decomposed(gram, w, centered, deadline)
+    return principal_directions(
+        gram, w, min(count, n), centered=centered, tol=max(tol, 10.0 * gram.entry_error), monitor=monitor
+    )
+
+
+def is_whole(gram: Gram) -> bool:
+    """Tell whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
+    rank, n = factor_rank(gram), gram.shape[0]
+    return n <= FEW or isinstance(gram, DenseGram) or (rank is not None and rank <= n)
+
+
+def krylov_bytes(n: int, count: int) -> int:
+    """Return the memory of `principal_directions`: a full basis, the one that follows it, and products.
+
+    Examples
+    --------
+    >>> krylov_bytes(100_000, 10) / (8 * 100_000**2)  # beside a Gram matrix
+    0.004
+    """
+    return 160 * n * (5 * count // 4 + 8)
+
+
+def work_bytes(n: int, count: int, stored: bool = True) -> int:
+    """Return the memory of `leading_directions` beside a Gram that is stored, or is not."""
+    return 24 * n * n if n <= FEW or (stored and _SHARE * count > n) else krylov_bytes(n, count)
 
 
 def _signs(V: Floats) -> Floats:

@@ -5,7 +5,9 @@ The five steps of a fit: pack the data, resolve the kernel, encode the target, r
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,21 +18,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.budget import Plan, Resources, parse_bytes
+from mercer.budget import Plan, Resources, budget, parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
+from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
 from mercer.gram import Auto, Expansion, FastGauss, FeatureExpansion, Features, Gram, GramSpec, HasFactor, Tiles
 from mercer.gram.auto import Chosen, exact_choice
 from mercer.gram.dense import Dense, DenseGram
+from mercer.gram.gram import tile_bytes
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
-from mercer.numerics.tiling import thread_count, tile_side
 from mercer.problems import Solution, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
 from mercer.spec import Spec
@@ -149,7 +152,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
         if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
-            spec.plan(kernel, len(S), getattr(S, "width", 1)).require(self.memory)
+            self._plan_with(spec, S).require(self.memory)
         return S, kernel
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
@@ -160,17 +163,16 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         count = kernel.feature_count(S) if "features" in kernel.capabilities else None
         return spec.choose(kernel, len(S), count, self.memory)
 
-    def _chosen_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+    def _chosen_spec(self, kernel: Kernel, S: Samples, run: Run | None = None, n_targets: int = 1) -> GramSpec:
         """Return how K is held where no Gram is built here, and remember what `Auto` says of it."""
         spec = self._gram_spec(kernel, S)
         for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
         if isinstance(spec, Auto):
             count = kernel.feature_count(S) if "features" in kernel.capabilities else None
-            exact, left = spec.choose(kernel, len(S), count, self.memory), self.max_time
-            if isinstance(exact, Tiles):  # the exact matrix does not fit
-                chosen = spec.decide(kernel, S, self._resources(), max_time=left, accepts=self._can_use)
-                self.gram_choice_ = chosen.told
+            exact = spec.choose(kernel, len(S), count, self.memory)
+            if isinstance(exact, Tiles) or not self._fits_with(exact, S, n_targets):
+                self.gram_choice_ = self._decide(spec, kernel, S, run, n_targets).told
                 return self.gram_choice_["gram"]
             spec = exact
         if isinstance(getattr(self, "gram", None) or Auto(), Auto):
@@ -271,10 +273,28 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             self.gram_method_, self.gram_error_ = str(gram.method), float(gram.bound)  # pyright: ignore
         return gram
 
-    def _decide(self, spec: Auto, kernel: Kernel, S: Samples, run: Run) -> Chosen:
+    def _decide(self, spec: Auto, kernel: Kernel, S: Samples, run: Run | None, n_targets: int = 1) -> Chosen:
         """Let the rule choose a Gram within the budgets that are left, among those that this estimator can use."""
-        left = None if run.clock.max_time is None else max(run.clock.max_time - run.clock.seconds, 0.0)
-        return spec.decide(kernel, S, run.resources(), max_time=left, accepts=self._can_use)
+        left, resources = (self.max_time, self._resources()) if run is None else (run.left, run.resources())
+        plan = functools.partial(self._plan_with, S=S, n_targets=n_targets)
+        return spec.decide(kernel, S, resources, max_time=left, accepts=self._can_use, plan=plan)
+
+    def _plan_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> Plan:
+        """Return the plan of a fit with K held in a way that has been decided, without what stays in the cache."""
+        decided = copy.copy(self)
+        decided.gram = spec
+        plan = decided.memory_plan(len(S), getattr(S, "width", 1), n_targets)
+        apart = ("tiles", "packed samples", "operands") if S.is_streamed else ("tiles",)
+        return Plan(plan.what, {name: size for name, size in plan.buffers.items() if name not in apart}, plan.options)
+
+    def _fits_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> bool:
+        return isinstance(spec, Features) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)
+
+    def _require_plan(self, kernel: Kernel, S: Samples, n_targets: int = 1) -> None:
+        """Raise MemoryBudgetError if the fit does not fit; `Auto(tol=)` asks that of every way it looks at."""
+        spec = self._gram_spec(kernel, S)
+        if not isinstance(spec, Auto):
+            self._plan_with(spec, S, n_targets).require(self.memory)
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
@@ -318,6 +338,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated.
 
+        `Auto` is taken to choose by the number of samples and the memory budget; what it chooses once it has seen the
+        samples must fit too, and is told by ``gram_choice_``.
+
         Parameters
         ----------
         n_samples, n_features, n_targets : int
@@ -327,16 +350,26 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         -------
         Plan
         """
-        spec = getattr(self, "gram", None) or Auto()
         kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
-        plan = spec.plan(kernel, n_samples, n_features)
+        spec = self._planned_gram(n_samples)
+        plan = spec.plan(kernel, n_samples, n_features, self.memory)
+        factor = isinstance(spec, FACTORS)  # whose plans have the rows that are computed at once
         own = {
             "packed samples": 8 * n_samples * n_features,
-            "operands": 8 * n_samples * (n_features + 1),
+            "operands": 8 * n_samples * (1 if factor else n_features + 1),
             "targets and coefficients": 8 * n_samples * (6 + 4 * n_targets),
-            "tiles": thread_count(self.n_threads) * (1 + len(list(kernel.bases()))) * 8 * tile_side(8) ** 2,
         }
+        if not factor:
+            own["tiles"] = tile_bytes(kernel, self.n_threads)
         return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+
+    def _planned_gram(self, n_samples: int) -> GramSpec:
+        """Return how K will be held, as far as the number of samples and the budget tell."""
+        spec = getattr(self, "gram", None) or Auto()
+        if not isinstance(spec, Auto):
+            return spec
+        spec = spec.choose(self.kernel if isinstance(self.kernel, Kernel) else Gaussian(), n_samples, None, self.memory)
+        return spec if self._can_use(spec) else Dense()
 
     # scikit-learn -------------------------------------------------------------------------------------
 

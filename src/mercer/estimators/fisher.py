@@ -360,7 +360,9 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         plan = super().memory_plan(n_samples, n_features, n_targets)
         if self._dual:
             return plan
-        return Plan(plan.what, {**plan.buffers, "matrices of the quotient": 24 * n_samples**2}, plan.options)
+        return Plan(
+            plan.what, {**plan.buffers, "matrices of the quotient": 24 * n_samples**2}, (*plan.options, "form='dual'")
+        )
 
 
 def _between(codes: Indices, w: Floats, c: int) -> tuple[Floats, Floats]:

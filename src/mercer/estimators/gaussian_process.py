@@ -224,7 +224,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             if border.shape[1]:
                 Border.of(observed.border)  # refuses functions that the samples cannot tell apart
             start, noise = self._start(kernel.learn(S, values, w), observed), self._noises(used, len(packed))
-            way = self._way(start, observed)
+            way = self._way(start, observed, run)
             self.kernel_, self.noise_ = self._search(way, start, noise, run)
             found = self._condition(way, run)
             self._store(found, observed, used, len(packed))
@@ -275,14 +275,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     def _can_use(self, spec: GramSpec) -> bool:
         return isinstance(spec, (Dense, Features, Tiles, FastGauss))  # K itself, exactly or to a tolerance
 
-    def _way(self, kernel: Kernel, observed: Observations) -> Any:
+    def _way(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
-        spec, resources = self._chosen_spec(kernel, observed.samples), self._resources()
+        spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
         if not self._can_use(spec):
             raise CapabilityError(
                 f"gram={spec!r} was given, which changes the kernel; an exact process needs K itself. "
-                "Use SparseGaussianProcessRegressor, which is the process of low rank, or gram=Dense(), Features(), "
-                "Tiles(), or FastGauss() to a tolerance."
+                "Use SparseGaussianProcessRegressor, of low rank, or gram=Dense(), Features(), Tiles(), FastGauss()."
             )
         solver = self.solver
         if solver is None:

@@ -193,7 +193,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     whitening_ : (q, d) array
         Z = (X - mean_) whitening_^T.
     rotation_ : (q, q) array
-        V, of determinant 1.
+        V, of determinant 1: components_ = rotation_ whitening_.
     contrast_ : float
         J at the end.
     contrasts_ : (t,) array
@@ -413,5 +413,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         signs[signs == 0] = 1.0
         self.rotation_ = V * signs[:, None]
         self.components_ = W * signs[:, None]
+        if np.linalg.det(self.rotation_) < 0.0:  # an axis of the whitened samples has no sign of its own: turn one
+            self.rotation_[:, -1] *= -1.0
+            self.whitening_[-1] *= -1.0
         self.mixing_ = np.linalg.pinv(self.components_)
         self.contrast_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)

@@ -2,6 +2,10 @@ r"""Invariant features: simultaneous diagonalisation of what data do and what no
 
 Symbols: C the covariance of the data and B that of noise, both in coordinates F of feature space; u a direction,
 w_i sample weights, M the number of pairs of a sample and a variant of it.
+
+By products alone: C = S S^T and B = D D^T, whose columns are sums of images of samples and variants. The ratios are the
+eigenvalues of S^T (D D^T + l)^-1 S, and (D D^T + l)^-1 = (1 - D (D^T D + l)^-1 D^T) / l asks for linear systems that
+are well conditioned, which conjugate gradients solve.
 """
 
 from __future__ import annotations
@@ -12,22 +16,29 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
+from mercer.budget import Plan
 from mercer.constraints import Integer, Positive
 from mercer.domains import Samples
-from mercer.errors import DomainError
+from mercer.errors import ConvergenceWarning, DomainError, warn_caller
 from mercer.estimators.contrasts import FeatureExtractor
-from mercer.estimators.directions import decomposed
-from mercer.estimators.estimator import weighted
+from mercer.estimators.directions import FEW, decomposed, is_whole, krylov_bytes
+from mercer.estimators.estimator import unwatched, weighted
+from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Gram, GramSpec
+from mercer.gram import Dense, Gram, GramSpec
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
+from mercer.numerics.block_conjugate import block_solve
+from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
-from mercer.numerics.tiling import blas_for
+from mercer.numerics.tiling import blas_for, serial_blas
 from mercer.problems import Solution, Status
 
 __all__ = ["InvariantComponents"]
 
 _EPS = float(np.finfo(float).eps)
+_TOL = 1e-9  # of the ratios' residuals, relative to the largest; the systems inside are solved to a tenth of it
+_MOST = 300  # products with S^T (B + l)^-1 S, and steps of conjugate gradients in each
 
 
 class InvariantComponents(FeatureExtractor):
@@ -50,7 +61,7 @@ class InvariantComponents(FeatureExtractor):
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
-        How K of samples and variants together is held.
+        How K of samples and variants together is held. With ``Tiles()`` it is multiplied only, and never stored.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -67,7 +78,8 @@ class InvariantComponents(FeatureExtractor):
     Notes
     -----
     Without variants the directions are those of kernel PCA. A sample of weight w counts as w copies, each with its
-    variants. Cost one eigendecomposition of samples and variants together.
+    variants. Cost one eigendecomposition of samples and variants together, N of them, with three N x N arrays; from a
+    factor of rank r O(N r^2); with ``Tiles()`` and more than 500, some ten rounds of some ten products with K.
 
     Examples
     --------
@@ -134,8 +146,11 @@ class InvariantComponents(FeatureExtractor):
             both, copies = self._joined(S, variants, used, len(packed))
             K = self._represent(self.kernel_, both, run)
             with run.stage("simultaneous diagonalisation", 0.95):
-                found = decomposed(K, np.ones(len(both)), False, run.deadline)
-                self._diagonalise(K, found, w, copies, run.deadline)
+                if is_whole(K):
+                    found = decomposed(K, np.ones(len(both)), False, run.deadline)
+                    self._diagonalise(K, found, w, copies, run.deadline)
+                else:
+                    self._by_products(K, w, copies, run)
             self._warn_nothing(len(S))
             run.end(X, y)
         return self
@@ -180,6 +195,98 @@ class InvariantComponents(FeatureExtractor):
             coef = found.vectors / np.sqrt(found.values) @ U
             inner = None if found.weights is None else found.weights @ U
             self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0, weights=inner), -mean @ U)
+
+    def _by_products(self, K: Gram, w: Floats, copies: int, run: Run) -> None:
+        """Find directions as sums of images, by products with K alone."""
+        n, share = len(w), w / w.sum()
+        monitor = run.solver_monitor(_TOL) if run.watched else None
+        unwatched(K)
+        level = self.alpha * float(share @ K.diag()[:n]) or 1.0
+        problem = _Products(K, share, copies, level)
+        with serial_blas():  # products have threads of their own
+            pairs = leading_eigenpairs(
+                problem.ratio, n, min(self.n_components, n), tol=_TOL, max_iter=_MOST, monitor=monitor
+            )
+        if not np.isfinite(pairs.values).all():
+            raise overflow_error(self.kernel_)
+        floor = len(share) * (copies + 1) * _EPS / self.alpha  # no ratio is above 1 / alpha
+        q = int(np.sum(pairs.values > np.maximum(pairs.residuals, floor)))
+        if q and not (pairs.converged and problem.settled):
+            status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
+            warn_caller(
+                f"The directions stopped at residual {float(pairs.residuals.max()):.3g}. {status.value}",
+                ConvergenceWarning,
+            )
+        self.ratios_, self.n_components_ = pairs.values[:q].copy(), q
+        if q:
+            coef = problem.coefficients(pairs.vectors[:, :q]) / np.sqrt(self.ratios_)
+            scores = np.asarray(K @ coef)[:n]
+            mean = share @ scores
+            scores -= mean
+            sign = np.where(scores[np.argmax(np.abs(scores), axis=0), np.arange(q)] < 0.0, -1.0, 1.0)
+            self.expansion_ = K.expand(Solution(coef * sign, Status.CONVERGED, 0.0), -mean * sign)
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes; samples are those and their variants together."""
+        plan, q = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_components, n_samples)
+        spec = self._planned_gram(n_samples)
+        if isinstance(spec, FACTORS):
+            own = {"work space": 24 * n_samples * rank_of(spec, n_samples, n_features)}
+        elif isinstance(spec, Dense) or n_samples <= FEW:
+            own = {"work space": 24 * n_samples**2}
+        else:  # seven arrays of conjugate gradients, and their products
+            own = {"bases": krylov_bytes(n_samples, q), "systems": 128 * n_samples * (5 * q // 4 + 8)}
+        return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
+
+
+class _Products:
+    """S^T (D D^T + l)^-1 S, known by products with K of samples and, behind them, their variants in rounds."""
+
+    def __init__(self, K: Gram, share: Floats, copies: int, level: float) -> None:
+        self.K, self.share, self.copies, self.level = K, share, copies, level
+        self.own, self.pair = np.sqrt(share)[:, None], np.sqrt(share / max(copies, 1))[:, None]
+        self.settled = True
+
+    def _spread(self, V: Floats) -> Floats:
+        """Return S V as coefficients on all samples, (N, k): of centred images."""
+        out = np.zeros(((self.copies + 1) * len(V), V.shape[1]))
+        out[: len(V)] = self.own * V - np.outer(self.share, self.own[:, 0] @ V)
+        return out
+
+    def _gathered(self, F: Floats) -> Floats:
+        """Return S^T of what has the values F at all samples."""
+        own = F[: len(self.share)]
+        return self.own * (own - self.share @ own)
+
+    def _moved(self, V: Floats) -> Floats:
+        """Return D V as coefficients on all samples; V has a row for each pair."""
+        n = len(self.share)
+        parts = self.pair * V.reshape(self.copies, n, -1)
+        return np.concatenate([-parts.sum(axis=0), parts.reshape(self.copies * n, -1)])
+
+    def _motions(self, F: Floats) -> Floats:
+        """Return D^T of what has the values F at all samples."""
+        n = len(self.share)
+        rest = F[n:].reshape(self.copies, n, -1)
+        return (self.pair * (rest - F[:n])).reshape(self.copies * n, -1)
+
+    def coefficients(self, V: Floats) -> Floats:
+        """Return (D D^T + l)^-1 S V as coefficients on all samples."""
+        out = self._spread(V)
+        if self.copies:
+
+            def product(W: Floats) -> Floats:
+                return self._motions(np.asarray(self.K @ self._moved(W))) + self.level * W
+
+            right = self._motions(np.asarray(self.K @ out))
+            found = block_solve(product, right, tol=0.1 * _TOL, max_iter=_MOST)
+            self.settled &= found.converged
+            out -= self._moved(found.solutions)
+        return out / self.level
+
+    def ratio(self, V: Floats) -> Floats:
+        """Return S^T (D D^T + l)^-1 S V."""
+        return self._gathered(np.asarray(self.K @ self.coefficients(V)))
 
 
 def _simultaneous(own: Floats, noise: Floats) -> tuple[Floats, Floats]:

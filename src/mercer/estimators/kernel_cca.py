@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import threading
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
+from mercer.estimators.moving_kernel import rank_of
 from mercer.estimators.running import Run, whole
 from mercer.estimators.views import as_views, column, each, listed, reads_other_things, require_pairs
 from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
@@ -296,19 +298,21 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         found = self.correlations(X, y)
         return float(np.mean(found)) if len(found) else 0.0
 
-    def retrieval_score(self, X: Any, y: Any, top: int = 1) -> float:
+    def retrieval_score(self, X: Any, y: Any = None, top: int = 1) -> float:
         """Return how often the partner of a sample of X is found among all of y, by the cosine of their scores.
 
         Parameters
         ----------
         X, y : as for `fit`
-            Two views; X are the queries.
+            X are the queries. Of more than two views, the mean over all pairs of them is returned, the earlier one of
+            a pair being the queries.
         top : int, default 1
             The partner must be among so many of the most similar ones.
         """
         Integer(1).check("top", top, self)
-        A, B = (self.project(one, view) for view, one in enumerate(self._new_views(X, y)))
-        return float(np.mean(retrieval_ranks(A, B) <= top))
+        scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
+        require_pairs(scores)
+        return float(np.mean([np.mean(retrieval_ranks(A, B) <= top) for A, B in combinations(scores, 2)]))
 
     def _new_views(self, X: Any, y: Any) -> list[Any]:
         check_is_fitted(self)
@@ -339,12 +343,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return parts
 
     def _width(self, kernel: Kernel, S: Samples) -> int:
-        """Return how many columns the basis of a view has at most; 1 if only its features will tell."""
+        """Return how many columns the basis of a view has at most; 1 if only its samples will tell."""
         if self.rank is not None:
             return min(self.rank, len(S))
         spec = self._gram_spec(kernel, S)
         if isinstance(spec, Features):
             return kernel.feature_count(S) or 1
+        if isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+            return 1
         return min(getattr(spec, "rank", len(S)), len(S))
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
@@ -389,6 +395,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             specs.append(part.gram_)
             if v == 0:
                 self.repair_ = part.repair_
+        vars(self).pop("gram_choice_", None)
+        choices = [part.gram_choice_ for part in parts if hasattr(part, "gram_choice_")]
+        if choices:  # that of the view which is held least exactly
+            self.gram_choice_ = max(choices, key=lambda told: told["error"])
         self.kernels_, self.grams_ = tuple(learned), tuple(specs)
         self.kernel_ = learned[0]
         return bases, grams
@@ -478,9 +488,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         n, widths = n_samples, []
         for kernel, gram in zip(each("kernel", self.kernel, views), each("gram", self.gram, views), strict=True):
             known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
-            spec = gram or Auto().choose(known, n, n_features if isinstance(known, Linear) else None, self.memory)
-            narrow = n_features if isinstance(spec, Features) else n
-            widths.append(min(n, getattr(spec, "rank", narrow) if self.rank is None else self.rank))
+            spec: GramSpec = gram or Auto()
+            if isinstance(spec, Auto):
+                spec = spec.choose(known, n, n_features if isinstance(known, Linear) else None, self.memory)
+            widths.append(min(n, rank_of(spec, n, n_features) if self.rank is None else self.rank))
         return self._plan(n, widths)
 
     def _plan(self, n: int, widths: list[int]) -> Plan:

@@ -145,7 +145,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
             return plan
         kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
         own = {name: size for name, size in plan.buffers.items() if name != "Gram matrix"}
-        low = Nystrom(_RANK).plan(kernel, n_samples, n_features)
+        low = Nystrom(_RANK).plan(kernel, n_samples, n_features, self.memory)
         return Plan(plan.what, {**own, **low.buffers}, low.options)
 
     @property

@@ -22,14 +22,17 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, On
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.directions import (
+    FEW,
     MOST,
     Directions,
     all_directions,
     factor_directions,
     factor_rank,
+    krylov_bytes,
     principal_directions,
 )
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
+from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.preimages import Images, Preimage, RidgeMap, preimage_method
 from mercer.estimators.ridge import KernelRidge
 from mercer.estimators.running import Run, whole
@@ -42,8 +45,7 @@ from mercer.problems import Solution, Status
 
 __all__ = ["KernelPCA"]
 
-_FEW = 500  # samples up to which all eigenvectors together cost less than some of them by products
-_SHARE = 24  # and beyond, if more than this part of them is wanted
+_SHARE = 24  # beyond few samples all eigenvectors are found if more than this part of them is wanted
 _PRODUCTS = 6  # of the randomised solver
 _EPS = float(np.finfo(float).eps)
 
@@ -59,7 +61,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     Seed: [STS] Eqs. (33)-(38); [SS] (PCA-P), Eqs. (59)-(67), with the sign of (65) corrected; [KIKS] Section 3.3; [ST]
     "Kernel PCA", where the sum over j has k(x_j, x); [HSS] Section 3.3.1, with P_ij = delta_ij - 1/n. Ledger: U-PCA,
-    U-KPCA, U-KPCA-LS, U-KPCA-LANC, U-PREIMAGE, X-DENOISE.
+    U-KPCA, U-KPCA-LS, U-KPCA-LANC, U-PREIMAGE, U-SUPERRES, X-DENOISE.
 
     Parameters
     ----------
@@ -303,10 +305,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         q = self.n_components if isinstance(self.n_components, (int, np.integer)) else n_samples
         plan = super().memory_plan(n_samples, n_features, 0)
         q = min(int(q), n_samples)
-        if self._chosen(n_samples) == "dense":
+        if isinstance(self._planned_gram(n_samples), FACTORS):
+            own = {"coefficients": 16 * n_samples * q}
+        elif self._chosen(n_samples) == "dense":
             own = {"work space": 16 * n_samples**2, "coefficients": 8 * n_samples * q}
         else:
-            own = {"bases": 80 * n_samples * (5 * q // 4 + 8), "coefficients": 16 * n_samples * q}
+            own = {"bases": krylov_bytes(n_samples, q), "coefficients": 16 * n_samples * q}
         return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "fewer n_components with gram=Tiles()"))
 
     @property
@@ -330,7 +334,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                     "eigen_solver='dense'."
                 )
             return self.eigen_solver
-        if not whole_number or n <= _FEW or _SHARE * int(self.n_components or n) > n:
+        if not whole_number or n <= FEW or _SHARE * int(self.n_components or n) > n:
             return "dense"
         return "lanczos"
 
@@ -381,18 +385,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         monitor = run.solver_monitor(max(tol, _EPS)) if run.watched else None
         unwatched(K)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
-        heard: list[Any] = [False]
-
-        def watch(iteration: int, residual: float) -> bool:
-            if monitor is not None:
-                heard[0] = monitor(iteration, residual)
-            return bool(heard[0])
-
         found = principal_directions(
-            K, w, count, centered=self.centered, tol=tol, max_iter=most, seed=int(rng.randint(2**31)), monitor=watch
+            K, w, count, centered=self.centered, tol=tol, max_iter=most, seed=int(rng.randint(2**31)), monitor=monitor
         )
         if exact and not found.converged:
-            status = heard[0] if isinstance(heard[0], Status) else Status.MAX_ITER
+            status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
             warn_caller(
                 f"KernelPCA stopped after {found.iterations} products at residual {found.residual:.3g}, relative to "
                 f"the largest eigenvalue; {tol:.1g} was wanted. {status.value}",

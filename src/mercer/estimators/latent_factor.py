@@ -25,9 +25,9 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.latent_low_rank import LowRankFactors, low_rank_posterior
-from mercer.estimators.moving_kernel import MovingKernel, combined, low_rank, rank_of
+from mercer.estimators.moving_kernel import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec
+from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
@@ -44,7 +44,7 @@ _BLOCK = 1024  # training samples at a time, where factors are summed
 _SERIAL = 600  # values, or columns of factors, up to which a second thread of LAPACK costs more than it saves
 
 
-class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor, KernelEstimator):
     r"""Several outputs that are mixtures of a few latent Gaussian processes.
 
     .. math:: y_j(x) = \sum_q A_{jq} \, g_q(x) + \epsilon_j, \qquad g_q \sim GP(0, k_q), \quad
@@ -192,15 +192,19 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
         """
         with whole(self):
             self._check_parameters()
-            self.gram_ = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
             run = Run(self)
             packed, kernels = self._pack_all(X)
             values = self._targets(y)
             S, values, w, _ = weighted(packed, values, sample_weight)
             S, values, w = _observed(S, values, w)
-            self._plan(S, int(np.sum(~np.isnan(values))), values.shape[1], len(kernels)).require(self.memory)
+            observed, outputs = int(np.sum(~np.isnan(values))), values.shape[1]
+            spec = self._gram_spec(kernels[0], S)
+            if not isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+                self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs).require(self.memory)
             run.begin(X, y)
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
+            joint = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))  # a factor of which expresses each of them
+            self.gram_ = self._chosen_spec(joint, S, run, outputs)
             data = FactorData(S, values, w, self.n_threads)
             order = values.size
             if not isinstance(self.gram_, Dense):
@@ -348,19 +352,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, KernelEstimat
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        factors = len(self.kernel) if isinstance(self.kernel, tuple) else self.n_factors
-        spec = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else None
-        return self._buffers(spec, (n_samples, n_features), n_samples * n_targets, n_targets, factors)
+        spec = self._planned_gram(n_samples)
+        return self._buffers(spec, (n_samples, n_features), n_samples * n_targets, n_targets)
 
-    def _plan(self, S: Samples, observed: int, outputs: int, factors: int) -> Plan:
-        spec = None if isinstance(self.gram_, Dense) else self.gram_
-        return self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs, factors)
-
-    def _buffers(
-        self, spec: GramSpec | None, shape: tuple[int, int], observed: int, outputs: int, factors: int
-    ) -> Plan:
+    def _buffers(self, spec: GramSpec, shape: tuple[int, int], observed: int, outputs: int) -> Plan:
         n, what = shape[0], f"{type(self).__name__} on {shape[0]} samples"
-        if spec is not None:
+        factors = len(self.kernel) if isinstance(self.kernel, tuple) else self.n_factors
+        if low_rank(spec, type(self).__name__):
             order = factors * rank_of(spec, *shape)
             own = {
                 "packed samples": 8 * n * shape[1],

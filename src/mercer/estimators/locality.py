@@ -20,6 +20,7 @@ from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import factor_rank
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.manifolds import AffinityEstimator, degrees_of
+from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.rotations import projected, require_squares
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
@@ -149,7 +150,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
                     f"{type(S).__name__} were given with kernel={self.kernel!r:.200}; a linear projection is one of "
                     "vectors. Use KernelLPP, which takes any kernel."
                 )
-            self.memory_plan(len(S), S.width).require(self.memory)
+            self._require_plan(kernel, S)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.6)
@@ -234,7 +235,8 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
-        How K is held. Of a Gram with a factor of rank r, as ``Nystrom(500)``, only r x r matrices are made.
+        How K is held. Of a Gram with a factor of rank r, as ``Nystrom(500)``, only n x r and r x r matrices are made;
+        of any other kind, ``Tiles()`` too, all eigenvectors of K are found, with three n x n arrays.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -250,8 +252,8 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
 
     Notes
     -----
-    Eigenvalues of K below 1e-12 of the largest are taken as zero. Cost O(n^3) and three n x n arrays for a dense K,
-    O(n r^2) with a factor.
+    Eigenvalues of K below 1e-12 of the largest are taken as zero. Cost O(n^3) and three n x n arrays for a K without a
+    factor, O(n r^2) with one.
 
     Examples
     --------
@@ -323,7 +325,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
             self._check_parameters()
             run = Run(self)
             S, kernel = self._pack(X)
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._require_plan(kernel, S)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.3)
@@ -397,8 +399,9 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         graph = AffinityEstimator.memory_plan(self, n_samples, n_features)
         plan = KernelEstimator.memory_plan(self, n_samples, n_features, self.n_components)
         buffers = {**graph.buffers, **plan.buffers}
-        rank = getattr(self.gram, "rank", None)
-        buffers["factors"] = 24 * n_samples * (int(rank) if isinstance(rank, int) else n_samples)
+        spec = self._planned_gram(n_samples)
+        rank = rank_of(spec, n_samples, n_features) if isinstance(spec, FACTORS) else n_samples
+        buffers["factors"] = 24 * n_samples * min(rank, n_samples)
         return Plan(plan.what, buffers, ("gram=Nystrom(500)",))
 
     @property

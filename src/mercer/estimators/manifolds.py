@@ -21,8 +21,9 @@ from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.cuts import held_gram
+from mercer.estimators.directions import krylov_bytes
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.neighbours import affinities, find_neighbours
+from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
@@ -71,14 +72,26 @@ class AffinityEstimator(KernelEstimator):
             ConvergenceWarning,
         )
 
+    def _warn_parts(self, parts: int) -> None:
+        if parts > 1:
+            warn_caller(
+                f"The graph of {self.n_neighbors} neighbours falls into {parts} parts that nothing ties to each other; "
+                f"the first {parts - 1} coordinates tell them apart. Raise n_neighbors to connect them.",
+                DegenerateWarning,
+            )
+
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        q = min(getattr(self, "n_components", 2), n_samples)
         if self.n_neighbors is None:
-            return super().memory_plan(n_samples, n_features, 0)
-        k, q = self.n_neighbors, getattr(self, "n_components", 2)
+            plan = super().memory_plan(n_samples, n_features, 0)
+            bases = 24 * n_samples**2 if _whole(n_samples, q) else krylov_bytes(n_samples, q)
+            return Plan(plan.what, {**plan.buffers, "bases": bases}, plan.options)
+        k = self.n_neighbors
         buffers = {
             "packed samples": 8 * n_samples * n_features,
             "graph": 16 * 6 * n_samples * k,
+            "its factorisation": 16 * 12 * n_samples * k,  # of a curve or a surface; other graphs are not factorised
             "bases": 8 * 10 * n_samples * (q + 8),
         }
         return Plan(f"{type(self).__name__} on {n_samples} samples", buffers, ("fewer n_neighbors",))
@@ -118,12 +131,17 @@ def chain_pairs(A: Any, root: Floats, u: Floats, count: int, **options: Any) -> 
         scaled = in_background(A.__matmul__, root[:, None] * V, work=2.0 * n * V.size)
         return root[:, None] * np.asarray(scaled) - 3.0 * np.outer(u, u @ V)  # u gets -2, and is never among them
 
-    if n <= _FEW or 8 * count > n:
+    if _whole(n, count):
         B = product(np.eye(n))
         B = 0.5 * (B + B.T)
         values = in_background(eigh_in_place, B, work=5.0 * n**3)
         return Eigenpairs(values[::-1][:count].copy(), B[::-1][:count].T.copy(), np.zeros(count), 1, True)
     return leading_eigenpairs(product, n, count, **options)
+
+
+def _whole(n: int, count: int) -> bool:
+    """Tell whether all eigenvectors of a chain are found at once."""
+    return n <= _FEW or 8 * count > n
 
 
 class LaplacianEigenmap(AffinityEstimator):
@@ -150,7 +168,8 @@ class LaplacianEigenmap(AffinityEstimator):
         Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     eigen_solver : {"auto", "dense", "factor", "filter"}, default "auto"
         For a graph of neighbours: all eigenvectors by LAPACK, a sparse factorisation, or polynomials of L. "auto"
-        takes LAPACK for up to 500 samples, then polynomials until their degree would exceed 400.
+        takes LAPACK for up to 500 samples, then polynomials until a factorisation promises to be cheaper, as it is on
+        curves and surfaces.
     tol : float, default 1e-8
         Of the residuals of D^(-1/2) L D^(-1/2).
     max_iter : int, default 200
@@ -251,7 +270,7 @@ class LaplacianEigenmap(AffinityEstimator):
             self._check_parameters()
             run = Run(self)
             S, kernel = self._pack(X)
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._require_plan(kernel, S)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.4)
@@ -267,12 +286,7 @@ class LaplacianEigenmap(AffinityEstimator):
             found = smooth_modes(A, count, solver=self.eigen_solver, deadline=run.deadline, **options)
             self.embedding_, self.eigenvalues_, self.affinity_ = found.vectors, found.values, A
             self.residual_, self.n_iter_, self.solver_ = found.residual, found.iterations, found.solver
-            if found.parts > 1:
-                warn_caller(
-                    f"The graph of {self.n_neighbors} neighbours falls into {found.parts} parts that nothing ties to "
-                    "each other; coordinates with eigenvalue 0 tell them apart. Raise n_neighbors to connect them.",
-                    DegenerateWarning,
-                )
+            self._warn_parts(found.parts)
             if not found.converged:
                 self._warn(found.residual, run)
             return
@@ -326,7 +340,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
     tol : float, default 1e-8
         Of residuals of eigenvectors.
     max_iter : int, default 300
-        Products at most.
+        Products at most; with ``n_neighbors`` those with an inverse, or rounds of polynomials.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
@@ -349,9 +363,10 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
 
     Notes
     -----
-    A sample of weight w counts as w copies (without ``n_neighbors``). Of each psi the first of the largest entries
-    is positive. `transform` of a training sample is its row of the embedding, and a new sample that is similar to
-    nothing is put at the origin.
+    A sample of weight w counts as w copies (with ``n_neighbors``, as one to whom a walk goes w times as often), one of
+    weight zero is placed as a new sample is: where a step leads to, with ``n_neighbors`` to the nearest samples that
+    count. Of each psi the first of the largest entries is positive. `transform` of a training sample is its row of the
+    embedding, and a new sample that is similar to nothing is put at the origin.
 
     Examples
     --------
@@ -429,7 +444,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
             run = Run(self)
             packed, kernel = self._pack(X)
             S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._require_plan(kernel, S)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
             A: Any = self._tie(self.kernel_, S, run, 0.4)
@@ -439,11 +454,14 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
                 Z, columns = self._walk(A, w, min(self.n_components, len(S) - 1), run)
             self.embedding_ = spread(Z, used, len(packed))
             self.stationary_ = spread(self.stationary_, used, len(packed))
+            rest = np.setdiff1d(np.arange(len(packed)), used)
             if self.n_neighbors is None:
                 self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0))
-                if len(used) < len(packed):
-                    rest = np.setdiff1d(np.arange(len(packed)), used)
+                if len(rest):
                     self.embedding_[rest] = _shares(self.expansion_(packed.take(rest), self._resources()))
+            elif len(rest):
+                near = neighbours_of(self.kernel_, packed.take(rest), S, self.n_neighbors, self._resources())
+                self.embedding_[rest] = _shares(np.einsum("ij,ijk->ik", near.values, columns[near.index]))
             run.end(X, y)
         return self
 
@@ -453,24 +471,22 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         d = thin * degrees_of(A, w * thin)
         total = float(w @ d)
         monitor = run.solver_monitor(self.tol) if run.watched else None
-        pairs = chain_pairs(
-            A,
-            np.sqrt(w / d) * thin,
-            np.sqrt(w * d / total),
-            count,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            monitor=monitor,
-        )
-        values = pairs.values
-        psi = pairs.vectors * np.sqrt(total / (w * d))[:, None]
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor}
+        c = w * thin
+        if self.n_neighbors is None:
+            pairs = chain_pairs(A, np.sqrt(w / d) * thin, np.sqrt(w * d / total), count, **options)
+            values, psi = pairs.values, pairs.vectors * np.sqrt(total / (w * d))[:, None]
+            self.residual_ = float(pairs.residuals.max(initial=0.0))
+        else:  # the walk on a graph with weights c_i A_ij c_j, whose degrees are w d
+            pairs = smooth_modes(sp.csr_array(A * c[:, None] * c), count, deadline=run.deadline, **options)
+            values, psi = 1.0 - pairs.values, pairs.vectors * np.sqrt(total)
+            self.residual_ = pairs.residual
+            self._warn_parts(pairs.parts)
         psi *= largest_positive(psi)
         powers = _powers(values, self.time)
-        self.eigenvalues_, self.stationary_ = values, w * d / total
-        self.residual_, self.n_iter_ = float(pairs.residuals.max(initial=0.0)), pairs.iterations
+        self.eigenvalues_, self.stationary_, self.n_iter_ = values, w * d / total, pairs.iterations
         if not pairs.converged:
             self._warn(self.residual_, run)
-        c = w * thin
         ahead = np.divide(powers, values, out=np.zeros_like(values), where=np.abs(values) > _NOTHING)
         return psi * powers, np.column_stack([c[:, None] * psi * ahead, c])
 

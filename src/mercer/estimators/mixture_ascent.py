@@ -7,7 +7,7 @@ J the number of outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
 from mercer.estimators.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
 from mercer.estimators.moving_kernel import low_rank
+from mercer.gram import GramSpec
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
 from mercer.problems import Status
@@ -29,6 +30,7 @@ from mercer.selection.sparse_evidence import choose_inducing
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 
+Late = Callable[[], bool | Status]  # tells whether the time is over
 _SMALLEST = 1e-8  # responsibilities below it are zero
 _LOW = 1e-4  # smallest noise that is searched, relative to the mean square of y
 _STEPS = 6  # of the search for hyper-parameters between two looks at the responsibilities
@@ -86,7 +88,9 @@ class Ascent:
         Where the search starts.
     """
 
-    def __init__(self, owner: Any, S: Samples, y: Floats, w: Floats, kernel: Kernel) -> None:
+    def __init__(
+        self, owner: Any, S: Samples, y: Floats, w: Floats, kernel: Kernel, gram: GramSpec | None = None
+    ) -> None:
         self.owner, self.S, self.y, self.w, self.kernel = owner, S, y, w, kernel
         self.T = min(owner.n_components, len(S))
         self.prior: NormalWishart | None = None
@@ -109,8 +113,9 @@ class Ascent:
         keep = self.T if owner.parameters == "own" else 1
         self.functions: Experts = WholeExperts(S, y, keep, owner.n_threads)
         self.order = len(S)  # of the matrices that are factored
-        if low_rank(owner.gram, type(owner).__name__):
-            self.functions = LowRankExperts(S, y, keep, owner.gram, kernel, owner._resources())
+        gram = owner.gram if gram is None else gram  # what `Auto` has decided, if it was asked
+        if gram is not None and low_rank(gram, type(owner).__name__):
+            self.functions = LowRankExperts(S, y, keep, gram, kernel, owner._resources())
             self.order = self.functions.moving.at(kernel, keep).array.shape[1]
 
     # one look -----------------------------------------------------------------------------------------
@@ -174,8 +179,11 @@ class Ascent:
         chosen = prepared.take(choose_inducing(self.kernel, prepared, _FEATURES))
         return block_of(self.kernel, prepared, chosen, self.owner.n_threads)
 
-    def ascend(self, now: Beliefs, monitor: Any) -> Beliefs:
-        """Sweep until nothing rises any more, neither by sweeps nor by a search nor by joining components."""
+    def ascend(self, now: Beliefs, monitor: Any, late: Late = lambda: False) -> Beliefs:
+        """Sweep until nothing rises any more, neither by sweeps nor by a search nor by joining components.
+
+        A true answer of `late` ends a search or the joining within a sweep, with what they have found.
+        """
         path, status, gain = [now.bound], Status.MAX_ITER, math.inf
         rested = 0  # sweeps since the last search or change of components
         for sweep in range(self.owner.max_iter):
@@ -183,7 +191,7 @@ class Ascent:
             rise = (then.bound - now.bound) / (1.0 + abs(then.bound))
             rested += 1
             if rise < _EARLY or rested >= _EVERY:
-                then, rested = self.changed(then, rise), 0
+                then, rested = self.changed(then, rise, late), 0
             gain = then.bound - now.bound
             now = then if gain >= 0.0 else now
             path.append(now.bound)
@@ -195,11 +203,11 @@ class Ascent:
                 break
         return replace(now, path=tuple(path), status=status, gain=float(gain))
 
-    def changed(self, now: Beliefs, rise: float) -> Beliefs:
+    def changed(self, now: Beliefs, rise: float, late: Late = lambda: False) -> Beliefs:
         """Better hyper-parameters, and fewer components if the sweeps have found their places."""
         if self.searched:
-            now = self.searched_from(now)
-        return self.joined(now) if rise < _EARLY else now
+            now = self.searched_from(now, late)
+        return self.joined(now, late) if rise < _EARLY else now
 
     def sorted(self, now: Beliefs) -> Beliefs:
         """The largest component first: the sticks expect that."""
@@ -219,32 +227,35 @@ class Ascent:
             tuple(now.gates[t] for t in pick), now.bound + gain,
         )  # fmt: skip
 
-    def searched_from(self, now: Beliefs) -> Beliefs:
-        """Better hyper-parameters for these responsibilities."""
+    def searched_from(self, now: Beliefs, late: Late = lambda: False) -> Beliefs:
+        """Better hyper-parameters for these responsibilities; at the end of time, those that were found so far."""
         omega = self.w[:, None] * now.R
         groups = [[t] for t in range(len(now.experts))]
         if self.owner.parameters == "shared":
             groups = [list(range(len(now.experts)))]
         kernels, noises = list(now.kernels), list(now.noises)
         for members in groups:
-            if not omega[:, members].any():
+            if late() or not omega[:, members].any():
                 continue
             found = tune(
                 _Criterion(self, omega[:, members]), kernels[members[0]], {"noise": noises[members[0]]},
                 fixed=self.owner.fixed, bounds=self.bounds, search=Search(max_iter=_STEPS, tol=1e-6),
+                monitor=lambda step, slope: late(),
             )  # fmt: skip
             for t in members:
                 kernels[t], noises[t] = found.kernel, float(found.beside["noise"])
         then = self.beliefs(now.R, kernels, noises)
         return then if then.bound > now.bound else now
 
-    def joined(self, now: Beliefs) -> Beliefs:
+    def joined(self, now: Beliefs, late: Late = lambda: False) -> Beliefs:
         """Drop a component, or join two, wherever that raises the bound; the best change first."""
         while len(now.experts) > 1:
             best = now
             count = len(now.experts)
             pairs = [(s, t) for s in range(count) for t in range(s + 1, count)]
             for s, t in pairs:
+                if late():
+                    return now
                 trial = self._without(now, s, t)
                 if trial.bound > best.bound:
                     best = trial

@@ -33,7 +33,7 @@ from mercer.gram import (
 from mercer.gram.nystrom import NystromGram
 from mercer.kernels import Kernel
 
-__all__ = ["FACTORS", "KernelFactor", "MovingKernel", "combined", "low_rank", "rank_of"]
+__all__ = ["FACTORS", "KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
 
 _STEP = 1e-5  # of differences, in coordinates: a relative change of positive parameters
 FACTORS = (Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures, Features)
@@ -55,6 +55,23 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
         f"{name} was given gram={spec!r}; its evidence needs the determinant of the covariance, for which K must be "
         "held whole or through a factor. Use gram=Dense(), or a Gram of low rank, for example gram=Nystrom(500)."
     )
+
+
+class WholeOrFactor:
+    """What estimators share that hold K whole, or through a factor: the default is exact, also for `Auto`."""
+
+    gram: GramSpec | None
+
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples
+            return self.gram
+        return self._planned_gram(len(S))
+
+    def _planned_gram(self, n_samples: int) -> GramSpec:
+        return self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        return isinstance(spec, (Dense, *FACTORS))
 
 
 def rank_of(spec: GramSpec, n: int, width: int) -> int:

@@ -14,19 +14,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError
 from mercer.gram import Tiles
+from mercer.gram.gram import Cross
 from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, RationalQuadratic
-from mercer.numerics.tiling import Stopped, thread_count
+from mercer.numerics.tiling import Stopped, run_tasks, spans, thread_count
 
-__all__ = ["Neighbours", "affinities", "find_neighbours"]
+__all__ = ["Neighbours", "affinities", "find_neighbours", "neighbours_of"]
 
 _QUERIES = 2048  # samples whose neighbours are looked for between two looks at the clock
+_NARROW = 15  # columns up to which trees find neighbours
 _ENTRIES = 1 << 22  # of K at a time
 _FALLING = (Gaussian, Matern, Exponential, RationalQuadratic, Cauchy)
 _NOTHING = Resources()
@@ -105,6 +107,39 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
 
 
+def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+    """Find those samples of S that are nearest to each of T, by looking at all of S.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all its parameters known.
+    T, S : Samples
+    count : int
+        k; at most len(S) are found.
+    resources : Resources, optional
+        Threads and memory.
+
+    Examples
+    --------
+    >>> near = neighbours_of(Linear(), Vectors.pack([[1.2]]), Vectors.pack([[0.0], [1.0], [3.0]]), 2)
+    >>> near.index
+    array([[1, 0]])
+    """
+    T, S, count = kernel.prepare(T), kernel.prepare(S), min(count, len(S))
+    own, diagonal = kernel.diag(T), kernel.diag(S)
+    index, distances, values = (np.empty((len(T), count), dtype=kind) for kind in (np.intp, float, float))
+    quiet = Resources(resources.memory, resources.n_threads)
+    for rows in spans(len(T), max(1, _ENTRIES // len(S))):
+        K = Cross(kernel, T[rows], S, quiet).to_dense()
+        squares = own[rows, None] + diagonal - 2.0 * K
+        index[rows], far = _nearest(squares, count)
+        distances[rows] = np.sqrt(np.maximum(far, 0.0))
+        values[rows] = np.take_along_axis(K, index[rows], axis=1)
+        _tell(resources, rows.stop, len(T))
+    return Neighbours(index, distances, values)
+
+
 def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     """Return the symmetric graph in which a sample is tied to its neighbours and to those whose neighbour it is.
 
@@ -163,8 +198,20 @@ def _by_trees(X: Any, count: int, resources: Resources) -> tuple[Indices, Floats
     largest = float(abs(X).max()) if X.shape[1] else 0.0
     size = 2.0 ** np.frexp(largest)[1] if largest > 1e100 or 0.0 < largest < 1e-100 else 1.0  # squares would overflow
     X = X / size if size != 1.0 else X
-    search = NearestNeighbors(n_neighbors=count, n_jobs=thread_count(resources.n_threads)).fit(X)
     index, distances = np.empty((n, count), dtype=np.intp), np.empty((n, count))
+    if not sp.issparse(X) and 0 < X.shape[1] <= _NARROW and 2 * count < n:  # where scikit-learn takes a tree
+        X = np.ascontiguousarray(X, dtype=float)
+        tree = KDTree(X, leaf_size=30)
+
+        def work(part: slice) -> None:
+            rows = np.arange(part.start, part.stop)
+            far, who = tree.query(X[part], count + 1)
+            others = _others(who, rows)
+            index[part], distances[part] = who[others].reshape(-1, count), far[others].reshape(-1, count)
+
+        run_tasks(spans(n, _QUERIES), work, n_threads=resources.n_threads, monitor=resources.monitor)
+        return index, distances * size
+    search = NearestNeighbors(n_neighbors=count, n_jobs=thread_count(resources.n_threads)).fit(X)
     for start in range(0, n, _QUERIES):
         rows = np.arange(start, min(start + _QUERIES, n))
         far, who = search.kneighbors(X[rows], count + 1)
@@ -186,14 +233,19 @@ def _by_rows(kernel: Kernel, S: Samples, count: int, resources: Resources) -> Ne
         K = np.asarray(gram.rows(rows), dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
         squares = diagonal[rows, None] + diagonal - 2.0 * K
         squares[np.arange(len(rows)), rows] = np.inf
-        some = np.sort(np.argpartition(squares, count - 1, axis=1)[:, :count], axis=1)
-        far = np.take_along_axis(squares, some, axis=1)
-        order = np.argsort(far, axis=1, kind="stable")
-        index[rows] = who = np.take_along_axis(some, order, axis=1)
-        distances[rows] = np.sqrt(np.maximum(np.take_along_axis(far, order, axis=1), 0.0))
-        values[rows] = np.take_along_axis(K, who, axis=1)
+        index[rows], far = _nearest(squares, count)
+        distances[rows] = np.sqrt(np.maximum(far, 0.0))
+        values[rows] = np.take_along_axis(K, index[rows], axis=1)
         _tell(resources, rows[-1] + 1, n)
     return Neighbours(index, distances, values)
+
+
+def _nearest(squares: Floats, count: int) -> tuple[Indices, Floats]:
+    """Return the places of the smallest numbers of each row, ascending and the first of equal ones first, and these."""
+    some = np.sort(np.argpartition(squares, count - 1, axis=1)[:, :count], axis=1)
+    far = np.take_along_axis(squares, some, axis=1)
+    order = np.argsort(far, axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1), np.take_along_axis(far, order, axis=1)
 
 
 def _others(who: Indices, rows: Indices) -> Any:

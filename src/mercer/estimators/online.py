@@ -324,7 +324,9 @@ class KernelPerceptron(Scoring):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; the primal form only if asked for, since `partial_fit` needs samples."""
         spec = self.gram or Auto(features=False)
-        return spec.choose(kernel, len(S), None, self.memory) if isinstance(spec, Auto) else spec
+        if isinstance(spec, Auto) and spec.tol is None:
+            return spec.choose(kernel, len(S), None, self.memory)
+        return spec
 
 
 class _Visits:

@@ -29,7 +29,6 @@ from mercer.estimators.posterior import LatentPosterior, SoftmaxPosterior
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.running import Run, whole
 from mercer.gram import (
-    Auto,
     Dense,
     Expansion,
     Features,
@@ -226,8 +225,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             S, codes, w, _ = weighted(packed, target.codes(y), sample_weight)
             self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
             self.target_, self.classes_ = target, target.classes
-            if not isinstance(spec := self._gram_spec(kernel, S), Auto):  # which has not looked at the samples yet
-                self._plan(spec, kernel, len(S), getattr(S, "width", 1), len(target.classes)).require(self.memory)
+            self._require_plan(kernel, S, len(target.classes))
             run.begin(X, y)
             start = kernel.learn(S, codes, w)
             way = self._way(start, S, (codes, w * self.class_weight_[codes]), run)
@@ -261,6 +259,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         return Dense() if self.gram is None else super()._gram_spec(kernel, S)
 
+    def _planned_gram(self, n_samples: int) -> GramSpec:
+        return Dense() if self.gram is None else super()._planned_gram(n_samples)
+
     def _can_use(self, spec: GramSpec) -> bool:
         return isinstance(spec, (Dense, Features, *_LOW))  # with `Tiles` the posterior would still be an n x n array
 
@@ -286,7 +287,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             self._require_exact(K)
             self._plan(self.gram_, kernel, len(S), getattr(S, "width", 1), count).require(self.memory)
         else:
-            self.gram_ = self._chosen_spec(kernel, S)
+            self.gram_ = self._chosen_spec(kernel, S, run)
         if self._is_softmax(count):
             return _Softmax(S, resources, codes, w, count)
         return _Separate(S, resources, np.array(signs), w, link)
@@ -430,7 +431,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes; `n_targets` is the number of classes."""
         kernel = self.kernel if isinstance(self.kernel, Kernel) else self._default_kernel()
-        return self._plan(self.gram or Dense(), kernel, n_samples, n_features, max(n_targets, 2))
+        return self._plan(self._planned_gram(n_samples), kernel, n_samples, n_features, max(n_targets, 2))
 
     def _plan(self, spec: GramSpec, kernel: Kernel, n: int, width: int, count: int) -> Plan:
         square, functions = 8 * n * n, count if count > 2 else 1
@@ -441,7 +442,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             size = 8 * rank * rank * (4 * functions**2 if joint else functions + 3)
             own["blocks of rows"] = 24 * min(n, 4096) * rank
             # features are known, and their bytes asked for, once there is a kernel that has learned
-            held = {} if isinstance(spec, Features) else spec.plan(kernel, n, width).buffers
+            held = {} if isinstance(spec, Features) else spec.plan(kernel, n, width, self.memory).buffers
             options = ("a smaller rank", *(("multi_class='ovr'",) if joint else ()))
             return Plan(what, {**own, **held, "posterior covariances": size}, options)
         inner = {"E of each class": functions * square, "their sum": square}

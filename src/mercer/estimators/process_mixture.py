@@ -28,9 +28,9 @@ from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.mixture_ascent import Ascent, Beliefs, padded
 from mercer.estimators.mixture_experts import LowRankExpert, block_of
-from mercer.estimators.moving_kernel import combined, low_rank, rank_of
+from mercer.estimators.moving_kernel import WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec
+from mercer.gram import Expansion, FeatureExpansion, GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.pointwise import dense
 from mercer.numerics.tiling import serial_blas, spans, thread_count, tile_side
@@ -160,7 +160,7 @@ class ComponentPredictions:
     std: Floats
 
 
-class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, KernelEstimator):
     r"""Infinite mixture of Gaussian processes: several functions through one cloud of points.
 
     .. math:: v_t \sim \mathrm{Beta}(1, a), \quad \pi_t = v_t \prod_{s<t} (1 - v_s), \quad z_n \sim \pi, \quad
@@ -324,18 +324,18 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """
         with whole(self):
             self._check_parameters()
-            self.gram_ = self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
             run = Run(self)
             packed, kernel = self._pack(X)
             self.target_ = Real().learn(y)
             S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
             values = values.reshape(len(S), -1)
+            self._require_plan(kernel, S, values.shape[1])
             run.begin(X, y)
             kernel = kernel.learn(S, values, w)
             if self.kernel is None:
                 kernel = float(w @ np.mean(values**2, axis=1) / w.sum() or 1.0) * kernel
-            field = Ascent(self, S, values, w, kernel)
+            self.gram_ = self._chosen_spec(kernel, S, run, values.shape[1])
+            field = Ascent(self, S, values, w, kernel, self.gram_)
             with run.stage("sweeps", 0.98):
                 best = self._best(field, run)
             self._keep(field, best, used, len(packed))
@@ -348,7 +348,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
         best: Beliefs | None = None
         for start in range(self.restarts + 1):
             with serial_blas() if field.order <= _SERIAL else nullcontext():
-                found = field.ascend(field.start(None if start == 0 else chance), monitor)
+                found = field.ascend(field.start(None if start == 0 else chance), monitor, run.answer)
             if best is None or found.bound > best.bound:
                 best = found
             if found.status in (Status.TIME, Status.STOPPED):
@@ -484,8 +484,9 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, KernelEstimator):
             "responsibilities": 8 * 6 * n * self.n_components,
         }
         what = f"{type(self).__name__} on {n} samples"
-        if self.gram is not None and low_rank(self.gram, type(self).__name__):
-            r = rank_of(self.gram, n, n_features)
+        spec = self._planned_gram(n)
+        if low_rank(spec, type(self).__name__):
+            r = rank_of(spec, n, n_features)
             buffers |= {
                 "factors and their derivatives": (2 * kinds + 5) * 8 * n * r,
                 "covariances of the coordinates": (4 + 2 * self.n_components) * 8 * r * r,

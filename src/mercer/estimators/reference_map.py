@@ -22,7 +22,7 @@ from mercer.errors import ConvergenceWarning, NotPositiveDefinite, ParameterErro
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Auto, Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
+from mercer.gram import Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
 from mercer.gram.factor import FactorGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
@@ -36,6 +36,7 @@ __all__ = ["ReferencePointMap"]
 _Found = tuple[Floats, Floats, Floats]  # z, beta and b of all coordinates
 _OPTIONS = ("gram=Nystrom(500)",)
 _LOW = Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures
+_ARRAYS = 56  # bytes for each pair of samples: seven arrays at a time
 _TOL = 1e-11  # residual of conjugate gradients
 _LIMIT = 20_000  # of their iterations
 
@@ -78,7 +79,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         Parameters of scikit-learn's words.
     gram : GramSpec, optional
         How K is held while it is built. Of low rank, `Nystrom` for example, the systems are solved by conjugate
-        gradients, and no n x n array is formed.
+        gradients, and no n x n array is formed; of any other kind, ``Tiles()`` too, the whole of K is.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -96,7 +97,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
 
     Notes
     -----
-    Cost one inverse of order n and a factorisation for each coordinate; four n x n arrays. With a Gram of rank r some
+    Cost one inverse of order n and a factorisation for each coordinate; seven n x n arrays. With a Gram of rank r some
     hundred products of O(n r) for each coordinate instead.
 
     Examples
@@ -184,7 +185,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
             places, scales = self._places()
             run = Run(self)
             S, kernel = self._pack(X)
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._require_plan(kernel, S)
             if self.reference_index >= len(S):
                 raise ParameterError(
                     f"reference_index={self.reference_index} was given for {len(S)} samples; it must be the number of "
@@ -264,7 +265,8 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     def _directly(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> _Found:
         """Solve the systems as dense ones."""
         n, r = K.shape[0], self.reference_index
-        Plan(f"{type(self).__name__} on {n} samples", {"linear systems": 48 * n * n}, _OPTIONS).require(self.memory)
+        what = f"{type(self).__name__} on {n} samples"
+        Plan(what, {"linear systems": _ARRAYS * n * n}, _OPTIONS).require(self.memory)
         others = np.delete(np.arange(n), r)
         table = K.to_dense()[np.ix_(others, others)] / self.nu
         table[np.diag_indices(n - 1)] += 1.0 / self.eta
@@ -272,10 +274,13 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
             inverse = in_background(np.linalg.inv, table, work=2.0 * n**3, deadline=run.deadline)
         except np.linalg.LinAlgError:
             raise overflow_error(self.kernel_) from None  # beside so large a K the ridge is rounding
+        del table
         sums = inverse.sum(axis=1)
         # e = R z / eta: what least squares with an intercept leaves of z
         R = np.zeros((n, n))
-        R[np.ix_(others, others)] = inverse - np.outer(sums, sums / sums.sum())
+        inverse -= np.outer(sums, sums / sums.sum())
+        R[np.ix_(others, others)] = inverse
+        del inverse
         R = 0.5 * (R + R.T)
         square = np.asarray((means.T @ means).toarray() if hasattr(means, "toarray") else means.T @ means)
         both = np.asarray((means + means.T).toarray() if hasattr(means, "toarray") else means + means.T)
@@ -319,9 +324,9 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = KernelEstimator.memory_plan(self, n_samples, n_features, len(self.scales))
-        if isinstance(self.gram, _LOW) or (isinstance(self.gram, Auto) and self.gram.tol is not None):
+        if isinstance(self._planned_gram(n_samples), _LOW):
             return Plan(plan.what, {**plan.buffers, "linear systems": 96 * n_samples}, plan.options)
-        return Plan(plan.what, {**plan.buffers, "linear systems": 48 * n_samples**2}, _OPTIONS)
+        return Plan(plan.what, {**plan.buffers, "linear systems": _ARRAYS * n_samples**2}, _OPTIONS)
 
     @property
     def _n_features_out(self) -> int:

@@ -24,11 +24,12 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optio
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
+from mercer.estimators.moving_kernel import rank_of
 from mercer.estimators.ridge import RidgeEstimator, Weighted
 from mercer.estimators.running import Run, whole
-from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, Tiles
+from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteCholesky, Nystrom, Tiles
 from mercer.gram.dense import DenseGram
-from mercer.gram.factor import SHARE
+from mercer.gram.factor_plan import SHARE
 from mercer.gram.kronecker import Kronecker
 from mercer.gram.nystrom import NystromGram, on_landmarks
 from mercer.kernels import Kernel
@@ -266,10 +267,15 @@ class KernelRidgeCV(RidgeEstimator):
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
         if isinstance(spec, Dense):
-            self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+            self._plan_with(spec, S).require(self.memory)
         return spec
 
+    def _planned_gram(self, n_samples: int) -> GramSpec:
+        return Dense() if self.gram is None else super()._planned_gram(n_samples)
+
     def _can_use(self, spec: GramSpec) -> bool:
+        if self.alphas is None and not (isinstance(self.fixed, str) and self.fixed == "all"):
+            return isinstance(spec, (Dense, Nystrom, IncompleteCholesky))  # a derivative needs K itself, or landmarks
         return not isinstance(spec, (FastGauss, Kronecker, Tiles))
 
     def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
@@ -343,7 +349,7 @@ class KernelRidgeCV(RidgeEstimator):
                     "their derivative needs landmarks. Hold them by fixed='all' or alphas=, or use gram=Nystrom(500)."
                 )
             if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
-                self.memory_plan(n, getattr(S, "width", 1)).require(self.memory)
+                self._plan_with(self.gram_, S).require(self.memory)
                 return _LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
         return RidgeCriterion(S, _table(data), data.weight, self._border(n), folds, self._resources())
 
@@ -375,8 +381,8 @@ class KernelRidgeCV(RidgeEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
-        r = int(getattr(self.gram, "rank", getattr(self.gram, "count", n_features)))
-        if self.gram is None or "Gram matrix" in plan.buffers or r >= n_samples:
+        r = rank_of(self._planned_gram(n_samples), n_samples, n_features)
+        if "Gram matrix" in plan.buffers or r >= n_samples:
             own = {"Gram matrix": 8 * n_samples**2, "factors": 16 * n_samples**2}
             options = ("gram=Nystrom(500)", "KernelRidge with alpha given, on gram=Tiles()")
             return Plan(plan.what, {**plan.buffers, **own}, options)
@@ -575,10 +581,8 @@ def _errors(spectrum: _Decomposed, y: Floats, alphas: Floats, folds: Folds) -> F
         return spectrum.left_out_errors(y, alphas, copies=True)
     if not isinstance(folds, str):
         return spectrum.folded_errors(y, alphas, folds)
-    a, _ = spectrum.solve(y, alphas)
-    total = float(spectrum.weight.sum())
-    share = 1.0 - spectrum.degrees_of_freedom(alphas) / total
-    return (alphas / share)[:, None, None] * a / np.sqrt(spectrum.weight)[:, None]
+    share = 1.0 - spectrum.degrees_of_freedom(alphas) / float(spectrum.weight.sum())
+    return (alphas / share)[:, None, None] * spectrum.solve(y, alphas)[0] / np.sqrt(spectrum.weight)[:, None]
 
 
 def _table(data: Weighted) -> Floats:
@@ -592,6 +596,5 @@ def _mean(errors: Floats, weight: Floats) -> Floats:
 
 def _spread_nan(values: Floats, data: Weighted) -> Floats:
     out = spread(values, data.used, data.total)
-    if len(data.used) < data.total:
-        out[np.setdiff1d(np.arange(data.total), data.used)] = np.nan
+    out[np.setdiff1d(np.arange(data.total), data.used)] = np.nan
     return out

@@ -88,6 +88,11 @@ class Run:
         """The moment of the monotonic clock at which the time is over."""
         return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None if they are not counted."""
+        return None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 0.0)
+
     def resources(self) -> Resources:
         """Return what Grams may use; their monitor reports to this run."""
         estimator = self.estimator

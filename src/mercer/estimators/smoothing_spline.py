@@ -163,7 +163,9 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
     The function of one column is that of `scipy.interpolate.make_smoothing_spline` with ``lam=alpha``; here places may
     be nearly or exactly equal. A sample of weight w counts as w copies, in the criteria too. Outside the data the
     function goes on as a polynomial of degree below m. Cost O(n m^3) on the line, about 30 times that to choose alpha;
-    with a kernel O(n^3) and one n x n array, three to choose alpha.
+    with a kernel O(n^3) and one n x n array, three to choose alpha. There is no ``gram``: thin plates are only
+    conditionally positive definite, so that K has no factor of low rank, and the degrees of freedom and the criteria
+    need the diagonal of an inverse. For many samples of several columns use `KernelRidge`, which has ``gram``.
 
     Examples
     --------

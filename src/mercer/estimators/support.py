@@ -36,6 +36,7 @@ __all__ = ["SupportVectorMachine", "alone", "centered_variance"]
 _AT_ONCE = 8  # programs among which memory is divided
 _STORED = 2048  # samples up to which the matrix is held
 _SINGLE_TOL = 1e-4  # tolerance down to which tiles may be in float32
+_LEAST = 2**21  # bytes of a working set below which a machine is not worth starting
 
 
 class SupportVectorMachine(KernelEstimator):
@@ -218,12 +219,16 @@ class SupportVectorMachine(KernelEstimator):
         own = {
             "packed samples": 8 * n_samples * n_features,
             "gradient and coefficients": 8 * n_samples * (12 + 2 * n_targets),
-            "working set": max(8 * side**2, 24 * min(side, 2000) ** 2),
         }
+        elastic = {"working set": max(8 * side**2, 24 * min(side, 2000) ** 2)}
         if isinstance(spec, Tiles) and n_features > 200:
-            own["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
-        plan = spec.plan(kernel, n_samples, n_features)
-        return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
+            elastic["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
+        plan = spec.plan(kernel, n_samples, n_features, self.memory)
+        if self.memory is not None:  # the solver makes do with what is left of it, if that is not next to nothing
+            left = max(parse_bytes(self.memory) - sum(own.values()) - plan.total, _LEAST)
+            share = min(1.0, left / sum(elastic.values()))
+            elastic = {name: int(share * size) for name, size in elastic.items()}
+        return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **elastic, **plan.buffers}, plan.options)
 
 
 class _Stoppable:

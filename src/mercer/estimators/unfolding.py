@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
+from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.neighbours import Neighbours, affinities, find_neighbours
@@ -27,8 +28,9 @@ from mercer.kernels.pointwise import dense
 from mercer.numerics.background import in_background
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
-from mercer.numerics.graph_modes import smooth_modes
+from mercer.numerics.graph_modes import flat_modes, smooth_modes
 from mercer.numerics.laplacians import components
+from mercer.numerics.tiling import serial_blas, spans
 
 __all__ = ["hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfolding_kernel"]
 
@@ -36,6 +38,8 @@ _ENTRIES = 1 << 21  # of local Gram matrices at a time
 _FEW = 500
 _SIDE = 512  # of the squares in which a matrix is transposed
 _ROUNDS = 300  # steps that bring an unfolding of low rank to its edges
+_GROUP = 32  # samples whose neighbours are compared by a kernel together
+_EACH = 96  # bytes for a pair of neighbours of one sample: local matrices, the sparse form, and its factors
 _PRESENT = 1e-6  # of the largest eigenvalue: dimensions that an unfolding uses
 
 
@@ -66,7 +70,8 @@ def isomap_kernel(
 
     Notes
     -----
-    Its principal components are the coordinates of Isomap. Cost O(n^2 (k + log n)), two n x n arrays.
+    Its principal components are the coordinates of Isomap. Cost O(n^2 (k + log n)), two n x n arrays: for up to some
+    ten thousand samples.
 
     Examples
     --------
@@ -96,6 +101,7 @@ def locally_linear_kernel(
     *,
     regularization: float = 1e-3,
     kernel: Kernel | None = None,
+    factor: int | None = None,
     memory: int | str | None = None,
 ) -> Floats:
     r"""Locally linear embedding as a kernel: samples are alike if the same neighbours rebuild them.
@@ -114,18 +120,22 @@ def locally_linear_kernel(
         Positive; this part of the trace is added to the diagonal of each local Gram matrix.
     kernel : Kernel, optional
         In whose feature space samples are rebuilt; None is the space of the samples.
+    factor : int, optional
+        q. Instead of K return its best factor with so many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
     Returns
     -------
-    K : (n, n) array
-        Positive semidefinite, its rows sum to zero; its leading eigenvectors are the coordinates.
+    K : (n, n) array, or F of shape (n, q) with a ``factor``
+        Positive semidefinite, its rows sum to zero; its leading eigenvectors are the coordinates. F F^T is the
+        matrix of rank q nearest to K, and the columns of F are what `KernelPCA` makes of K, largest first.
 
     Notes
     -----
-    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``. Cost O(n k^3) beside the
-    neighbours, one n x n array (two if a kernel is given).
+    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``, for some thousand
+    samples. A ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
+    neighbours, and one n x n array, or memory O(n k^2) with a ``factor``.
 
     Examples
     --------
@@ -139,7 +149,7 @@ def locally_linear_kernel(
             f"regularization={regularization!r} was given; it must be greater than zero, since more neighbours than "
             "dimensions leave the weights open. Use 1e-3."
         )
-    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2)
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2, factor)
     n, k = near.index.shape
     weights = np.empty((n, k))
     for rows, C in _local_grams(kernel, S, near, around_sample=True):
@@ -149,7 +159,7 @@ def locally_linear_kernel(
         weights[rows] = found / found.sum(axis=1, keepdims=True)
     W = sp.csr_array((weights.ravel(), near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     B = sp.csr_array(sp.eye_array(n) - W)
-    return _turned_over(sp.csr_array(B.T @ B))
+    return _turned_over(sp.csr_array(B.T @ B), factor)
 
 
 def hessian_kernel(
@@ -158,6 +168,7 @@ def hessian_kernel(
     n_components: int = 2,
     *,
     kernel: Kernel | None = None,
+    factor: int | None = None,
     memory: int | str | None = None,
 ) -> Floats:
     r"""Hessian eigenmap as a kernel: functions are long in it if they bend little along the manifold.
@@ -178,20 +189,25 @@ def hessian_kernel(
         r, the dimension of the manifold.
     kernel : Kernel, optional
         In whose feature space the manifold lies; None is the space of the samples.
+    factor : int, optional
+        q. Instead of K return its best factor with so many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
     Returns
     -------
-    K : (n, n) array
-        Positive semidefinite, its rows sum to zero; its r leading eigenvectors are the coordinates.
+    K : (n, n) array, or F of shape (n, q) with a ``factor``
+        Positive semidefinite, its rows sum to zero; its r leading eigenvectors are the coordinates. F F^T is the
+        matrix of rank q nearest to K, and the columns of F are what `KernelPCA` makes of K, largest first.
 
     Notes
     -----
-    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``. Cost O(n k^3) beside the
-    neighbours, one n x n array (two if a kernel is given). scikit-learn's ``method="hessian"`` sums projections onto
-    everything that is neither constant nor linear, not onto products of coordinates alone; it is the same as its
-    ``method="ltsa"``, the alignment of local tangent spaces.
+    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``, for some thousand
+    samples. A ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
+    neighbours, and one n x n array, or memory O(n k^2) with a ``factor``.
+
+    scikit-learn's ``method="hessian"`` sums projections onto everything that is neither constant nor linear, not onto
+    products of coordinates alone; it is the same as its ``method="ltsa"``, the alignment of local tangent spaces.
 
     Examples
     --------
@@ -204,7 +220,7 @@ def hessian_kernel(
     """
     r = n_components
     columns = 1 + r + r * (r + 1) // 2
-    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2)
+    kernel, S, near = _start(X, n_neighbors, kernel, memory, 2, factor)
     n, k = near.index.shape
     if k < columns:
         raise ParameterError(
@@ -221,7 +237,7 @@ def hessian_kernel(
         Q = np.linalg.qr(Y)[0][:, :, r + 1 :]  # products of coordinates, without what is constant or linear
         blocks[rows] = Q @ Q.transpose(0, 2, 1)
     places = (np.repeat(near.index, k, axis=1).ravel(), np.tile(near.index, (1, k)).ravel())
-    return _turned_over(sp.csr_array(sp.coo_array((blocks.ravel(), places), shape=(n, n))))
+    return _turned_over(sp.csr_array(sp.coo_array((blocks.ravel(), places), shape=(n, n))), factor)
 
 
 def unfolding_kernel(
@@ -272,7 +288,8 @@ def unfolding_kernel(
     Notes
     -----
     A semidefinite program, solved by the interior-point method of clarabel (``pip install mercer[qp]``). Cost grows
-    with the sixth power of the rank, or of n.
+    with the sixth power of the rank, or of n. Whatever the rank, K is an n x n array: for up to some ten thousand
+    samples.
 
     Examples
     --------
@@ -317,16 +334,22 @@ def unfolding_kernel(
 
 
 def _start(
-    X: Any, n_neighbors: int, kernel: Kernel | None, memory: int | str | None, arrays: int
+    X: Any, n_neighbors: int, kernel: Kernel | None, memory: int | str | None, arrays: int, factor: int | None = None
 ) -> tuple[Kernel, Samples, Neighbours]:
     """Pack the data, and find the neighbours."""
     if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)) or n_neighbors < 1:
         raise ParameterError(f"n_neighbors={n_neighbors!r} was given; it must be an integer of at least 1. Use 10.")
     kernel = Linear() if kernel is None else kernel.check()
     S = kernel.pack(X)
-    Plan(f"a kernel matrix of {len(S)} samples", {"matrices": 8 * arrays * len(S) ** 2}, ("fewer samples",)).require(
-        memory
-    )
+    n = len(S)
+    if factor is None:
+        plan = Plan(f"a kernel matrix of {n} samples", {"matrices": 8 * arrays * n * n}, ("factor=", "fewer samples"))
+    else:
+        Integer(1, max(n - 1, 1)).check("factor", factor, "a kernel matrix")
+        k = min(int(n_neighbors), n)
+        sizes = {"sparse matrices": _EACH * n * k * k, "bases": 160 * n * (5 * factor // 4 + 8)}
+        plan = Plan(f"a factor of a kernel matrix of {n} samples", sizes, ("fewer n_neighbors",))
+    plan.require(memory)
     kernel = kernel.learn(S, None, np.ones(len(S)))
     return kernel, S, find_neighbours(kernel, S, int(n_neighbors))
 
@@ -343,31 +366,44 @@ def _require_connected(graph: Any, k: int) -> None:
 def _local_grams(kernel: Kernel, S: Samples, near: Neighbours, around_sample: bool) -> Iterator[tuple[slice, Floats]]:
     """Give Gram matrices of the neighbours of some samples, (m, k, k), around the sample or around their first."""
     n, k = near.index.shape
-    plain = type(kernel) is Linear and isinstance(S, Vectors)
-    table = dense(S) if plain else kernel(S)
-    step = max(1, _ENTRIES // (k * max(k, table.shape[1] if plain else k)))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        who = near.index[rows]
-        centre = np.arange(n)[rows] if around_sample else who[:, 0]
-        if plain:
-            C = table[who] - table[centre][:, None, :]
+    if type(kernel) is Linear and isinstance(S, Vectors):
+        X = dense(S)
+        for rows in spans(n, max(1, _ENTRIES // (k * max(k, X.shape[1])))):
+            who = near.index[rows]
+            centre = np.arange(n)[rows] if around_sample else who[:, 0]
+            C = X[who] - X[centre][:, None, :]
             yield rows, C @ C.transpose(0, 2, 1)
-        else:
-            to = table[who, centre[:, None]]
-            C = table[who[:, :, None], who[:, None, :]] - to[:, :, None] - to[:, None, :]
-            yield rows, C + table[centre, centre][:, None, None]
+        return
+    for rows in spans(n, _GROUP):
+        who, own = near.index[rows], np.arange(n)[rows]
+        several = np.unique(np.concatenate([who.ravel(), own]))
+        table = kernel(S.take(several))
+        who, own = np.searchsorted(several, who), np.searchsorted(several, own)
+        centre = own if around_sample else who[:, 0]
+        to = table[who, centre[:, None]]
+        C = table[who[:, :, None], who[:, None, :]] - to[:, :, None] - to[:, None, :]
+        yield rows, C + table[centre, centre][:, None, None]
 
 
-def _turned_over(M: Any) -> Floats:
-    """Return lambda P - M, with lambda the largest eigenvalue of M."""
+def _turned_over(M: Any, factor: int | None) -> Floats:
+    """Return lambda P - M, with lambda the largest eigenvalue of M, or its best factor."""
     n = M.shape[0]
-    K = -M.toarray()
     if n <= _FEW:
-        largest = float(np.linalg.eigvalsh(-K)[-1])
+        largest = float(np.linalg.eigvalsh(M.toarray())[-1])
     else:
-        found = leading_eigenpairs(lambda V: np.asarray(M @ V), n, 1, tol=1e-8)
+        with serial_blas():  # blocks are narrow: to share them among threads costs more than it saves
+            found = leading_eigenpairs(lambda V: np.asarray(M @ V), n, 1, tol=1e-8)
         largest = float(found.values[0] + found.residuals[0])
+    if factor is not None:
+        values, U, converged = flat_modes(M, factor, largest)
+        if not converged:
+            warn_caller(
+                "The sparse eigenvalue problem had not settled after 100 products; the factor is the best it had "
+                "found. Use another number of neighbours, or fewer columns.",
+                ConvergenceWarning,
+            )
+        return U * np.sqrt(np.maximum(largest - values, 0.0))
+    K = -M.toarray()
     K[np.diag_indices(n)] += largest
     K -= largest / n
     return _symmetric(K)

@@ -25,17 +25,19 @@ from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.compiled import compiled
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import components, laplacian
-from mercer.numerics.tiling import run_tasks
+from mercer.numerics.tiling import run_tasks, serial_blas, spans, thread_count
 
-__all__ = ["Modes", "largest_positive", "smooth_modes"]
+__all__ = ["Modes", "flat_modes", "largest_positive", "smooth_modes"]
 
 _FEW = 500  # nodes up to which all eigenvectors together cost less than some of them
 _SHARE = 8  # and beyond, if more than this part of them is wanted
 _SHIFT = 1e-10  # s: far below the smallest eigenvalue of interest, far above rounding
+_FLAT = 1e-13  # the same of a form of second derivatives, whose eigenvalues are as small as squares, of the largest
 _SPARE = 8  # columns beyond those wanted
 _POWER = 4.0  # logarithm of how much a round magnifies the smallest eigenvalue over all above the bound
 _HIGHEST = 400  # degree of a polynomial; where more is needed a factorisation will be cheaper
-_ROWS = 8192  # that a thread takes at a time
+_PRICE = 200.0  # of an entry of N in a product, over an operation of a banded factorisation, which bounds a sparse one
+_STEPS = 1 << 20  # rows times degrees that a thread goes on for at a time
 
 Monitor = Callable[[int, float], object]
 
@@ -89,8 +91,8 @@ def smooth_modes(
     count : int
         Eigenvectors wanted, at most n - 1.
     solver : {"auto", "dense", "factor", "filter"}, default "auto"
-        Dense for up to 500 nodes or more than n / 8 vectors; else polynomials, until their degree would exceed 400:
-        then a factorisation is cheaper.
+        Dense for up to 500 nodes or more than n / 8 vectors; else polynomials, until their degree is so high that a
+        factorisation is cheaper: on graphs that a few cuts divide.
     tol : float, default 1e-8
         Of the residuals; eigenvalues are then exact to about its square.
     max_iter : int, default 100
@@ -127,7 +129,7 @@ def smooth_modes(
     root = np.sqrt(degrees)
     N = laplacian(W, normalized=True)
     parts, part = components(W)
-    masses = np.bincount(part, weights=degrees, minlength=parts)
+    masses = np.bincount(part, weights=degrees, minlength=parts).astype(float)
     null = sp.csr_array((root / np.sqrt(masses[part]), (np.arange(n), part)), shape=(n, parts))
     steps = _steps(masses, min(count, parts - 1))
     rest = count - steps.shape[1]
@@ -137,17 +139,79 @@ def smooth_modes(
         if used == "dense":
             values, U = _all(N, null, rest, deadline)
         elif used == "factor":
-            U, iterations = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
+            U, iterations, _ = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
         else:
-            U, iterations, used = _by_filter(N, null, rest, tol, max_iter, monitor, solver == "auto")
+            with serial_blas():
+                U, iterations, used = _by_filter(N, null, rest, tol, max_iter, monitor, solver == "auto")
             if used == "factor":
-                U, iterations = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
+                U, iterations, _ = _by_factor(N, null, rest, tol, max_iter, monitor, deadline)
         values, U, worst = _ritz(N, U)
         converged = worst <= max(tol, 1e-10)
     U = np.column_stack([np.asarray(null @ steps), U])
     vectors = U / root[:, None]
     vectors *= largest_positive(vectors)
     return Modes(np.append(np.zeros(steps.shape[1]), values), vectors, worst, iterations, converged, parts, used)
+
+
+def flat_modes(
+    M: Any,
+    count: int,
+    largest: float,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    deadline: float | None = None,
+) -> tuple[Floats, Floats, bool]:
+    """Find the smallest eigenvalues of a sparse form that is zero on constants, but for the constant.
+
+    Parameters
+    ----------
+    M : (n, n) sparse array
+        Symmetric, positive semidefinite.
+    count : int
+        Eigenvectors wanted, at most n - 1.
+    largest : float
+        The largest eigenvalue of M, about.
+    tol : float, default 1e-9
+        Of the residuals of the inverse, relative to its largest eigenvalue.
+    max_iter : int, default 100
+        Products with the inverse, at most.
+    deadline : float, optional
+        Of the monotonic clock, for LAPACK and the factorisation.
+
+    Returns
+    -------
+    values : (q,) array
+        Ascending.
+    vectors : (n, q) array
+        Orthonormal, each sums to zero; the first of the largest entries of each column is positive.
+    converged : bool
+
+    Notes
+    -----
+    All eigenvectors by LAPACK for up to 500 samples or more than n / 8 vectors, else inverse products by a sparse
+    factorisation.
+
+    References
+    ----------
+    Ledger: U-MANIF.
+
+    Examples
+    --------
+    >>> M = sp.csr_array(np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]]))
+    >>> flat_modes(M, 1, 3.0)[0].round(6)
+    array([1.])
+    """
+    n = M.shape[0]
+    null = sp.csr_array(np.full((n, 1), 1.0 / np.sqrt(n)))
+    converged = True
+    if _choose("auto", n, count) == "dense":
+        U = _all(M, null, count, deadline, 2.0 * largest)[1]
+    else:
+        U, _, converged = _by_factor(M, null, count, tol, max_iter, None, deadline, _FLAT * largest)
+        U = np.linalg.qr(_without(U, null))[0]  # the inverse is so large on constants that rounding brings some back
+    values, U, _ = _ritz(M, U)
+    return values, U * largest_positive(U), converged
 
 
 def largest_positive(V: Floats) -> Floats:
@@ -185,19 +249,26 @@ def _ritz(N: Any, U: Floats) -> tuple[Floats, Floats, float]:
     return np.maximum(values, 0.0), U, float(np.linalg.norm(image - U * values, axis=0).max(initial=0.0))
 
 
-def _all(N: Any, null: Any, count: int, deadline: float | None) -> tuple[Floats, Floats]:
-    """Return the smallest eigenvalues by LAPACK; those of the null space are moved beyond 2."""
-    B = np.ascontiguousarray(N.toarray() + 3.0 * (null @ null.T).toarray())
+def _all(N: Any, null: Any, count: int, deadline: float | None, beyond: float = 3.0) -> tuple[Floats, Floats]:
+    """Return the smallest eigenvalues by LAPACK; those of the null space are moved beyond the largest."""
+    B = np.ascontiguousarray(N.toarray() + beyond * (null @ null.T).toarray())
     values = in_background(eigh_in_place, B, work=5.0 * len(B) ** 3, deadline=deadline)
     return values[:count], B[:count].T.copy()
 
 
 def _by_factor(
-    N: Any, null: Any, count: int, tol: float, max_iter: int, monitor: Monitor | None, deadline: float | None
-) -> tuple[Floats, int]:
-    """Return vectors by products with the inverse of N + s, and how many there were."""
+    N: Any,
+    null: Any,
+    count: int,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor | None,
+    deadline: float | None,
+    shift: float = _SHIFT,
+) -> tuple[Floats, int, bool]:
+    """Return vectors by products with the inverse of N + s, how many there were, and whether they have converged."""
     n = N.shape[0]
-    shifted = sp.csc_array(N + _SHIFT * sp.eye_array(n))
+    shifted = sp.csc_array(N + shift * sp.eye_array(n))
 
     def factor() -> Any:
         # the matrix is definite: no pivoting is needed, and the ordering may look at its symmetric pattern alone
@@ -212,8 +283,9 @@ def _by_factor(
         return np.ascontiguousarray(V - null @ (null.T @ V))
 
     # a residual of the inverse, over its largest eigenvalue, is one of N over its smallest
-    pairs = leading_eigenpairs(product, n, count, tol=min(tol, 1e-9), max_iter=max_iter, monitor=monitor)
-    return pairs.vectors, pairs.iterations
+    with serial_blas():  # blocks are narrow: to share them among threads costs more than it saves
+        pairs = leading_eigenpairs(product, n, count, tol=min(tol, 1e-9), max_iter=max_iter, monitor=monitor)
+    return pairs.vectors, pairs.iterations, pairs.converged
 
 
 def _by_filter(
@@ -225,10 +297,10 @@ def _by_filter(
     N, null, back = sp.csr_array(N[order][:, order]), null[order], np.argsort(order)
     width = min(count + max(_SPARE, count // 2), n - null.shape[1])
     V = np.linalg.qr(_without(np.random.default_rng(0).normal(size=(n, width)), null))[0]
-    bound, products = 0.5, 0
+    bound, products, highest = 0.5, 0, min(_HIGHEST, _banded_cost(N) / (_PRICE * N.nnz))
     for turn in range(1, max_iter + 1):
         degree = int(np.ceil(_POWER / np.sqrt(2.0 * bound)))
-        if judged and degree > _HIGHEST:
+        if judged and degree > highest:
             return V[back, :count], products, "factor"
         degree = min(max(degree, 4), _HIGHEST)
         V = np.linalg.qr(_without(_filtered(N, V, degree, bound), null))[0]
@@ -245,36 +317,53 @@ def _by_filter(
     return V[back, :count], products, "filter"
 
 
+def _banded_cost(N: Any) -> float:
+    """Return the operations of a factorisation that fills each row from its first entry on."""
+    first = np.minimum.reduceat(N.indices, N.indptr[:-1])  # no row is empty: N has a diagonal
+    widths = np.maximum(np.arange(N.shape[0]) - first, 0).astype(float)
+    return float(widths @ widths)
+
+
 def _without(V: Floats, null: Any) -> Floats:
     return V - null @ (null.T @ V)
 
 
 def _filtered(N: Any, V: Floats, degree: int, bound: float) -> Floats:
     """Return T(x) V for the Chebyshev polynomial on [bound, 2], which is at most 1 there and large below it."""
-    n = N.shape[0]
+    n, width = V.shape
     csr = (N.data, N.indices.astype(np.int64), N.indptr.astype(np.int64))
     slope, constant = 2.0 / (2.0 - bound), (2.0 + bound) / (2.0 - bound)
-    before, now = np.zeros_like(V), np.ascontiguousarray(V)
-    for k in range(degree):
-        factor = 1.0 if k == 0 else 2.0
+    groups = spans(width, -(-width // thread_count(None)))
+    # a thread takes some columns through many degrees: none waits for another
+    held = [[np.ascontiguousarray(V[:, columns]), np.zeros((n, columns.stop - columns.start))] for columns in groups]
+    step = max(1, _STEPS // n)
+    for first in range(0, degree, step):
+        last = min(first + step, degree)
 
-        def work(start: int, now: Floats = now, before: Floats = before, factor: float = factor) -> None:
-            _advance(csr, factor * constant, factor * slope, (start, min(start + _ROWS, n)), now, before)
+        def work(which: int, first: int = first, last: int = last) -> None:
+            _advance(csr, constant, slope, (first, last), *held[which])
+            if (last - first) % 2:
+                held[which].reverse()
 
-        run_tasks(range(0, n, _ROWS), work)
-        before, now = now, before
-    return now
+        run_tasks(range(len(groups)), work)
+    return np.hstack([now for now, _ in held])
 
 
 @compiled
-def _advance(csr, constant, slope, rows, now, before):
-    """Replace T_(k-1) by T_(k+1) = constant T_k - slope N T_k - T_(k-1), in some rows."""
+def _advance(csr, constant, slope, degrees, now, before):
+    """Go from T_first and the one before it to T_last, T_(k+1) = c (constant T_k - slope N T_k) - T_(k-1) with c = 2.
+
+    c is 1 at first. The arrays take turns: after an odd number of steps the last is in `before`.
+    """
     data, indices, indptr = csr
-    width = now.shape[1]
-    for i in range(rows[0], rows[1]):
-        for c in range(width):
-            before[i, c] = constant * now[i, c] - before[i, c]
-        for place in range(indptr[i], indptr[i + 1]):
-            weight, j = slope * data[place], indices[place]
-            for c in range(width):
-                before[i, c] -= weight * now[j, c]
+    n, width = now.shape
+    for k in range(degrees[0], degrees[1]):
+        c = 1.0 if k == 0 else 2.0
+        for i in range(n):
+            for col in range(width):
+                before[i, col] = c * constant * now[i, col] - before[i, col]
+            for place in range(indptr[i], indptr[i + 1]):
+                weight, j = c * slope * data[place], indices[place]
+                for col in range(width):
+                    before[i, col] -= weight * now[j, col]
+        now, before = before, now

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError, MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.estimators.change_points import (
     ChangeScores,
     change_point_test,
@@ -90,6 +90,35 @@ def test_the_test_has_its_level_and_power():
     p = [change_point_test(np.random.default_rng(i).normal(size=30), n_permutations=19).p_value for i in range(100)]
     assert 1 <= np.sum(np.array(p) <= 0.1) <= 21  # binomial of 100 and 0.1, beyond one in a thousand
     assert change_point_test(np.ones(20), n_permutations=9).p_value == 1.0
+
+
+def test_the_orders_may_come_from_a_generator():
+    x = JUMP[80:120]
+    for seed in (3, np.random.default_rng(3), np.random.RandomState(3), None):
+        assert change_point_test(x, n_permutations=19, random_state=seed).p_value == 0.05
+    again = [change_point_test(JUMP[:40], n_permutations=50, random_state=s).p_value for s in (None, 0)]
+    assert again[0] == again[1]
+    with pytest.raises(ParameterError, match="Generator is accepted"):
+        change_point_test(x, random_state="yes")
+
+
+@pytest.mark.parametrize(
+    "call", [lambda **k: mmd_scan(np.tile(JUMP, 3), 7, **k), lambda **k: krylov_scan(np.tile(JUMP, 3), 7, **k),
+             lambda **k: change_point_test(JUMP, n_permutations=9, **k)],
+    ids=["mmd_scan", "krylov_scan", "change_point_test"],
+)  # fmt: skip
+def test_budgets_and_progress(call):
+    told = []
+    with_one, plain = call(n_threads=1, memory="100MB", monitor=told.append), call()
+    scores = [getattr(found, "scores", found) for found in (with_one, plain)]
+    np.testing.assert_array_equal(*(getattr(s, "scores", s) for s in scores))
+    assert told[-1] == pytest.approx(1.0) and np.all(np.diff(told) >= 0.0)
+    with pytest.raises(MemoryBudgetError):
+        call(memory=1000)
+    with pytest.raises(TimeBudgetError, match="stopped by its monitor"):
+        call(monitor=lambda fraction: True)
+    with pytest.raises(ParameterError, match="n_threads"):
+        call(n_threads=0)
 
 
 def test_windows_of_a_series():

@@ -97,6 +97,19 @@ def test_pursuit_finds_what_is_not_normal(gram):
     assert model.contrasts_[0] >= np.max(contrast(mixed @ rng.normal(size=(3, 300)), "kurtosis")) - 1e-6
 
 
+def test_pursuit_by_products_is_that_of_the_whole_matrix():
+    many = np.column_stack([rng.uniform(-1, 1, 620), rng.laplace(size=620), rng.normal(size=620)])
+    w = rng.uniform(0.5, 2.0, 620)
+    a, b, c = (
+        KernelProjectionPursuit(Gaussian(2.0), 2, n_directions=6, gram=gram).fit(many, sample_weight=w)
+        for gram in (Dense(), Tiles(), Nystrom(620))
+    )
+    for other in (b, c):
+        assert other.contrasts_ == pytest.approx(a.contrasts_, rel=1e-5)
+        np.testing.assert_allclose(other.transform(many[:50]), a.transform(many[:50]), atol=1e-4)
+    assert KernelProjectionPursuit(gram=Tiles()).memory_plan(50_000, 3).total < 0.02 * 8 * 50_000**2
+
+
 def test_with_the_variance_on_the_ball_it_is_kernel_pca():
     """The contrast family: over functions of length one, the first principal direction has the largest variance."""
     model = KernelPCA(Gaussian(2.0), 1).fit(X)

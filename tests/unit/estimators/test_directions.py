@@ -9,7 +9,11 @@ from mercer.estimators.directions import (
     decomposed,
     factor_directions,
     factor_rank,
+    is_whole,
+    krylov_bytes,
+    leading_directions,
     principal_directions,
+    work_bytes,
 )
 from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear
@@ -66,3 +70,20 @@ def test_iterations_end_when_told():
     found = principal_directions(K, W, 3, tol=1e-13, monitor=lambda iteration, residual: iteration >= 2)
     assert found.iterations == 2 and found.residual > 0.0
     assert principal_directions(K, W, 3, max_iter=1).iterations == 1
+
+
+def test_some_directions_are_found_as_the_gram_allows():
+    many = Vectors.pack(rng.normal(size=(520, 3)))
+    w, kernel = rng.uniform(0.5, 3.0, 520), Gaussian(2.0)
+    whole = all_directions(Dense().build(kernel, many), w, True, None).first(4, np.sqrt(w))
+    for gram, stored in ((Dense(), True), (Tiles(), False), (Nystrom(520), True)):
+        K = gram.build(kernel, many)
+        assert is_whole(K) is stored
+        found = leading_directions(K, w, 4)
+        assert found.vectors.shape[1] < 520 or isinstance(gram, Nystrom)
+        found = found.first(4, np.sqrt(w))
+        assert found.values == pytest.approx(whole.values, rel=1e-8)
+        np.testing.assert_allclose(found.vectors, whole.vectors, atol=1e-6)
+    assert leading_directions(Dense().build(kernel, many), w, 50).vectors.shape == (520, 520)
+    assert is_whole(Tiles().build(kernel, S)) and not is_whole(Tiles().build(kernel, many))
+    assert work_bytes(520, 50) == 24 * 520**2 and work_bytes(520, 50, stored=False) == krylov_bytes(520, 50)

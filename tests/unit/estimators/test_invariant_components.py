@@ -57,6 +57,28 @@ def test_weights_are_repetitions_with_their_variants():
     np.testing.assert_allclose(a.transform(T), b.transform(T), atol=1e-5)
 
 
+@pytest.mark.parametrize("copies", [0, 1, 2])
+def test_products_alone_give_the_same_directions(copies):
+    many = rng.normal(size=(520, 3)) * [3.0, 2.0, 1.0]
+    moved = np.vstack([many + rng.normal(size=many.shape) * [2.0, 0.1, 0.1] for _ in range(copies)]) if copies else None
+    w = rng.uniform(0.5, 2.0, size=520)
+    a, b = (
+        InvariantComponents(Gaussian(3.0), 3, gram=gram).fit(many, sample_weight=w, variants=moved)
+        for gram in (Dense(), Tiles())
+    )
+    assert b.ratios_ == pytest.approx(a.ratios_, rel=1e-8)
+    np.testing.assert_allclose(b.transform(T), a.transform(T), atol=1e-6)
+
+
+def test_products_alone_tell_of_nothing_and_of_time():
+    with pytest.warns(DegenerateWarning):
+        assert InvariantComponents(Gaussian(1.0), gram=Tiles()).fit(np.ones((600, 2))).n_components_ == 0
+    two = InvariantComponents(Linear(), 5, gram=Tiles()).fit(rng.normal(size=(600, 2)))
+    assert two.n_components_ == 2
+    assert InvariantComponents(Gaussian(), gram=Tiles()).memory_plan(50_000, 3).total < 0.02 * 8 * 50_000**2
+    assert InvariantComponents(Gaussian(), gram=Dense()).memory_plan(5_000, 3).total >= 4 * 8 * 5_000**2
+
+
 def test_strings_and_errors():
     words, other = ["abab", "aabb", "bbab", "ccab"], ["abac", "aabc", "bbac", "ccac"]
     assert InvariantComponents(Spectrum(2), 2).fit(words, variants=other).transform(words).shape == (4, 2)

@@ -254,6 +254,13 @@ def test_retrieval_finds_partners():
     assert model.retrieval_score(X, Y, top=5) > 5 * 5 / n
     with pytest.raises(ParameterError, match="top=0"):
         model.retrieval_score(X, Y, top=0)
+    assert model.retrieval_score([X, Y], top=5) == model.retrieval_score(X, Y, top=5)
+    three = KernelCCA(KERNEL, 2, tau=0.05).fit([X, Y, Z])
+    A, B, C = three.transform([X, Y, Z])
+    pairs = [np.mean(retrieval_ranks(*pair) <= 5) for pair in ((A, B), (A, C), (B, C))]
+    assert three.retrieval_score([X, Y, Z], top=5) == pytest.approx(np.mean(pairs))
+    with pytest.raises(DomainError, match="fitted on 3"):
+        three.retrieval_score(X, Y)
     for A, B in ((X, Y[:, :1]), (X[0], X[0]), (X * np.nan, X)):
         with pytest.raises(DomainError, match="scores of shapes"):
             retrieval_ranks(A, B)

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelRidge
 from mercer.errors import CapabilityError, MemoryBudgetError
 from mercer.estimators.kernel_features import KernelFeatures
-from mercer.gram import Dense, Features, IncompleteCholesky, Nystrom, SparseGreedy
+from mercer.gram import Dense, Features, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
 from mercer.kernels import Gaussian, Spectrum
 
 rng = np.random.default_rng(0)
@@ -36,6 +38,15 @@ def test_a_linear_method_on_them_is_the_kernel_method():
     pipe = make_pipeline(KernelFeatures(KERNEL, Nystrom(150)), Ridge(alpha=0.1, fit_intercept=False)).fit(X, Y)
     T = X[:9] + 0.1
     assert np.allclose(pipe.predict(T), full.predict(T), atol=1e-5)
+
+
+def test_random_features_in_a_pipeline():
+    spec, T = RandomFeatures(200, random_state=3), X[:9] + 0.1
+    pipe = make_pipeline(StandardScaler(), KernelFeatures(KERNEL, spec), Ridge(alpha=0.1, fit_intercept=False))
+    direct = make_pipeline(StandardScaler(), KernelRidge(KERNEL, alpha=0.1, gram=spec))
+    assert np.allclose(pipe.fit(X, Y).predict(T), direct.fit(X, Y).predict(T), atol=1e-8)
+    assert pipe[:-1].transform(T).shape == (9, 200) and pipe.score(X, Y) > 0.9
+    assert len(clone(pipe).fit(X, Y)[:-1].get_feature_names_out()) == 200
 
 
 def test_strings_in_a_pipeline():

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 import sklearn.decomposition as theirs
+from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, IndefiniteWarning, ParameterError
 from mercer.estimators.kernel_pca import KernelPCA
-from mercer.estimators.preimages import RidgeMap
+from mercer.estimators.preimages import DistanceScaling, Gradient, RidgeMap
 from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.hilbert import projection_moments
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Spectrum
@@ -172,12 +173,56 @@ def test_preimages_of_what_was_learned():
     digits = load_digits().data[:300] / 16.0
     noisy = digits[:40] + 0.3 * rng.normal(size=(40, 64))
     before = np.mean((noisy - digits[:40]) ** 2)
-    for preimage in (None, RidgeMap(0.01)):
+    for preimage in (None, RidgeMap(0.01), DistanceScaling(10), Gradient()):
         model = KernelPCA(Gaussian(3.0), 40, preimage=preimage).fit(digits)
         clean = model.denoise(noisy)
         assert np.mean((clean - digits[:40]) ** 2) < 0.5 * before
     poly = KernelPCA(Polynomial(3), 8).fit(X / 5.0)
     assert np.mean((poly.denoise(X / 5.0) - X / 5.0) ** 2) < 0.05 * np.var(X / 5.0)
+
+
+def test_a_coarse_image_comes_out_sharper():
+    """Projected on the components of sharp images and brought back, it has details that interpolation cannot give."""
+    images = load_digits().data / 16.0
+    train, test = images[:900], images[900:1100]
+    coarse = test.reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4))
+    blurred = np.clip(zoom(coarse, (1, 2, 2), order=1, mode="nearest", grid_mode=True), 0.0, 1.0).reshape(-1, 64)
+    sharp = KernelPCA(Gaussian(2.0), 100, preimage=DistanceScaling(5)).fit(train).denoise(blurred)
+    assert np.mean((sharp - test) ** 2) < 0.8 * np.mean((blurred - test) ** 2)
+
+
+def test_few_random_products_come_near_the_dense_answer():
+    many = load_digits().data[:800]
+    whole = KernelPCA(Gaussian(30.0), 10, eigen_solver="dense").fit(many)
+    some = KernelPCA(Gaussian(30.0), 10, eigen_solver="randomized").fit(many)
+    assert some.n_iter_ <= 6
+    np.testing.assert_allclose(some.eigenvalues_, whole.eigenvalues_, rtol=1e-5)
+    overlap = np.linalg.svd(some.eigenvectors_.T @ whole.eigenvectors_)[1]
+    assert overlap.min() > 0.999
+    rough = KernelPCA(Gaussian(30.0), 10, eigen_solver="randomized", max_iter=2).fit(many)
+    assert rough.n_iter_ == 2 and np.all(rough.eigenvalues_ <= whole.eigenvalues_ * (1.0 + 1e-12))
+
+
+def test_conditionally_definite_kernels_by_products():
+    many = rng.normal(size=(560, 3))
+    whole = KernelPCA(NegativeDistance(), 4, gram=Dense(), eigen_solver="dense").fit(many)
+    some = KernelPCA(NegativeDistance(), 4, gram=Tiles(), eigen_solver="lanczos", tol=1e-11).fit(many)
+    np.testing.assert_allclose(some.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(some.transform(many[:20]), whole.transform(many[:20]), atol=1e-6)
+
+
+def test_the_score_of_a_new_sample_sums_over_the_samples_that_the_coefficients_belong_to():
+    """z_l(x) = lambda_l^-1/2 sum_j v_jl k(x_j, x), where the slides print k(x_i, x)."""
+    P = np.eye(60) - 1.0 / 60.0
+    values, vectors = np.linalg.eigh(P @ KERNEL(X) @ P)
+    values, vectors = values[::-1][:3], vectors[:, ::-1][:, :3]
+    K = KERNEL(X, T)
+    right = np.array([[sum(vectors[j, c] * K[j, t] for j in range(60)) for c in range(3)] for t in range(9)])
+    right = (right - (KERNEL(X).mean(axis=0) @ vectors)) / np.sqrt(values)
+    model = KernelPCA(KERNEL, 3).fit(X)
+    np.testing.assert_allclose(np.abs(model.transform(T)), np.abs(right), atol=1e-9)
+    printed = vectors.sum(axis=0) * K[:1].T / np.sqrt(values)  # k(x_i, x) leaves the sum, which is zero
+    assert np.abs(printed).max() < 1e-9 < 1e-3 < np.abs(right).max()
 
 
 def test_iterations_that_end_early_say_so(monkeypatch):

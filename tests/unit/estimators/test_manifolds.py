@@ -6,8 +6,10 @@ import scipy.linalg
 from sklearn.manifold import SpectralEmbedding
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.estimators.manifolds import DiffusionMap, LaplacianEigenmap
+from mercer.estimators.neighbours import affinities, find_neighbours
 from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 
@@ -138,8 +140,34 @@ def test_a_graph_of_neighbours_is_the_same_walk_on_fewer_edges():
     np.testing.assert_allclose(all_of_them.embedding_, DiffusionMap(Gaussian(2.0), 2).fit(X).embedding_, atol=1e-8)
     few = DiffusionMap(Gaussian(2.0), 2, n_neighbors=5).fit(X)
     assert few.embedding_.shape == (70, 2)
+    many = rng.normal(size=(800, 2))
+    sparse = DiffusionMap(Gaussian(1.0), 3, n_neighbors=20, alpha=1.0, time=0).fit(many)
+    A = affinities(find_neighbours(Gaussian(1.0), Vectors.pack(many), 20), "kernel").toarray() + np.eye(800)
+    P, pi = chain(A, 1.0)
+    np.testing.assert_allclose(P @ sparse.embedding_, sparse.embedding_ * sparse.eigenvalues_, atol=1e-6)
+    np.testing.assert_allclose(sparse.embedding_.T @ (pi[:, None] * sparse.embedding_), np.eye(3), atol=1e-8)
+    assert sparse.eigenvalues_ == pytest.approx(np.sort(np.linalg.eigvals(P).real)[::-1][1:4], rel=1e-9)
+    with pytest.warns(DegenerateWarning, match="2 parts"):
+        DiffusionMap(Gaussian(2.0), n_neighbors=3).fit(np.concatenate([X[:20], X[:20] + 100.0]))
     with pytest.raises(CapabilityError, match="n_neighbors=None"):
         few.transform(T)
+
+
+def test_samples_of_weight_zero_are_placed_among_their_neighbours():
+    w = np.where(np.arange(70) % 9 == 4, 0.0, 1.0)
+    rest, kept = np.flatnonzero(w == 0.0), np.flatnonzero(w)
+    every = DiffusionMap(Gaussian(2.0), 2, n_neighbors=69).fit(X, sample_weight=w)
+    pairs = DiffusionMap(Gaussian(2.0), 2).fit(X, sample_weight=w)
+    np.testing.assert_allclose(every.embedding_, pairs.embedding_, atol=1e-8)
+    few = DiffusionMap(Gaussian(2.0), 2, n_neighbors=6, time=2).fit(X, sample_weight=w)
+    alone = DiffusionMap(Gaussian(2.0), 2, n_neighbors=6, time=2).fit(X[kept])
+    np.testing.assert_allclose(few.embedding_[kept], alone.embedding_, atol=1e-8)
+    near = np.linalg.norm(X[rest][:, None] - X[kept], axis=2)
+    for place, far in zip(rest, near, strict=True):
+        low, high = (f(few.embedding_[kept][np.argsort(far)[:6]], axis=0) for f in (np.min, np.max))
+        inside = few.embedding_[place] * few.eigenvalues_  # a mean of theirs, over lambda
+        assert np.all((low - 1e-9 <= inside) & (inside <= high + 1e-9))
+        assert np.any(few.embedding_[place] != 0.0)
 
 
 def test_negative_affinities_are_refused_and_strings_are_placed():

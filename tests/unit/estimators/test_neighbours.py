@@ -8,7 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import DomainError
-from mercer.estimators.neighbours import affinities, find_neighbours
+from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Polynomial, Precomputed, RationalQuadratic, Spectrum
 from mercer.numerics.tiling import Stopped
 
@@ -36,6 +36,17 @@ def test_neighbours_are_the_nearest_of_all_pairs(kernel):
     np.testing.assert_array_equal(near.index, index)
     np.testing.assert_allclose(near.distances, distances, atol=1e-6)
     np.testing.assert_allclose(near.values, np.take_along_axis(kernel(X), index, axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:3] + KERNELS[6:7], ids=repr)
+def test_neighbours_of_others_are_the_nearest_of_all(kernel):
+    near = neighbours_of(kernel, kernel.pack(X[50:]), kernel.pack(X[:50]), 5)
+    squares = kernel.distance(X)[50:, :50] ** 2
+    np.testing.assert_array_equal(near.index, np.argsort(squares, axis=1)[:, :5])
+    np.testing.assert_allclose(near.distances, np.sqrt(np.sort(squares, axis=1)[:, :5]), atol=1e-6)
+    np.testing.assert_allclose(near.values, np.take_along_axis(kernel(X[50:], X[:50]), near.index, axis=1))
+    with pytest.raises(Stopped):
+        neighbours_of(kernel, kernel.pack(X[50:]), kernel.pack(X[:50]), 5, Resources(monitor=lambda done: True))
 
 
 def test_other_domains_and_sparse_samples():
@@ -73,5 +84,7 @@ def test_errors_tell_what_to_do():
         affinities(find_neighbours(Linear(), Vectors.pack(X - 2.0), 50), "kernel")
     with pytest.raises(DomainError, match="wider kernel"):
         affinities(find_neighbours(Gaussian(1e-3), Vectors.pack(X), 3), "kernel")
-    with pytest.raises(Stopped):
-        find_neighbours(Linear(), Vectors.pack(X), 3, Resources(monitor=lambda fraction: True))
+    many, one = rng.normal(size=(3000, 1)), Resources(n_threads=1, monitor=lambda fraction: True)
+    for kernel, data in ((Linear(), many), (Polynomial(2), X), (Linear(), np.tile(X, 10))):
+        with pytest.raises(Stopped):
+            find_neighbours(kernel, Vectors.pack(data), 3, one)

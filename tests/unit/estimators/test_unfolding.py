@@ -1,15 +1,21 @@
 """Manifold kernels against scikit-learn's maps, and unfolding against its optimality."""
 
 import sys
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_swiss_roll
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
+import mercer
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel, unfolding_kernel
+from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Linear, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)
@@ -36,6 +42,12 @@ def test_isomap_is_that_of_scikit_learn(k):
     np.testing.assert_allclose(np.abs(vectors * np.sqrt(values)), np.abs(theirs), atol=1e-7)
     scores = KernelPCA(2, kernel="precomputed", eigen_solver="dense").fit_transform(K)
     np.testing.assert_allclose(np.abs(scores), np.abs(theirs), atol=1e-7)
+
+
+def test_isomap_through_our_own_components_is_that_of_scikit_learn():
+    model = mercer.KernelPCA("precomputed", 2, gram=Dense(indefinite="clip"))
+    theirs = Isomap(n_neighbors=8, n_components=2, eigen_solver="dense").fit_transform(ROLL)
+    np.testing.assert_allclose(np.abs(model.fit_transform(isomap_kernel(ROLL, 8))), np.abs(theirs), atol=1e-7)
 
 
 def test_isomap_of_a_chain_is_its_length():
@@ -76,6 +88,69 @@ def test_the_hessian_form_is_the_one_of_its_definition():
     assert np.linalg.svd(leading(K, 2)[1].T @ theirs.embedding_)[1].min() > 1 - 1e-4
     with pytest.raises(ParameterError, match="= 5 neighbours"):
         hessian_kernel(ROLL, 5)
+
+
+@pytest.mark.parametrize("n", [150, 700])
+@pytest.mark.parametrize("function", [locally_linear_kernel, hessian_kernel])
+def test_a_factor_is_that_of_the_whole_matrix(function, n):
+    r = np.random.default_rng(1)
+    along, across = r.uniform(size=(2, n))
+    sheet = np.column_stack([(1 + 3 * along) * np.cos(4 * along), 2 * across, (1 + 3 * along) * np.sin(4 * along)])
+    for kernel in (None, Gaussian(3.0)):
+        K, F = function(sheet, 10, kernel=kernel), function(sheet, 10, kernel=kernel, factor=3)
+        values, vectors = leading(K, 3)
+        np.testing.assert_allclose(np.sum(F**2, axis=0), values, rtol=1e-7)
+        np.testing.assert_allclose(np.abs(vectors.T @ F) / np.sqrt(values), np.eye(3), atol=1e-4)
+        np.testing.assert_allclose(F.sum(axis=0), 0.0, atol=1e-7)
+    scores = mercer.KernelPCA("precomputed", 3, eigen_solver="dense").fit_transform(K)
+    np.testing.assert_allclose(np.abs(scores), np.abs(F), atol=1e-4)
+
+
+def test_a_factor_spans_the_plane_of_scikit_learn():
+    many = rng.uniform(size=(900, 2))
+    roll = np.column_stack([(1 + 3 * many[:, 0]) * np.cos(4 * many[:, 0]), 2 * many[:, 1],
+                            (1 + 3 * many[:, 0]) * np.sin(4 * many[:, 0])])  # fmt: skip
+    for function, method in ((locally_linear_kernel, "standard"), (hessian_kernel, "hessian")):
+        theirs = LocallyLinearEmbedding(n_neighbors=12, n_components=2, method=method, eigen_solver="dense").fit(roll)
+        ours = np.linalg.qr(function(roll, 12, factor=2))[0]
+        assert np.linalg.svd(ours.T @ theirs.embedding_)[1].min() > 1 - 1e-4
+
+
+def test_what_a_factor_may_be():
+    for wrong in (0, 150, 1.5):
+        with pytest.raises(ParameterError, match="factor"):
+            locally_linear_kernel(ROLL, factor=wrong)
+    with pytest.raises(MemoryError, match="fewer n_neighbors"):
+        hessian_kernel(ROLL, factor=2, memory="10kB")
+
+
+def placed(name, X):
+    """Coordinates of many samples, by a method that has a graph of neighbours or a factor."""
+    return {
+        "locally linear": lambda: locally_linear_kernel(X, 8, factor=2),
+        "hessian": lambda: hessian_kernel(X, 8, factor=2),
+        "diffusion": lambda: mercer.DiffusionMap(Gaussian(1.0), n_neighbors=8, tol=1e-3).fit(X).embedding_,
+        "projection": lambda: mercer.LocalityPreservingProjection(n_neighbors=8).fit(X).transform(X),
+        "functions": lambda: mercer.KernelLPP(Gaussian(5.0), n_neighbors=8, gram=Nystrom(100)).fit(X).embedding_,
+    }[name]()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["locally linear", "hessian", "diffusion", "projection", "functions"])
+def test_a_hundred_thousand_samples_need_no_matrix_of_all_pairs(name):
+    n = 100_000
+    X = make_swiss_roll(n, random_state=0)[0]
+    placed(name, X[:1000])
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            Z = placed(name, X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert Z.shape == (n, 2) and np.isfinite(Z).all()
+    assert peak < 0.02 * 8 * n * n, f"{peak / 1e9:.2f} GB"
 
 
 def test_feature_spaces_are_as_good_as_samples():

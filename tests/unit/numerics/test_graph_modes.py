@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer.numerics.graph_modes import _advance, largest_positive, smooth_modes
+from mercer.numerics.graph_modes import _advance, flat_modes, largest_positive, smooth_modes
 
 SOLVERS = ["dense", "factor", "filter"]
 
@@ -89,6 +89,25 @@ def test_the_recurrence_in_python():
     N, rng = random_graph(9), np.random.default_rng(0)
     csr = (N.data, N.indices.astype(np.int64), N.indptr.astype(np.int64))
     now, before = rng.normal(size=(2, 9, 3))
-    expected = 1.5 * now - 0.5 * (N @ now) - before
-    _advance.py_func(csr, 1.5, 0.5, (0, 9), now, before)
-    np.testing.assert_allclose(before, expected)
+    first = 2.0 * (1.5 * now - 0.5 * (N @ now)) - before
+    second = 2.0 * (1.5 * first - 0.5 * (N @ first)) - now
+    _advance.py_func(csr, 1.5, 0.5, (3, 5), now, before)  # arrays take turns
+    np.testing.assert_allclose(before, first)
+    np.testing.assert_allclose(now, second)
+    now, before = rng.normal(size=(2, 9, 3))
+    begun = 1.5 * now - 0.5 * (N @ now) - before
+    _advance.py_func(csr, 1.5, 0.5, (0, 1), now, before)
+    np.testing.assert_allclose(before, begun)
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_flat_functions_are_those_of_the_dense_form(n):
+    L = sp.csr_array(sp.diags_array(np.asarray(path(n).sum(axis=1))) - path(n))
+    M = sp.csr_array(L @ L)  # second differences
+    values, vectors = np.linalg.eigh(M.toarray())
+    found, U, converged = flat_modes(M, 3, values[-1])
+    assert converged
+    np.testing.assert_allclose(found, (2.0 - 2.0 * np.cos(np.pi * np.arange(1, 4) / n)) ** 2, rtol=1e-4, atol=1e-15)
+    np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-10)
+    np.testing.assert_allclose(U.sum(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(vectors[:, 1:4].T @ U), np.eye(3), atol=1e-4)
