@@ -21,6 +21,7 @@ MODULES = (
         "mercer.constraints",
         "mercer.errors",
         "mercer.budget",
+        "mercer.numerics",
     ),
     *(
         "mercer.testing",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mercer.errors import MemoryBudgetError, ParameterError
 
+Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
 SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and everybody else
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SPANS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
@@ -115,7 +116,7 @@ def free_memory() -> int:
     return available
 
 
-def budget(memory: int | float | str | None) -> int:
+def budget(memory: Memory) -> int:
     """Return the memory budget in bytes; None means 70 % of what is free now."""
     return int(SHARE * free_memory()) if memory is None else parse_bytes(memory)
 
@@ -144,7 +145,7 @@ class Plan:
         lines = [f"{self.what}: {format_bytes(self.total)}"]
         return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.buffers.items()])
 
-    def require(self, memory: int | float | str | None) -> Plan:
+    def require(self, memory: Memory) -> Plan:
         """Return the plan if it fits the budget, otherwise raise MemoryBudgetError with the alternatives."""
         allowed = budget(memory)
         if self.total <= allowed:
@@ -201,9 +202,25 @@ class Resources:
         Called with the fraction done of the current stage; a true answer stops it.
     """
 
-    memory: int | float | str | None = None
+    memory: Memory = None
     n_threads: int | None = None
     monitor: Callable[[float], bool] | None = None
+
+    def quiet(self) -> Resources:
+        """Return the same for a step of a stage: its monitor may stop it, and is not told how far it is.
+
+        Examples
+        --------
+        >>> told = []
+        >>> Resources(monitor=lambda fraction: told.append(fraction)).quiet().monitor(0.9)
+        False
+        >>> told
+        [0.0]
+        """
+        monitor = self.monitor
+        if monitor is None:
+            return self
+        return Resources(self.memory, self.n_threads, lambda fraction: bool(monitor(0.0)))
 
     def largest_order(self, most: int) -> int:
         """Return how large a block of K may be, at most `most`: of three of them, half of the budget, if one is given.

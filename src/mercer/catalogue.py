@@ -233,9 +233,7 @@ def grams() -> tuple[Entry, ...]:
     asked = {"products": "__matmul__", "rows": "rows", "factor": "factor", "eigenvalues": "eigh"}
     rows = []
     for cls in _public("gram", base.GramSpec):
-        operator = _operator(cls)
-        unsure = None if operator is base.Gram else False  # an operator that is chosen later may offer more
-        rows.append(_entry(cls, {word: hasattr(operator, name) or unsure for word, name in asked.items()}))
+        rows.append(_entry(cls, {word: _offered(cls, [name], base.Gram) for word, name in asked.items()}))
     return tuple(rows)
 
 
@@ -246,12 +244,7 @@ def solvers() -> tuple[Entry, ...]:
     rows = []
     for cls in _public("solvers"):
         wanted = [name for protocol in cls.needs for name in _methods(protocol)]
-        fits: dict[str, bool | None] = {}
-        for spec in specs:
-            operator = _operator(spec)
-            unsure = None if operator is base.Gram else False
-            fits[spec.__name__] = all(hasattr(operator, name) for name in wanted) or unsure
-        rows.append(_entry(cls, fits))
+        rows.append(_entry(cls, {spec.__name__: _offered(spec, wanted, base.Gram) for spec in specs}))
     return tuple(rows)
 
 
@@ -373,9 +366,17 @@ def _parameters(cls: Any) -> Iterator[Parameter]:
         yield Parameter(name, default, declared[name].accepted if name in declared else "")
 
 
-def _operator(spec: Any) -> type:
-    """Return the class of what a Gram specification builds, as its `build` says."""
-    return typing.get_type_hints(spec.build)["return"]
+def _offered(spec: Any, names: list[str], unknown: type) -> bool | None:
+    """Return whether all that a Gram specification builds, as its `build` says, has these methods; None if some has.
+
+    An operator of which the base class alone is known is chosen later, and may offer more.
+    """
+    built = typing.get_type_hints(spec.build)["return"]
+    found = {
+        all(hasattr(operator, name) for name in names) or (None if operator is unknown else False)
+        for operator in typing.get_args(built) or (built,)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _methods(protocol: type) -> list[str]:

@@ -19,7 +19,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
-MAX_PARAMETERS = 8
+MAX_PARAMETERS = 9
 
 BANNED_CALLS = {
     *("eval", "exec", "compile", "__import__"),

@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer import GaussianProcessRegressor, KernelKMeans, KernelLogisticRegression, KernelRidge
+from mercer import (
+    GaussianProcessRegressor,
+    KernelKMeans,
+    KernelLogisticRegression,
+    KernelPCA,
+    KernelRidge,
+    SpectralClustering,
+)
 from mercer.domains import Vectors
 from mercer.estimators import SVC, SVR
 from mercer.gram import Dense, Nystrom, Tiles
+from mercer.gram.tiles import TileGram
 from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge, Logistic, SquaredHinge
@@ -141,6 +149,30 @@ ESTIMATORS = [
     (GaussianProcessRegressor(Gaussian(1.0), gram=Tiles(), fixed="all", noise=0.01), X[:, 1], "dual_coef_"),
     (GaussianProcessRegressor(Gaussian(1.0), restarts=1, random_state=0), X[:, 1], "dual_coef_"),
 ]
+
+
+SPECTRAL = [
+    (KernelPCA(Gaussian(0.3), n_components=3, gram=Tiles(), eigen_solver="lanczos"), "dual_coef_"),
+    (SpectralClustering(Gaussian(0.3), n_clusters=3, gram=Tiles(), random_state=0), "labels_"),
+]
+
+
+@pytest.mark.parametrize("model, name", SPECTRAL, ids=lambda value: type(value).__name__)
+def test_eigenvectors_by_products_go_on(model, name, tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.estimators.spectral_clustering._SMALL", 50)
+    path, products = tmp_path / "fit.checkpoint", []
+    real = TileGram.__matmul__
+    monkeypatch.setattr(TileGram, "__matmul__", lambda self, V: products.append(1) or real(self, V))
+    plain = clone(model).fit(X)
+    whole = len(products)
+    for writes in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            clone(model).set_callbacks(Interrupting(path, writes)).fit(X)
+    products.clear()
+    saved = Checkpoint(path)
+    again = clone(model).set_callbacks(saved).fit(X)
+    assert saved.resumed and len(products) < whole
+    assert np.array_equal(getattr(plain, name), getattr(again, name))
 
 
 @pytest.mark.parametrize("model, y, name", ESTIMATORS, ids=lambda value: type(value).__name__)

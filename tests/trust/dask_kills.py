@@ -6,19 +6,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.util
 import multiprocessing
 import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer import KernelRidge
+from mercer.domains import Stream
 from mercer.gram import Distributed, Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
 from mercer.numerics.cluster import Cluster
@@ -27,11 +32,35 @@ from mercer.solvers import ConjugateGradient
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3))
 Y = np.sin(X[:, 0]) + 0.1 * RNG.standard_normal(500)
-JOBS: tuple[tuple[Any, Any], ...] = (
-    (None, ConjugateGradient(1e-3)),
-    (Nystrom(60), None),
-    (RandomFeatures(80), None),
+
+
+class Job(NamedTuple):
+    """What is distributed and who solves; whether workers read the rows from Parquet files themselves."""
+
+    gram: Any
+    solver: Any = None
+    filed: bool = False
+
+
+JOBS = (
+    Job(None, ConjugateGradient(1e-3)),
+    Job(Nystrom(60)),
+    Job(RandomFeatures(80)),
+    *([Job(Nystrom(50), filed=True)] if importlib.util.find_spec("pyarrow") else []),
 )
+
+
+@functools.cache
+def files() -> tempfile.TemporaryDirectory:
+    """Write the rows to two Parquet files in groups of 50; they are removed when this process ends."""
+    import pyarrow
+    import pyarrow.parquet
+
+    folder = tempfile.TemporaryDirectory(prefix="mercer-rows-")
+    for i, rows in enumerate((slice(0, 300), slice(300, 500))):
+        columns = {f"x{j}": X[rows, j] for j in range(X.shape[1])} | {"y": Y[rows]}
+        pyarrow.parquet.write_table(pyarrow.table(columns), Path(folder.name) / f"{i}.parquet", row_group_size=50)
+    return folder
 
 
 @contextlib.contextmanager
@@ -57,11 +86,14 @@ def quick_start() -> Iterator[None]:
         distributed.utils._forkserver_preload_set = False
 
 
-def fitted(address: str | None, job: tuple[Any, Any], **options: Any) -> np.ndarray:
+def fitted(address: str | None, job: Job, **options: Any) -> np.ndarray:
     """Return the coefficients of a fit."""
-    spec, solver = job
-    gram = Distributed(address, block=100, gram=spec)
-    return KernelRidge(Gaussian(1.0), alpha=1.0, gram=gram, solver=solver, **options).fit(X, Y).dual_coef_
+    gram = Distributed(address, block=100, gram=job.gram)
+    model = KernelRidge(Gaussian(1.0), alpha=1.0, gram=gram, solver=job.solver, **options)
+    if not job.filed:
+        return model.fit(X, Y).dual_coef_
+    stream = Stream.of(files().name, target="y")
+    return model.fit(stream, stream.y).dual_coef_
 
 
 class Killer(threading.Thread):

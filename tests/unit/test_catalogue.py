@@ -102,6 +102,7 @@ def test_grams_say_what_their_operators_offer():
     assert offers["Dense"] == {"products": True, "rows": True, "factor": False, "eigenvalues": False}
     assert offers["Features"]["factor"] is True
     assert offers["Auto"] == {"products": True, "rows": None, "factor": None, "eigenvalues": None}
+    assert offers["Distributed"] == {"products": True, "rows": True, "factor": None, "eigenvalues": False}
 
 
 def test_solvers_say_with_which_grams_they_work():
@@ -110,6 +111,9 @@ def test_solvers_say_with_which_grams_they_work():
     assert works["Woodbury"]["Dense"] is False
     assert works["Woodbury"]["Features"] is True
     assert works["Woodbury"]["Auto"] is None
+    assert works["ConjugateGradient"]["Distributed"] is True
+    assert works["PrimalNewton"]["Distributed"] is works["PrimalGradient"]["Distributed"] is None
+    assert works["Spectral"]["Kronecker"] is None
 
 
 def test_estimators_say_what_they_do_after_fit():

@@ -66,6 +66,13 @@ _max_time = click.option(
 )
 _force = click.option("-f", "--force", is_flag=True, help="Overwrite output files that exist.")
 _budgets = _all(_memory, _max_time, _threads)
+_dask = click.option(
+    "--dask",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    help="Let the workers of this Dask scheduler compute; without ADDRESS, or with local, some are started here.",
+)
 
 
 _missing = click.option(
@@ -103,9 +110,7 @@ def _output(required: bool, help: str) -> Decorator:
 @click.option("--report", type=FILE, metavar="FILE", help="The report; the model's name with .html if not given.")
 @click.option("--no-report", is_flag=True, help="Write no report.")
 @click.option("--allow-partial", is_flag=True, help="Keep a model whose solver did not converge.")
-@click.option(
-    "--dask", metavar="ADDRESS", help="Fit on the workers of this Dask scheduler; local starts some on this machine."
-)
+@_dask
 @click.option("--checkpoint", type=FILE, help="Keep the state of the fit here; the same command again goes on from it.")
 @click.option("--checkpoint-every", default="60s", show_default=True, metavar="TIME", help="How often it is written.")
 @_force
@@ -164,6 +169,7 @@ def kernels(**options: Any) -> None:
 @click.option("-t", "--target", metavar="NAME", help="A column that is not compared.")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
 @click.option("--restart", is_flag=True, help="Begin anew instead of going on with an interrupted run.")
+@_dask
 @_format
 @_force
 @_budgets
@@ -210,6 +216,12 @@ def convert(**options: Any) -> None:
     default="permutation",
     show_default=True,
     help="How p-values are found; aggregated takes Gaussians of several widths, wild is for rows in order of time.",
+)
+@click.option(
+    "--block-length",
+    type=click.FloatRange(0, min_open=True),
+    metavar="STEPS",
+    help="Of --null wild: over how many rows they depend on one another; 20 if not given.",
 )
 @click.option("-n", "--permutations", type=click.IntRange(1), default=1000, show_default=True, help="How many.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random numbers.")

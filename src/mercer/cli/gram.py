@@ -3,17 +3,20 @@
 The blocks of the upper half are computed in a fixed order, each from the samples alone, and each is written
 with its mirror image. After some seconds, and when the run is interrupted, the number of finished blocks is
 noted in a small file beside the unfinished matrix. A later run skips these blocks; since a block does not
-depend on the others, the result is the same to the bit.
+depend on the others, the result is the same to the bit. Workers of a Dask cluster may compute the blocks; they are
+written here, in the same order.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import hashlib
 import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,7 @@ from mercer.cli.outputs import require_writable
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Frames, Pairs, Samples
 from mercer.errors import MemoryBudgetError, TimeBudgetError
+from mercer.gram import Distributed
 from mercer.io.atomic import write_atomically
 from mercer.io.limits import FileError
 from mercer.io.tables import Table
@@ -38,12 +42,14 @@ from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.language import parse
+from mercer.numerics.cluster import Crew
 from mercer.numerics.tiling import spans
 
 __all__ = ["run"]
 
 SIDE = 1024  # rows and columns of a block: 8 MB, whatever n is
 SECONDS = 2.0  # between two notes of progress
+AHEAD = 16  # blocks that workers compute before they are asked for
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class Request:
     target: str | None
     dtype: str
     restart: bool
+    dask: str | None
     format: str | None
     force: bool
     memory: str | None
@@ -79,12 +86,16 @@ def run(terminal: Terminal, **options: Any) -> None:
     S = kernel.pack(samples(problem.data if problem else rest, kernel)[0])
     kernel = kernel.learn(S)
     work = _Work(kernel, kernel.prepare(S), request)
-    with threadpool_limits(1, user_api="blas"), terminal.progress("Gram matrix") as bar:
+    with (
+        _workers(request) as crew,
+        threadpool_limits(1, user_api="blas"),
+        terminal.progress("Gram matrix") as bar,
+    ):
         _interruptible(work, f"Interrupted; give the same command again to go on. So far: {work.part}")
         resumed = work.begin()
         if resumed:
             terminal.say(f"Going on after {resumed} of {len(work.blocks)} blocks.")
-        work.go_on(clock, bar)
+        work.go_on(clock, bar, crew)
     work.finish()
     _write_names(request.output, data.ids, terminal)
     result = {
@@ -102,6 +113,13 @@ def run(terminal: Terminal, **options: Any) -> None:
         ("time", f"{clock.seconds:.2f} s"),
     ]
     terminal.result(result, pairs(rows))
+
+
+def _workers(request: Request) -> Any:
+    """Those of --dask while the matrix is computed, or nobody."""
+    if request.dask is None:
+        return contextlib.nullcontext()
+    return Distributed(None if request.dask == "local" else request.dask, workers=request.threads).open()
 
 
 def _interruptible(work: _Work, message: str) -> None:
@@ -122,6 +140,7 @@ class _Work:
         self.header = _header(self.n, self.dtype)
         self.bytes = len(self.header) + self.n * self.n * self.dtype.itemsize
         self.done = 0
+        self.computed: Iterator[Floats] | None = None  # the blocks that are left, if workers compute them
         self.identity = {
             "mercer": mercer.__version__,
             "kernel": repr(kernel),
@@ -180,9 +199,11 @@ class _Work:
             )
         return done
 
-    def go_on(self, clock: Clock, bar: Any) -> None:
-        """Compute the blocks that are left; what is finished is noted whatever happens."""
+    def go_on(self, clock: Clock, bar: Any, crew: Crew | None = None) -> None:
+        """Compute the blocks that are left, here or by workers; what is finished is noted whatever happens."""
         noted = time.monotonic()
+        if crew is not None:
+            self.computed = _ahead(crew, self.kernel, self.S, self.blocks[self.done :], self.dtype)
         descriptor = os.open(self.part, os.O_WRONLY)
         try:
             for place in range(self.done, len(self.blocks)):
@@ -205,12 +226,10 @@ class _Work:
             self._note()
 
     def _block(self, descriptor: int, rows: slice, columns: slice) -> None:
-        A = self.S[rows]
-        B = A if rows == columns else self.S[columns]
-        comparison = Comparison(self.kernel, A, B, np.dtype(float))
-        out = np.empty((len(A), len(B)))
-        fill(self.kernel, comparison, out, n_threads=self.request.threads)
-        out = out.astype(self.dtype, copy=False)
+        if self.computed is None:
+            out = _values(self.kernel, self.S, rows, columns, self.dtype, self.request.threads)
+        else:
+            out = next(self.computed)
         self._write(descriptor, out, rows, columns)
         if rows != columns:
             self._write(descriptor, np.ascontiguousarray(out.T), columns, rows)
@@ -237,6 +256,29 @@ class _Work:
             require_writable(self.request.output, force=False)
         os.replace(self.part, self.request.output)
         self.notes.unlink(missing_ok=True)
+
+
+def _values(kernel: Kernel, S: Samples, rows: slice, columns: slice, dtype: Any, threads: int | None) -> Floats:
+    """Return a block of the matrix; the same bits for any number of threads."""
+    A = S[rows]
+    B = A if rows == columns else S[columns]
+    out = np.empty((len(A), len(B)))
+    fill(kernel, Comparison(kernel, A, B, np.dtype(float)), out, n_threads=threads)
+    return out.astype(dtype, copy=False)
+
+
+def _ahead(
+    crew: Crew, kernel: Kernel, S: Samples, blocks: list[tuple[slice, slice]], dtype: np.dtype
+) -> Iterator[Floats]:
+    """Yield the blocks in their order; workers have the samples, and compute some blocks ahead."""
+    known, samples = crew.hold(kernel), crew.hold(S)
+    waiting: collections.deque[Any] = collections.deque()
+    for block in blocks:
+        waiting.append(crew.submit(_values, known, samples, *block, dtype, crew.threads))
+        if len(waiting) == AHEAD:
+            yield crew.gather([waiting.popleft()])[0]
+    while waiting:
+        yield crew.gather([waiting.popleft()])[0]
 
 
 def _header(n: int, dtype: np.dtype) -> bytes:

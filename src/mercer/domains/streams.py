@@ -43,7 +43,8 @@ class Stream(Vectors):
 
     Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``:
     its sums over rows are made block by block, so that the memory of `fit` and `predict` does not grow with the number
-    of rows, but for the few numbers that each has as target, value and coefficient.
+    of rows, but for the few numbers that each has as target, value and coefficient. ``gram=IncompleteCholesky()`` holds
+    a factor of all rows, 8 bytes for each row and column of it; to its tolerance without it is ``Nystrom(rank, tol=)``.
 
     Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone. Ledger: A-NOGRAM.
 

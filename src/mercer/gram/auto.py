@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.budget import Plan, Resources, budget, format_bytes
+from mercer.budget import Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
@@ -38,7 +38,7 @@ _PRODUCTS = 100  # products with K that an iterative solver is taken to need
 _PILOT = 1000  # samples on which the rank is estimated
 _GROWTH = 1.5  # of the rank from some samples to all of them
 _HOPELESS = 0.5  # rank over samples from which a factor saves nothing
-_SHARE = 0.5  # of the memory budget, for a factor that is held
+_SPARE = (4, 2, 1)  # times the columns that a factor is estimated to need
 _DIMENSIONS = 6  # up to which a fast Gauss transform is tried
 _MOST_FEATURES = 20_000
 _TRANSFORM = 1e-6  # largest error of a transform: its products are used over and over by iterative solvers
@@ -119,18 +119,16 @@ class Auto(GramSpec):
         self.features = features
         self.tol = tol
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the plan of the choice."""
-        return self.choose(kernel, n).plan(kernel, n, width)
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the plan of what is chosen by the number of samples alone; `decide` looks at them."""
+        return self.choose(kernel, n, memory=memory).plan(kernel, n, width, memory)
 
-    def choose(
-        self, kernel: Kernel, n: int, features: int | None = None, memory: int | float | str | None = None
-    ) -> GramSpec:
+    def choose(self, kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:
         """Return the exact choice for n samples and, if there is a finite map, its number of features."""
         allowed = budget(memory)
         if self.features and features is not None and features < n:
             primal = Features()
-            if primal.plan(kernel, n, features).total <= allowed:
+            if primal.plan(kernel, n, features, memory).total <= allowed:
                 return primal
         if 8 * n * n <= allowed:
             return Dense()
@@ -148,6 +146,7 @@ class Auto(GramSpec):
         *,
         max_time: float | None = None,
         accepts: Callable[[GramSpec], bool] | None = None,
+        plan: Callable[[GramSpec], Plan] | None = None,
     ) -> Chosen:
         """Build what the rule chooses, and tell why.
 
@@ -160,6 +159,8 @@ class Auto(GramSpec):
             Seconds that a fit may take; ways that are estimated to take longer are left out.
         accepts : callable, optional
             Tells which specifications suit whoever asks; None accepts all.
+        plan : callable, optional
+            Tells what whoever asks takes in all with K held in some way, which must fit; None is the Gram's own plan.
 
         Raises
         ------
@@ -175,7 +176,8 @@ class Auto(GramSpec):
             told = exact_choice(exact, kernel, samples, resources)
             return Chosen(exact.build(kernel, samples, resources), told)
         search = _Search(self.tol, kernel, samples, resources, max_time)
-        return search.run(exact, accepts or (lambda spec: True))
+        search.accepts, search.plan = accepts or search.accepts, plan or search.plan
+        return search.run(exact)
 
 
 def _told(
@@ -222,7 +224,7 @@ def exact_choice(chosen: GramSpec, kernel: Kernel, samples: Samples, resources: 
     """What is told of an exact choice, and of the other exact ways; how long they take is not looked at."""
     n, width = len(samples), getattr(samples, "width", 1)
     rest = [
-        _Option(spec, spec.plan(kernel, n, width).total, None, "exact")
+        _Option(spec, spec.plan(kernel, n, width, resources.memory).total, None, "exact")
         for spec in (Dense(), Tiles())
         if type(spec) is not type(chosen)
     ]
@@ -245,10 +247,11 @@ class _Search:
         self.n, self.width = len(samples), int(getattr(samples, "width", 1))
         self.entry = _entry_seconds(kernel, samples, resources)
         self.rejected: list[_Option] = []
+        self.accepts: Callable[[GramSpec], bool] = lambda spec: True
+        self.plan: Callable[[GramSpec], Plan] = lambda spec: spec.plan(kernel, self.n, self.width, resources.memory)
 
-    def run(self, exact: GramSpec, accepts: Callable[[GramSpec], bool]) -> Chosen:
-        options = [self._exact(exact), *self._others(exact)]
-        options = [option for option in options if accepts(option.spec)]
+    def run(self, exact: GramSpec) -> Chosen:
+        options = [*self._exact(exact), *self._others(exact)]
         if isinstance(exact, (Features, Dense)) and options and options[0].spec == exact and self._fits(options[0]):
             gram = exact.build(self.kernel, self.samples, self.resources)
             return self._chosen(options.pop(0), gram, 0.0, "exact", options)
@@ -305,47 +308,53 @@ class _Search:
 
     # what there is ------------------------------------------------------------------------------------------
 
-    def _exact(self, spec: GramSpec) -> _Option:
+    def _option(self, spec: GramSpec, seconds: float, verdict: str = "") -> list[_Option]:
+        """The option of a specification, if it suits whoever asks."""
+        return [_Option(spec, self.plan(spec).total, seconds, verdict)] if self.accepts(spec) else []
+
+    def _exact(self, spec: GramSpec) -> list[_Option]:
         n, products = self.n, _PRODUCTS * self.entry * self.n * self.n
-        size = spec.plan(self.kernel, n, self.width).total
-        if isinstance(spec, Features):
+        if isinstance(spec, Features):  # whose columns are those of the features
             D = int(self.kernel.feature_count(self.samples) or 0)
-            return _Option(spec, spec.plan(self.kernel, n, D).total, n * D * D / _FLOPS, "exact")
+            size = spec.plan(self.kernel, n, D, self.resources.memory).total
+            return [_Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
         if isinstance(spec, Dense):
-            return _Option(spec, 8 * n * n, 0.5 * self.entry * n * n + n**3 / (3.0 * _FLOPS), "exact")
+            return self._option(spec, 0.5 * self.entry * n * n + n**3 / (3.0 * _FLOPS), "exact")
         if isinstance(spec, Kronecker):
-            return _Option(spec, size, _PRODUCTS * n * math.sqrt(n) * 2.0 / _FLOPS, "exact")
-        return _Option(spec, size, products, "exact")
+            return self._option(spec, _PRODUCTS * n * math.sqrt(n) * 2.0 / _FLOPS, "exact")
+        return self._option(spec, products, "exact")
 
     def _others(self, exact: GramSpec) -> list[_Option]:
-        found = [] if isinstance(exact, Tiles) else [self._exact(Tiles())]
+        found = [] if isinstance(exact, Tiles) else self._exact(Tiles())
         if not isinstance(exact, Dense):
-            found.append(self._exact(Dense()))
+            found += self._exact(Dense())
         return found + self._factors() + self._features() + self._transform()
 
     def _factors(self) -> list[_Option]:
         """Factors of low rank, if some samples say that the rank is low."""
-        n, width = self.n, self.width
+        n = self.n
         if self.kernel.order != 0:
             return []
         needed, hopeless = self._rank()
         seconds = self.entry * n * needed + 2.0 * n * needed**2 / _FLOPS
-        room = max(1, min(n, 4 * needed, int(_SHARE * self.allowed / (8 * n))))
-        held = IncompleteCholesky(rank=room, tol=self.tol)
-        streamed = Nystrom(min(n, 2 * needed), sampler="rpcholesky", tol=self.tol)
         verdict = "some samples need nearly as many columns as there are of them" if hopeless else ""
-        low = "" if verdict or room >= needed else f"needs some {needed} columns, the memory holds {room}"
-        return [
-            _Option(held, held.plan(self.kernel, n, width).total, seconds, verdict or low),
-            _Option(streamed, streamed.plan(self.kernel, n, width).total, 3.0 * seconds, verdict),
-        ]
+        held = self._roomiest(lambda rank: IncompleteCholesky(rank, tol=self.tol), needed)
+        streamed = self._roomiest(lambda rank: Nystrom(rank, sampler="rpcholesky", tol=self.tol), needed)
+        return self._option(held, seconds, verdict) + self._option(streamed, 3.0 * seconds, verdict)
+
+    def _roomiest(self, make: Callable[[int], GramSpec], needed: int) -> GramSpec:
+        """The factor with the most columns to spare that fits; that without any if none does."""
+        ways = [make(min(self.n, times * needed)) for times in _SPARE]
+        if not self.accepts(ways[0]):
+            return ways[0]
+        return next((spec for spec in ways if self.plan(spec).total <= self.allowed), ways[-1])
 
     def _rank(self) -> tuple[int, bool]:
         """About how many columns a factor needs, and whether that saves nothing."""
         m = min(self.n, _PILOT)
         some = np.sort(np.random.default_rng(0).choice(self.n, m, replace=False))
         samples = self.kernel.prepare(self.samples.take(some))
-        found = len(pivots(self.kernel, samples, m, self.tol, None).pivots)
+        found = len(pivots(self.kernel, samples, m, self.tol, None, self.resources.quiet()).pivots)
         needed = found if m == self.n else math.ceil(_GROWTH * found) + 10
         return max(needed, 1), found > _HOPELESS * m
 
@@ -355,13 +364,15 @@ class _Search:
         count = math.ceil(1.0 / self.tol**2)
         spec = RandomFeatures(2 * count)
         seconds = self.n * spec.count * (2.0 * self.width + 20.0 + spec.count) / _FLOPS
-        return [_Option(spec, spec.plan(self.kernel, self.n, self.width).total, seconds)]
+        return self._option(spec, seconds)
 
     def _transform(self) -> list[_Option]:
         """The fast Gauss transform, if it is one for this kernel and quicker than all pairs."""
+        spec = FastGauss(min(self.tol, _TRANSFORM))
         if not isinstance(self.samples, Vectors) or self.width > _DIMENSIONS or self.tol < 1e-10:
             return []
-        spec = FastGauss(min(self.tol, _TRANSFORM))
+        if not self.accepts(spec):  # sorting the samples is not for nothing
+            return []
         try:
             unit_of(self.kernel, self.samples)
             gram = spec.build(self.kernel, self.samples, self.resources)
@@ -370,8 +381,7 @@ class _Search:
             return []
         if method == "direct":
             return []
-        size = spec.plan(self.kernel, self.n, self.width).total
-        return [_Option(spec, size, _PRODUCTS * 1e-9 * cost)]
+        return self._option(spec, _PRODUCTS * 1e-9 * cost)
 
     def _nothing(self) -> Exception:
         late = all(option.verdict.startswith("needs about ") for option in self.rejected)

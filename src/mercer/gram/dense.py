@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
@@ -74,7 +74,7 @@ class Dense(GramSpec):
     def __init__(self, *, indefinite: str | None = None) -> None:
         self.indefinite = indefinite
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the one large buffer, and with a policy those of eigenvectors."""
         plan = gram_plan(repr(kernel), n)
         return plan if self.indefinite is None else repair_plan(plan, n)
@@ -83,7 +83,7 @@ class Dense(GramSpec):
         """Compute the matrix in float64."""
         self.check()
         kernel.check()
-        self.plan(kernel, len(samples)).require(resources.memory)
+        self.plan(kernel, len(samples), memory=resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
         K = np.empty((len(samples), len(samples)))
         comparison = Comparison(kernel, samples, samples, np.float64)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
@@ -127,12 +127,12 @@ class Distributed(GramSpec):
             )
         return self
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of this process: those of what is distributed, of a few samples if it is a factor."""
         inner = Tiles() if self.gram is None else self.gram
         if isinstance(inner, Tiles):
-            return inner.plan(kernel, n, width)
-        return inner.plan(kernel, min(n, self._seen(inner)), width)
+            return inner.plan(kernel, n, width, memory)
+        return inner.plan(kernel, min(n, self._seen(inner)), width, memory)
 
     @contextmanager
     def open(self) -> Iterator[Crew]:
@@ -159,7 +159,7 @@ class Distributed(GramSpec):
         """Hand the blocks out; no kernel value of K itself is computed yet."""
         self.check()
         kernel.check()
-        self.plan(kernel, len(samples), getattr(samples, "width", 1)).require(resources.memory)
+        self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
         crew = hire(self.address, self.workers or resources.n_threads, self.trusted, resources.n_threads)
         try:
             layout = Layout.of(kernel, samples, self.block)

@@ -16,10 +16,11 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources, budget
+from mercer.budget import Plan, Resources
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, ConvergenceWarning, warn_caller
 from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.factor_plan import CHEAP, DEEP, ROWS, held_bytes, row_ranges
 from mercer.gram.gram import Cross, Gram
 from mercer.gram.products import quick_fill
 from mercer.kernels.comparison import Comparison
@@ -40,14 +41,8 @@ __all__ = ["FactorCross", "FactorGram", "Residual"]
 
 _NOTHING = Resources()
 _ALONE = Resources(n_threads=1)
-ROWS = 1024  # rows of the factor that a thread computes at once
-SHARE = 0.25  # of the memory budget that the whole factor may take
-_SUMS = 2**23  # numbers in the partial sums over rows of the factor
 _PROBES = 2048  # samples on which what is left is estimated where all would take too long
 _PAIRS = 256  # samples among which entries of K and of F F^T are compared
-_CHEAP = 4e10  # operations that take about a second: the whole factor, or a statement about the error
-_QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
-DEEP = 4096  # rows whose squares are added in the precision of the rows, and then in float64
 _AT_ONCE = 2**14  # samples that a thread reads at once
 _LOOKS = 512  # samples that tell in which directions C is large
 
@@ -123,17 +118,15 @@ class FactorGram(Gram):
         """
         if self.samples.is_streamed:  # memory is not to grow with the samples
             return
-        n, allowed = len(self.samples), SHARE * budget(self.resources.memory)
-        across = self.rank if self.root is None else len(self.root)
-        if 8 * n * self.rank <= allowed and (self.root is None or 2.0 * n * across * self.rank <= _CHEAP):
-            self._held = self._features(self.samples, self.resources.monitor)
-        elif self.root is not None and self.tile_dtype.itemsize * n * across <= min(allowed, self._worth):
-            self._kept = self._streamed(self.samples, self._columns, across, self.tile_dtype, self.resources.monitor)
-
-    @property
-    def _worth(self) -> float:
-        """Bytes of C that are worth their memory."""
-        return _QUICKLY if isinstance(self.samples, Vectors) else np.inf
+        across = None if self.root is None else len(self.root)
+        size, monitor = (len(self.samples), self.rank, across), self.resources.monitor
+        quick = isinstance(self.samples, Vectors)
+        F, C = held_bytes(self.kernel, *size, self.tile_dtype.itemsize, self.resources.memory, quick)
+        if F:
+            dtype = np.dtype(np.float64) if across is not None else self.tile_dtype
+            self._held = self._streamed(self.samples, self._rows, self.rank, dtype, monitor)
+        elif C and across is not None:
+            self._kept = self._streamed(self.samples, self._columns, across, self.tile_dtype, monitor)
 
     def features(self, T: Samples) -> Floats:
         """Return the factor's rows of new samples, (m, r)."""
@@ -190,11 +183,6 @@ class FactorGram(Gram):
     # sums over rows ---------------------------------------------------------------------------------
 
     @staticmethod
-    def _ranges(n: int, size: int) -> list[slice]:
-        """Return spans of rows whose sums, of so many numbers each, are made apart; they depend on the sizes alone."""
-        return spans(n, max(ROWS, -(-n // min(max(_SUMS // max(size, 1), 2), 64)))) or [slice(0, 0)]
-
-    @staticmethod
     def _stretches(span: slice) -> list[slice]:
         """Cut a span into pieces that are read at once: there are not more of them in memory than threads."""
         return [slice(span.start + p.start, span.start + p.stop) for p in spans(span.stop - span.start, _AT_ONCE)]
@@ -208,7 +196,7 @@ class FactorGram(Gram):
     ) -> list[Floats]:
         """Return sums over rows of F, which `add` adds to given arrays; the order of the sum is always the same."""
         part = self._part if part is None else part
-        ranges = self._ranges(self._count(index), sum(int(np.prod(shape)) for shape in shapes))
+        ranges = row_ranges(self._count(index), sum(int(np.prod(shape)) for shape in shapes))
         sums: list[list[Floats]] = [[np.zeros(shape) for shape in shapes] for _ in ranges]
         stop = threading.Event()
 
@@ -250,7 +238,7 @@ class FactorGram(Gram):
         n, k = rhs.shape
         split = None if self._through is None else self._split[0]
         width = self.rank if self._through is None else len(self._split[1])
-        ranges = self._ranges(n, width * width)
+        ranges = row_ranges(n, width * width)
         sums = [(np.zeros((width, width)), np.zeros((width, k))) for _ in ranges]
         signs = np.any(weight < 0.0)
         root = np.sqrt(np.abs(weight))
@@ -359,7 +347,7 @@ class FactorGram(Gram):
         width = respond(slice(0, 0), values[:0]).shape[1]
         across = self.rank if through is None else len(through)
 
-        ranges = self._ranges(n, width * across)
+        ranges = row_ranges(n, width * across)
         sums = [np.zeros((width, across)) for _ in ranges]
         stop = threading.Event()
 
@@ -477,7 +465,7 @@ class FactorGram(Gram):
         n = len(self.samples)
         rng = np.random.default_rng(0)
         cost = 2.0 * n * self.rank * (1 if self._through is None else len(self._through))
-        index = None if cost <= _CHEAP or n <= _PROBES else np.sort(rng.choice(n, _PROBES, replace=False))
+        index = None if cost <= CHEAP or n <= _PROBES else np.sort(rng.choice(n, _PROBES, replace=False))
         own = self.kernel.diag(self.samples)
         total = max(float(own.sum()), np.finfo(float).tiny)
         part = (own if index is None else own[index]) - self._lengths(index)

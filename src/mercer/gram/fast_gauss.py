@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Index
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Interval, OneOf
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError
@@ -79,7 +79,7 @@ class FastGauss(GramSpec):
         self.tol = tol
         self.method = method
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of products: points sorted into boxes, and series."""
         return self._plan(kernel, n, width, max(2**16, min(2**22, 32 * n)))
 

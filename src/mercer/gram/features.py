@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
@@ -40,7 +40,7 @@ class Features(GramSpec):
     array([3., 6.])
     """
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the feature matrix and the normal equations of `width` features."""
         buffers = {"feature matrix": 8 * n * width, "normal equations": 8 * width * width}
         return Plan(f"the features of {kernel!r} on {n} samples", buffers, ("gram=Dense()", "gram=Tiles()"))
@@ -56,7 +56,7 @@ class Features(GramSpec):
         samples = kernel.prepare(samples)
         count = kernel.feature_count(samples)
         if count is not None and not _is_sparse(samples):
-            self.plan(kernel, len(samples), count).require(resources.memory)
+            self.plan(kernel, len(samples), count, resources.memory).require(resources.memory)
         matrix, keys = kernel.features(samples)
         gram = FeatureGram(kernel, samples, matrix, keys, resources)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -12,15 +12,17 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources, format_bytes
+from mercer.budget import Memory, Plan, Resources, format_bytes
 from mercer.domains import Samples
+from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
+from mercer.numerics.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
-__all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
+__all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
 
 _NOTHING = Resources()
 
@@ -68,8 +70,17 @@ class GramSpec(Spec, ABC):
         """Return the operator for a kernel on packed samples, within the memory budget."""
 
     @abstractmethod
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the large buffers of n samples, before anything is allocated."""
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the large buffers of n samples within a budget, before anything is allocated.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        n, width : int
+            Number of samples, and of their columns.
+        memory : int or str, optional
+            The budget: what is held rather than computed again depends on it. None is 70 % of what is free.
+        """
 
 
 class Gram(ABC):
@@ -172,6 +183,16 @@ class Cross:
         out = np.empty(self.shape)
         fill(self.kernel, self.comparison, out, n_threads=self.resources.n_threads, monitor=self.resources.monitor)
         return out
+
+
+def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None = None) -> int:
+    """Return the bytes of the tiles of K that are computed at once; of no more than so many columns."""
+    try:
+        count = 1 + len(list(kernel.bases()))
+    except ParameterError:  # of a kernel that has still to learn, which is one that compares by distances
+        count = 2
+    side = tile_side(8)
+    return thread_count(n_threads) * count * 8 * side * (side if columns is None else min(side, columns))
 
 
 def gram_plan(what: str, n: int) -> Plan:

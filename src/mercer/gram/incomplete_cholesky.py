@@ -9,16 +9,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.arrays import Floats
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
 from mercer.gram.factor import Residual, block, require_definite, warn_left
+from mercer.gram.factor_plan import working
 from mercer.gram.gram import GramSpec
 from mercer.gram.nystrom import NystromGram
 from mercer.gram.samplers import pivots
 from mercer.gram.tiles import fits_single
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.pivoting import PartialFactor, pivoted_cholesky
+from mercer.numerics.pivoting import CANDIDATES, PartialFactor, pivoted_cholesky
 from mercer.numerics.tiling import Stopped
 
 __all__ = ["IncompleteCholesky"]
@@ -58,7 +59,8 @@ class IncompleteCholesky(GramSpec):
     -----
     Offers products, rows and factors; L is held. With all samples as pivots K is that of `Dense`. The fitted function
     is an `Expansion` on the pivots. ``residual`` of the Gram has the trace that is left, of all samples. Cost
-    O(n r d + n r^2), memory 8 n r bytes; `Nystrom` with ``sampler="rpcholesky"`` needs less.
+    O(n r d + n r^2), memory 8 n r bytes, also of a `Stream`, whose rows are not held but whose L is; `Nystrom` with
+    ``sampler="rpcholesky"`` needs less, and of a stream nothing that grows with r n.
 
     Examples
     --------
@@ -92,11 +94,16 @@ class IncompleteCholesky(GramSpec):
         self.random_state = random_state
         self.precision = precision
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the factor and the matrix of its pivots."""
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the factor, which is always held, the matrix of its pivots, and sums over rows."""
         r = min(self.rank, n)
-        size = 16 if self.pivoting == "largest" else 8 if self.precision == "double" else 4
-        buffers = {"factor": size * n * r, "pivots": 24 * r * r}
+        size = 4 if self.precision == "mixed" and self.pivoting != "largest" else 8
+        work = working(kernel, n, r, itemsize=size)
+        build = {"rows as they are found": 8 * n * r}
+        if self.pivoting != "largest":
+            build = {"candidates": 16 * min(CANDIDATES, n) ** 2}
+        work = build if sum(build.values()) > sum(work.values()) else work
+        buffers = {"factor": size * n * r, "pivots": 24 * r * r, **work}
         options = ("a smaller rank", f"gram=Nystrom({self.rank}, sampler='rpcholesky')")
         return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, options)
 
@@ -105,7 +112,7 @@ class IncompleteCholesky(GramSpec):
         self.check()
         kernel.check()
         require_definite(self, kernel)
-        self.plan(kernel, len(samples), getattr(samples, "width", 1)).require(resources.memory)
+        self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
         own = kernel.diag(samples)
         factor = self._factor(kernel, samples, own, resources)

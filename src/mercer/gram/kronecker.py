@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.domains import Pairs, Samples
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, GramSpec
@@ -66,11 +66,12 @@ class Kronecker(GramSpec):
     True
     """
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the least that n different pairs can take, q_1^2 + q_2^2 >= 2 n; `build` knows the objects."""
-        return Plan(f"{kernel!r} on {n} pairs", {"matrices of the objects": 16 * n, "tables": 16 * n}, _OPTIONS)
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the buffers of all pairs of equally many objects, q_1 = q_2; `build` knows how many there are."""
+        buffers = {"matrices of the objects": 16 * n, **_tables(n, n)}
+        return Plan(f"{kernel!r} on {n} pairs", buffers, _OPTIONS)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> KroneckerGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> KroneckerGram | GridGram:
         """Compute the matrices of the objects."""
         self.check()
         kernel.check()
@@ -87,7 +88,7 @@ class Kronecker(GramSpec):
         q1, q2 = members.index.sizes
         plan = Plan(
             f"{kernel!r} on {len(samples)} pairs of {q1} and {q2} objects",
-            {**member_bytes(kernel, members, members), "tables": 16 * q1 * q2},
+            {**member_bytes(kernel, members, members), **_tables(len(samples), q1 * q2)},
             _OPTIONS,
         )
         plan.require(resources.memory)
@@ -97,6 +98,11 @@ class Kronecker(GramSpec):
 
 
 _OPTIONS = ("gram=Tiles()", "gram=Nystrom(1000)", "fewer objects")
+
+
+def _tables(n: int, cells: int) -> dict[str, int]:
+    """Return the buffers of products: n numbers, in tables of left and right objects, and their places."""
+    return {"tables": 24 * cells + 24 * n, "places of the pairs": 32 * n}
 
 
 class KroneckerGram(Gram):

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion
-from mercer.gram.factor import ROWS, FactorGram, block, require_definite, warn_left
+from mercer.gram.factor import FactorGram, block, require_definite, warn_left
+from mercer.gram.factor_plan import ROWS, factor_plan
 from mercer.gram.gram import GramSpec
 from mercer.gram.products import product
-from mercer.gram.samplers import OFFERS, SAMPLERS, enough, landmarks
+from mercer.gram.samplers import ERRORS, OFFERS, PROBES, SAMPLERS, enough, grown, landmarks
 from mercer.gram.tiles import fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
@@ -64,7 +65,10 @@ class Nystrom(GramSpec):
     random_state : int or None, default 0
         Of the draw; None is another one each time.
     tol : float or None, default None
-        Take only as many landmarks as leave tr(K - F F^T) <= tol tr K, of up to 4096 samples.
+        Take only as many landmarks as leave tr(K - F F^T) <= tol tr K: their number is doubled until they do, and of
+        the last draw no more are kept than are needed. Of more than 4096 samples the trace is estimated on 4096, and
+        the estimate has to be two standard errors below. If the trace that is left is measured to be more,
+        because of `rank` or by chance, a warning tells.
     landmarks : tuple of int or None, default None
         The places of the landmarks among the samples; then `sampler` is not used, and of them `rank` at most are.
     precision : {"double", "mixed"}, default "double"
@@ -121,34 +125,47 @@ class Nystrom(GramSpec):
         self.landmarks = landmarks
         self.precision = precision
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the buffers without which there is no factor; the factor itself is held only if it fits."""
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the buffers of landmarks and of sums over rows; the factor itself is held only if it fits."""
         r = min(self.rank, n)
-        buffers = {"landmarks": 32 * r * r, "rows of the factor": 64 * min(ROWS, n) * r, "operands": 8 * r * width}
+        build = {}
         if self.landmarks is None and self.sampler in ("rpcholesky", "greedy") and r < n:
-            buffers["factor of the candidates"] = 8 * r * min(n, r * (1 + OFFERS))
-        return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, ("a smaller rank",))
+            build["factor of the candidates"] = 8 * r * min(n, r * (1 + OFFERS))
+        if self.tol is not None:
+            build["factor of some samples"] = 8 * r * (min(n, PROBES) + r)
+        base = {"landmarks": 32 * r * r + 16 * r * width}
+        size = 4 if self.precision == "mixed" else 8
+        return factor_plan(self, kernel, n, r, memory, base=base, build=build, itemsize=size)
 
     def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> NystromGram:
         """Choose the landmarks and decompose their matrix; hold the factor if it fits."""
         self.check()
         kernel.check()
         require_definite(self, kernel)
-        self.plan(kernel, len(samples), getattr(samples, "width", 1)).require(resources.memory)
+        self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
         index = self._landmarks(kernel, samples, resources)
-        return on_landmarks(kernel, samples, index, self.precision, resources)
+        gram = on_landmarks(kernel, samples, index, self.precision, resources)
+        warn_measured(self, gram, self.tol or 0.0)
+        return gram
 
     def _landmarks(self, kernel: Kernel, samples: Samples, resources: Resources) -> Indices:
         if self.landmarks is not None:
             index = _places(self.landmarks, len(samples))[: self.rank]
+            if self.tol is not None:
+                index = enough(kernel, samples, index, self.tol, resources)[0]
+        elif self.tol is not None:
+            index = grown(kernel, samples, self.rank, self.sampler, self.random_state, self.tol, resources)
         else:
             rng = np.random.default_rng(self.random_state)
             index = landmarks(kernel, samples, self.rank, self.sampler, rng, resources)
-        if self.tol is not None:
-            index, left = enough(kernel, samples, index, self.tol, resources)
-            warn_left(self, left, self.tol)
         return np.sort(index)
+
+
+def warn_measured(spec: Any, gram: FactorGram, tol: float) -> None:
+    """Warn if a Gram is measured to leave more of the trace than was asked for, beyond the error of the measure."""
+    if tol > 0.0 and gram.residual.trace > tol + ERRORS * gram.residual.spread:
+        warn_left(spec, gram.residual.trace, tol)
 
 
 def _places(given: tuple[int, ...], n: int) -> Indices:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.budget import Plan, Resources, budget
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Integer, OneOf, Optional
 from mercer.domains import Samples
 from mercer.gram.expansion import FeatureExpansion
-from mercer.gram.factor import ROWS, SHARE, FactorGram, require_definite
+from mercer.gram.factor import FactorGram, require_definite
+from mercer.gram.factor_plan import factor_plan
 from mercer.gram.feature_maps import METHODS, FeatureMap, Mapped, draw_map
 from mercer.gram.gram import GramSpec
 from mercer.gram.tiles import fits_single
@@ -89,18 +90,19 @@ class RandomFeatures(GramSpec):
         self.random_state = random_state
         self.precision = precision
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
-        """Return the buffers without which there are no features; the factor itself is held only if it fits."""
-        D = self.count
-        buffers = {"frequencies": 8 * D * width, "rows of the factor": 32 * min(ROWS, n) * D}
-        return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, ("a smaller count",))
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
+        """Return the buffers of the map and of sums over rows; the factor itself is held only if it fits."""
+        D, size = self.count, 4 if self.precision == "mixed" else 8
+        base = {"frequencies": 8 * D * width}
+        plan = factor_plan(self, kernel, n, D, memory, base=base, product=False, itemsize=size)
+        return Plan(plan.what, plan.buffers, ("a smaller count",))
 
     def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> RandomFeatureGram:
         """Draw the map; hold the factor if it fits."""
         self.check()
         kernel.check()
         require_definite(self, kernel)
-        self.plan(kernel, len(samples), getattr(samples, "width", 1)).require(resources.memory)
+        self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
         drawn = draw_map(kernel, samples, self.count, np.random.default_rng(self.random_state), self.method)
         single = self.precision == "mixed" and fits_single(samples)
@@ -131,14 +133,6 @@ class RandomFeatureGram(FactorGram):
     def rank(self) -> int:
         """Number of features."""
         return self.map.count
-
-    def hold(self) -> None:
-        """Compute the whole factor, in its own precision, if it fits a quarter of the memory budget."""
-        if self.samples.is_streamed:
-            return
-        if self.tile_dtype.itemsize * len(self.samples) * self.rank <= SHARE * budget(self.resources.memory):
-            monitor = self.resources.monitor
-            self._held = self._streamed(self.samples, self._rows, self.rank, self.tile_dtype, monitor)
 
     def factor(self, rows: slice = slice(None)) -> Floats:
         """Return rows of F, in float64."""

@@ -16,17 +16,21 @@ from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.gram.factor import block
 from mercer.kernels.kernel import Kernel
+from mercer.numerics.background import in_background
 from mercer.numerics.pivoting import PartialFactor, block_pivoted_cholesky, extend, pick
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.numerics.tiling import Monitor, Stopped, run_tasks, spans
 
-__all__ = ["SAMPLERS", "exchanged", "landmarks"]
+__all__ = ["SAMPLERS", "exchanged", "grown", "landmarks"]
 
 _NOTHING = Resources()
 _CANDIDATES = 256  # samples that are offered for an exchange at once
 OFFERS = 10  # candidates per landmark, at most
 _ROWS = 2048  # samples that a thread compares at once
-_PROBES = 4096  # samples on which the trace that is left is estimated
+PROBES = 4096  # samples on which the trace that is left is estimated
+ERRORS = 2.0  # standard errors that an estimate of the trace has to be below a tolerance
 _STEP = 128  # landmarks that are added at once until enough is expressed
+_LOST = 1e-10  # of k(x, x): a landmark that adds less is lost in the pseudo-inverse of W, with what it seems to explain
+_PROBED = 4096, 1  # seed of the samples of the estimate: not that of any draw of landmarks
 
 
 def landmarks(
@@ -70,7 +74,8 @@ def landmarks(
 
 def _entropy(kernel: Kernel, samples: Samples, rank: int, rng: np.random.Generator, resources: Resources) -> Indices:
     chosen, rest = np.arange(rank, dtype=np.intp), np.arange(rank, len(samples), dtype=np.intp)
-    return exchanged(lambda a, b: block(kernel, samples.take(a), samples.take(b)), chosen, rest)
+    between = lambda a, b: block(kernel, samples.take(a), samples.take(b))  # noqa: E731
+    return exchanged(between, chosen, rest, resources.monitor)
 
 
 def pivots(
@@ -145,7 +150,7 @@ def _distances(kernel: Kernel, samples: Samples, chosen: Indices, own: Floats, r
         apart = own[chosen] - 2.0 * block(kernel, samples.take(rows), right)
         out[rows] = np.maximum(own[rows] + apart.min(axis=1), 0.0)
 
-    run_tasks(spans(len(out), _ROWS), work, n_threads=resources.n_threads)
+    run_tasks(spans(len(out), _ROWS), work, n_threads=resources.n_threads, monitor=resources.quiet().monitor)
     return out
 
 
@@ -166,11 +171,12 @@ def _leverage(kernel: Kernel, samples: Samples, rank: int, rng: np.random.Genera
     for level, size in reversed(list(enumerate(sizes))):
         part = samples.take(chosen)
         W = block(kernel, part, part) * weight[:, None] * weight
-        values, U = np.linalg.eigh(W)
+        values, U = in_background(np.linalg.eigh, W, work=9.0 * len(W) ** 3)
         rest = max(float(values.sum() - values[-target:].sum()), 0.0)
         ridge = max(rest / target, 1e-12 * max(float(values[-1]), np.finfo(float).tiny))
         R = (weight[:, None] * U) / np.sqrt(np.maximum(values, 0.0) + ridge)
-        scores = np.minimum(over / ridge * np.maximum(own[:size] - _squares(kernel, samples, size, part, R), 0.0), 1.0)
+        left = np.maximum(own[:size] - _squares(kernel, samples.take(slice(0, size)), part, R, resources), 0.0)
+        scores = np.minimum(over / ridge * left, 1.0)
         if not scores.any():  # nothing is left to express
             scores[:] = 1.0
         if level == 0:
@@ -187,19 +193,21 @@ def _leverage(kernel: Kernel, samples: Samples, rank: int, rng: np.random.Genera
     raise AssertionError("unreachable")
 
 
-def _squares(kernel: Kernel, samples: Samples, size: int, part: Samples, R: Floats) -> Floats:
+def _squares(kernel: Kernel, samples: Samples, part: Samples, R: Floats, resources: Resources) -> Floats:
     """Return squared lengths of the rows of k(samples, part) R."""
-    out = np.empty(size)
+    out = np.empty(len(samples))
 
     def work(rows: slice) -> None:
         B = block(kernel, samples.take(rows), part) @ R
         out[rows] = np.einsum("ij,ij->i", B, B)
 
-    run_tasks(spans(size, _ROWS), work)
+    run_tasks(spans(len(out), _ROWS), work, n_threads=resources.n_threads, monitor=resources.quiet().monitor)
     return out
 
 
-def exchanged(block: Callable[[Indices, Indices], Floats], chosen: Indices, offered: Indices) -> Indices:
+def exchanged(
+    block: Callable[[Indices, Indices], Floats], chosen: Indices, offered: Indices, monitor: Monitor | None = None
+) -> Indices:
     r"""Exchange members of a subset for others while its quadratic Renyi entropy grows.
 
     .. math:: H = -\log \frac{1}{r^2} \sum_{i, j} k(z_i, z_j)
@@ -216,6 +224,8 @@ def exchanged(block: Callable[[Indices, Indices], Floats], chosen: Indices, offe
         The subset at the start.
     offered : (q,) array of int
         Samples outside of it, in the order in which they are tried.
+    monitor : callable, optional
+        Called with the fraction that has been tried; a true answer stops.
 
     Returns
     -------
@@ -235,6 +245,8 @@ def exchanged(block: Callable[[Indices, Indices], Floats], chosen: Indices, offe
     W = np.array(block(chosen, chosen), dtype=float)
     sums, own = W.sum(axis=1), np.diagonal(W).copy()
     for rows in spans(len(offered), _CANDIDATES):
+        if monitor is not None and monitor(rows.start / len(offered)):
+            raise Stopped
         some = offered[rows]
         against, among = np.array(block(some, chosen), dtype=float), np.asarray(block(some, some), dtype=float)
         for place, sample in enumerate(some):
@@ -253,35 +265,109 @@ def exchanged(block: Callable[[Indices, Indices], Floats], chosen: Indices, offe
     return chosen
 
 
+def grown(
+    kernel: Kernel, samples: Samples, most: int, sampler: str, seed: Any, tol: float, resources: Resources = _NOTHING
+) -> Indices:
+    """Return the places of landmarks whose number is doubled until they leave tr(K - F F^T) <= tol tr K.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    samples : Samples
+        Prepared.
+    most : int
+        How many there may be.
+    sampler : str
+        A name of `SAMPLERS`; each number of landmarks is a draw of its own.
+    seed : int, SeedSequence or None
+        Of the draws.
+    tol : float
+        0 asks for `most` of them.
+    resources : Resources, optional
+
+    Notes
+    -----
+    The trace is that of all samples up to 4096; of more, it is estimated on 4096 of them, and the estimate has to be
+    two standard errors below the tolerance. Draws before the last add at most about as much work as the last.
+    """
+    most = min(most, len(samples))
+    root = np.random.SeedSequence(seed) if not isinstance(seed, np.random.SeedSequence) else seed
+    count = min(most, _STEP) if tol > 0.0 else most
+    while True:
+        order = landmarks(kernel, samples, count, sampler, np.random.default_rng(root), resources)
+        index, left, spread = enough(kernel, samples, order, tol, resources)
+        if left + ERRORS * spread <= tol or count >= most:
+            return index
+        count = min(2 * count, most)
+
+
 def enough(
     kernel: Kernel, samples: Samples, order: Indices, tol: float, resources: Resources = _NOTHING
-) -> tuple[Indices, float]:
-    """Return the first landmarks of a list that leave tr(K - F F^T) <= tol tr K, or all of them; and what they leave.
+) -> tuple[Indices, float, float]:
+    """Return the first landmarks of a list that leave tr(K - F F^T) <= tol tr K, or all of them.
 
-    The trace is that of all samples if they are few, and estimated on 4096 of them otherwise. Landmarks come in the
-    order in which they are needed: those that those before express are left out.
+    Also returned is which share of the trace they leave, and the standard error of that share: the trace is that of all
+    samples if they are few, and estimated on 4096 of them otherwise. Landmarks come in the order in which they are
+    needed: those that those before express are left out.
     """
     n, r = len(samples), len(order)
-    some = np.arange(n) if n <= _PROBES else np.sort(np.random.default_rng(0).choice(n, _PROBES, replace=False))
+    some = np.arange(n) if n <= PROBES else np.sort(np.random.default_rng(_PROBED).choice(n, PROBES, replace=False))
+    m = len(some)
     both = samples.take(np.concatenate([some, order]))
     L, rest = np.empty((len(both), r)), kernel.diag(both)
-    total = max(float(rest[: len(some)].sum()), np.finfo(float).tiny)
-    goal, least = tol * total, np.finfo(float).eps * float(rest.max(initial=0.0))
+    own, largest = rest[:m].copy(), float(rest.max(initial=0.0))
     pivots = np.zeros(0, dtype=np.intp)
+    monitor = resources.quiet().monitor
     for piece in spans(r, _STEP):
-        new = len(some) + np.arange(piece.start, piece.stop)
+        if monitor is not None and monitor(0.0):
+            raise Stopped
+        new = m + np.arange(piece.start, piece.stop)
         part, done = both.take(new), len(pivots)
         G = block(kernel, part, part) - L[new, :done] @ L[new, :done].T
-        taken, T = pick(G, np.zeros(0), 4.0 * least * (1 + done), len(new))
+        taken, T = pick(G, np.zeros(0), floor(tol, done) * largest, len(new))
         new = new[taken]
-        before = rest[: len(some)].sum()
+        before = rest[:m].copy()
         extend(L, rest, lambda a, b: block(kernel, both.take(a), both.take(b)), (pivots, new, T), resources.n_threads)
         pivots = np.concatenate([pivots, new])
-        if rest[: len(some)].sum() <= goal:
-            falls = before - np.cumsum(np.square(L[: len(some), done : len(pivots)]).sum(axis=0))
-            last = int(np.argmax(falls <= goal)) if np.any(falls <= goal) else len(falls) - 1
-            return order[pivots[: done + last + 1] - len(some)], float(falls[last]) / total
-    return order[pivots - len(some)] if len(pivots) else order[:1], float(rest[: len(some)].sum()) / total
+        share, spread = shares(own, before, L[:m, done : len(pivots)], n)
+        met = np.flatnonzero(share + ERRORS * spread <= tol)
+        if len(met):
+            last = int(met[0])
+            return order[pivots[: done + last + 1] - m], float(share[last]), float(spread[last])
+    share, spread = shares(own, rest[:m], np.zeros((m, 1)), n)
+    return order[pivots - m] if len(pivots) else order[:1], float(share[0]), float(spread[0])
+
+
+def floor(tol: float, done: int) -> float:
+    """Return what a landmark after so many others has to add, as a share of k(x, x)."""
+    return max(4.0 * np.finfo(float).eps * (1 + done), min(_LOST * (1 + done), 0.1 * tol))
+
+
+def shares(own: Floats, before: Floats, columns: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return which share of the trace is left after each new column of a factor, and its standard error.
+
+    Parameters
+    ----------
+    own : (m,) array
+        The diagonal of K at some samples.
+    before : (m,) array
+        What is left of it without the columns.
+    columns : (m, c) array
+        Rows of the factor of these samples.
+    n : int
+        Of how many samples these were drawn; of all, there is no error.
+
+    Examples
+    --------
+    >>> shares(np.ones(2), np.ones(2), np.array([[1.0, 0.0], [0.5, 0.5]]), 2)[0]
+    array([0.375, 0.25 ])
+    """
+    m, total = len(own), max(float(own.sum()), np.finfo(float).tiny)
+    after = before[:, None] - np.cumsum(np.square(columns), axis=1)
+    share = np.maximum(after.sum(axis=0) / total, 0.0)
+    if m >= n:
+        return share, np.zeros(len(share))
+    return share, np.std(after - share * own[:, None], axis=0) * np.sqrt(m * (1.0 - m / n)) / total
 
 
 SAMPLERS: dict[str, Callable[..., Indices]] = {

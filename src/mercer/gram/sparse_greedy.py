@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, Optional
 from mercer.domains import Samples
-from mercer.gram.factor import block, require_definite, warn_left
+from mercer.gram.factor import block, require_definite
+from mercer.gram.factor_plan import factor_plan
 from mercer.gram.gram import GramSpec
-from mercer.gram.nystrom import NystromGram, on_landmarks
+from mercer.gram.nystrom import NystromGram, on_landmarks, warn_measured
+from mercer.gram.samplers import ERRORS, PROBES, floor, shares
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.pivoting import extend
 from mercer.numerics.tiling import Stopped, blas_for
@@ -42,7 +44,9 @@ class SparseGreedy(GramSpec):
     rank : int, default 500
         Landmarks at most.
     tol : float, default 1e-3
-        Take only as many as leave tr(K - F F^T) <= tol tr K, of the samples that are looked at.
+        Take only as many as leave tr(K - F F^T) <= tol tr K. Of many samples the trace is estimated on 4096 that are
+        never candidates, and the estimate has to be two standard errors below; if it is measured to be more
+        afterwards, because of `rank` or by chance, a warning tells. 0 asks for the rank alone.
     candidates : int, default 59
         Samples among which a landmark is chosen.
     random_state : int or None, default 0
@@ -50,7 +54,7 @@ class SparseGreedy(GramSpec):
 
     Notes
     -----
-    Offers products, rows and factors, as `Nystrom` does on the same landmarks. Looked at are 11 samples per landmark,
+    Offers products, rows and factors, as `Nystrom` does on the same landmarks. Candidates are 11 samples per landmark,
     at least 4096, and gains are those of 2048 of them, drawn anew. Eight landmarks are taken from a draw of eight times
     as many candidates. Cost O(n r d + n r^2) for the Gram and O(r) times (candidates + r) times 16 000 for the choice.
 
@@ -80,62 +84,75 @@ class SparseGreedy(GramSpec):
         self.candidates = candidates
         self.random_state = random_state
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the factor of the samples that are looked at, and the matrix of the landmarks."""
         r = min(self.rank, n)
-        buffers = {
-            "factor of the candidates": 8 * r * min(n, max(_POOL * r, 2 * _LOOKS)),
-            "columns that are compared": 24 * min(n, _LOOKS) * min(n, _ROUNDS * self.candidates),
-            "landmarks": 32 * r * r,
+        build = {
+            "factor of the candidates": 8 * r * min(n, max(_POOL * r, 2 * _LOOKS) + PROBES),
+            "columns that are compared": 34 * min(n, _LOOKS) * min(n, _ROUNDS * self.candidates),
         }
-        return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, ("a smaller rank",))
+        return factor_plan(self, kernel, n, r, memory, base={"landmarks": 32 * r * r}, build=build)
 
     def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> NystromGram:
         """Choose the landmarks and decompose their matrix; hold the factor if it fits."""
         self.check()
         kernel.check()
         require_definite(self, kernel)
-        self.plan(kernel, len(samples), getattr(samples, "width", 1)).require(resources.memory)
+        self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
-        index, left = self._choose(kernel, samples, resources)
-        if len(index) == self.rank < len(samples):
-            warn_left(self, left, self.tol)
-        return on_landmarks(kernel, samples, np.sort(index), "double", resources)
+        gram = on_landmarks(kernel, samples, np.sort(self._choose(kernel, samples, resources)), "double", resources)
+        warn_measured(self, gram, self.tol)
+        return gram
 
-    def _choose(self, kernel: Kernel, samples: Samples, resources: Resources) -> tuple[Indices, float]:
-        """Return the places of the landmarks in their order, and what they leave of the trace of those looked at."""
+    def _choose(self, kernel: Kernel, samples: Samples, resources: Resources) -> Indices:
+        """Return the places of the landmarks in their order."""
         n = len(samples)
         rank = min(self.rank, n)
         rng = np.random.default_rng(self.random_state)
-        pool = np.sort(rng.permutation(n)[: max(_POOL * rank, 2 * _LOOKS)])
+        pool, offered = _looked_at(rng.permutation(n), max(_POOL * rank, 2 * _LOOKS))
+        judges = slice(0 if offered == n else offered, None)
         among = samples.take(pool)
         L, rest = np.empty((len(pool), rank)), kernel.diag(among)
-        total = max(float(rest.sum()), np.finfo(float).tiny)
-        least = 4.0 * np.finfo(float).eps * float(rest.max(initial=0.0))
-        taken, left = np.zeros(0, dtype=np.intp), float(rest.sum())
-        while len(taken) < rank and left > self.tol * total:
+        own, largest = rest[judges].copy(), float(rest.max(initial=0.0))
+        taken = np.zeros(0, dtype=np.intp)
+        while len(taken) < rank:
             done = len(taken)
-            alive = np.flatnonzero(rest > least * (1 + done))
+            least = floor(self.tol, done) * largest
+            alive = np.flatnonzero(rest[:offered] > least)
             if not len(alive):
                 break
             some = rng.permutation(alive)[: _ROUNDS * self.candidates]
-            look = rng.permutation(len(pool))[:_LOOKS]
+            look = rng.permutation(offered)[:_LOOKS]
             right = among.take(some)
             E = block(kernel, among.take(look), right) - L[look, :done] @ L[some, :done].T
             G = block(kernel, right, right) - L[some, :done] @ L[some, :done].T
             most = min(rank - done, max(len(some) // self.candidates, 1))
             with blas_for(len(some)):
-                order, T = _best(E, G, least * (1 + done), most)
+                order, T = _best(E, G, least, most)
             if not len(order):
                 break
             new = some[order]
             between = lambda a, b: block(kernel, among.take(a), among.take(b))  # noqa: E731
-            falls = left - np.cumsum(extend(L, rest, between, (taken, new, T), resources.n_threads))
-            last = int(np.argmax(falls <= self.tol * total)) + 1 if falls[-1] <= self.tol * total else len(new)
-            taken, left = np.concatenate([taken, new[:last]]), max(float(falls[last - 1]), 0.0)
+            before = rest[judges].copy()
+            extend(L, rest, between, (taken, new, T), resources.n_threads)
+            left, error = shares(own, before, L[judges, done : done + len(new)], n)
+            met = np.flatnonzero(left + ERRORS * error <= self.tol)
+            taken = np.concatenate([taken, new[: met[0] + 1] if len(met) else new])
+            if len(met):
+                break
             if resources.monitor is not None and resources.monitor(len(taken) / rank):
                 raise Stopped
-        return pool[taken] if len(taken) else pool[:1], left / total
+        return pool[taken] if len(taken) else pool[:1]
+
+
+def _looked_at(order: Indices, size: int) -> tuple[Indices, int]:
+    """Return the places of candidates and, after them, of others that judge; and how many candidates there are.
+
+    All samples are both, unless there are many.
+    """
+    if len(order) <= size + PROBES:
+        return np.arange(len(order), dtype=np.intp), len(order)
+    return np.concatenate([np.sort(order[:size]), np.sort(order[size : size + PROBES])]), size
 
 
 def _best(E: Floats, G: Floats, least: float, most: int) -> tuple[Indices, Floats]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources, parse_bytes
+from mercer.budget import Memory, Plan, Resources, parse_bytes
 from mercer.constraints import OneOf
 from mercer.domains import Samples
 from mercer.errors import ParameterError
@@ -59,7 +59,7 @@ class Tiles(GramSpec):
         parse_bytes(self.memory)
         return super().check()
 
-    def plan(self, kernel: Kernel, n: int, width: int = 1) -> Plan:
+    def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of products: operands and results."""
         return Plan(f"{kernel!r} in tiles on {n} samples", {"operands": 16 * n * (width + 2)})
 

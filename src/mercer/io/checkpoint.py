@@ -64,9 +64,11 @@ class Checkpoint:
     It is given to any estimator as one of scikit-learn's callbacks, ``estimator.set_callbacks(Checkpoint(path))``, and
     is no parameter of the estimator: where a fit keeps its state has nothing to do with the model, and a copy of the
     estimator that a grid search makes must not write to the same file at the same time. States of `SMO`,
-    `ConjugateGradient`, `PrimalGradient`, `Newton` and of searches over hyper-parameters are kept; what other methods
-    have done is done again. The state is copied at most twice a second and for at most one fiftieth of the time; on
-    Ctrl-C the last copy is written. A fit that draws random numbers needs an integer as its `random_state`.
+    `ConjugateGradient`, `PrimalGradient`, `PrimalNewton`, `Newton`, `DualDescent`, of eigenvectors by products
+    (`KernelPCA`, `SpectralClustering`, manifolds), of restarts of k-means and of searches over hyper-parameters are
+    kept; what other methods have done is done again. The state is copied at most twice a second and for at most one
+    fiftieth of the time; on Ctrl-C the last copy is written. A fit that draws random numbers needs an integer as its
+    `random_state`.
 
     Examples
     --------

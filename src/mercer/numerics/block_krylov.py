@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.numerics.resuming import kept_by
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
 
@@ -25,6 +27,18 @@ _KEPT = 3  # and after it was replaced by its best vectors
 _SPARE = 4  # columns beyond those wanted, at least: convergence follows the first eigenvalue left out
 _WIDTH = 8  # blocks are multiples of what the cores multiply at a time
 _ROUNDING = 16.0 * float(np.finfo(float).eps)  # of a product, relative to the largest eigenvalue
+
+
+def times(product: Any) -> Callable[[Floats], Floats]:
+    """Return V -> G V of a callable or of whatever has ``@``: an array, a sparse matrix, a Gram.
+
+    Examples
+    --------
+    >>> times(np.diag([1.0, 2.0]))(np.ones(2))
+    array([1., 2.])
+    """
+    apply: Any = product if callable(product) else lambda V: product @ V
+    return apply
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +67,7 @@ class Eigenpairs:
 
 
 def leading_eigenpairs(
-    product: Callable[[Floats], Floats],
+    product: Any,
     n: int,
     rank: int,
     *,
@@ -66,8 +80,8 @@ def leading_eigenpairs(
 
     Parameters
     ----------
-    product : callable
-        V -> G V, for V (n, b).
+    product : callable or Gram
+        V -> G V, for V (n, b), or what has ``@``.
     n, rank : int
         Order of the matrix, and how many eigenpairs are wanted, at most n.
     tol : float, default 1e-10
@@ -77,7 +91,8 @@ def leading_eigenpairs(
     random_state : int or None, default 0
         Of the start.
     monitor : callable, optional
-        ``monitor(iteration, residual)``, the largest residual over the largest eigenvalue; a true answer ends it.
+        ``monitor(iteration, residual)``, the largest residual over the largest eigenvalue; a true answer ends it. The
+        basis is kept by it, if it keeps states (`mercer.numerics.resuming`), and a later call goes on from there.
 
     Returns
     -------
@@ -95,17 +110,27 @@ def leading_eigenpairs(
 
     Examples
     --------
-    >>> G = np.diag(np.arange(100.0))
-    >>> found = leading_eigenpairs(lambda V: G @ V, 100, 3)
+    >>> found = leading_eigenpairs(np.diag(np.arange(100.0)), 100, 3)
     >>> found.values.round(6), found.converged
     (array([99., 98., 97.]), True)
     """
+    product = times(product)
     b = min(n, -(-(rank + max(_SPARE, rank // 4)) // _WIDTH) * _WIDTH)
     most = min(n, _DEPTH * b)
     Q, T = np.empty((n, most), order="F"), np.zeros((most, most))  # some columns of Q are one piece of memory
-    fresh = np.linalg.qr(np.random.default_rng(random_state).normal(size=(n, b)))[0]
-    held = iterations = 0
+    kept = kept_by(monitor, "leading_eigenpairs", n=n, rank=rank, tol=tol, max_iter=max_iter, seed=random_state)
+    if kept.state is None:
+        held = iterations = 0
+        fresh = np.linalg.qr(np.random.default_rng(random_state).normal(size=(n, b)))[0]
+    else:
+        held, iterations, fresh = (kept.state[name] for name in ("held", "iterations", "fresh"))
+        Q[:, :held], T[:held, :held] = kept.state["basis"].T, kept.state["projected"]
     while True:
+        fresh = np.ascontiguousarray(fresh)  # a state that was read again is, and products may differ with the order
+        if iterations:
+            now = {"held": held, "iterations": iterations, "fresh": fresh}
+            now |= {"basis": Q[:, :held].T, "projected": T[:held, :held]}
+            kept.offer(lambda now=now: now)
         new, held = held, held + fresh.shape[1]
         Q[:, new:held] = fresh
         R = np.asarray(product(fresh), dtype=float)
@@ -122,9 +147,9 @@ def leading_eigenpairs(
         done = worst <= tol
         if not (done or stopped or iterations >= max_iter):
             if held + R.shape[1] > most < n:
-                kept = min(_KEPT * b, held)
-                Q[:, :kept], T[:kept, :kept] = Q[:, :held] @ s[:, :kept], np.diag(theta[:kept])
-                held, theta, s = kept, theta[:kept], np.eye(kept)
+                best = min(_KEPT * b, held)
+                Q[:, :best], T[:best, :best] = Q[:, :held] @ s[:, :best], np.diag(theta[:best])
+                held, theta, s = best, theta[:best], np.eye(best)
             fresh = _orthonormal(R, Q[:, :held], _ROUNDING * top)
             done = not fresh.shape[1]  # the space is invariant: what is left of the residuals is rounding
             if not done:

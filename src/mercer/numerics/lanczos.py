@@ -18,7 +18,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from mercer.arrays import Floats
 from mercer.errors import ParameterError
-from mercer.numerics.block_krylov import Eigenpairs
+from mercer.numerics.block_krylov import Eigenpairs, times
 
 __all__ = ["Tridiagonal", "extremal_eigenpairs", "lanczos"]
 
@@ -85,7 +85,7 @@ class Tridiagonal:
 
 
 def lanczos(
-    product: Product,
+    product: Any,
     start: Floats,
     steps: int,
     *,
@@ -100,8 +100,8 @@ def lanczos(
 
     Parameters
     ----------
-    product : callable
-        V -> G V, for V (n, 1).
+    product : callable or Gram
+        V -> G V, for V (n, 1), or what has ``@``.
     start : (n,) array
         The first vector, of any length but zero.
     steps : int
@@ -126,7 +126,7 @@ def lanczos(
     >>> found.alpha, found.beta.round(12)
     (array([1.5, 1.5]), array([0.5, 0. ]))
     """
-    basis = _Basis(product, len(start), min(steps, len(start)), against)
+    basis = _Basis(times(product), len(start), min(steps, len(start)), against)
     alpha: list[float] = []
     beta: list[float] = []
     v = _projected(np.array(start, dtype=np.float64), against)
@@ -197,7 +197,7 @@ def _outermost(theta: Floats, count: int, which: str) -> Any:
 
 
 def extremal_eigenpairs(
-    product: Product,
+    product: Any,
     n: int,
     count: int,
     which: str = "largest",
@@ -213,8 +213,8 @@ def extremal_eigenpairs(
 
     Parameters
     ----------
-    product : callable
-        V -> G V, for V (n, b).
+    product : callable or Gram
+        V -> G V, for V (n, b), or what has ``@``.
     n, count : int
         Order of the matrix, and how many eigenpairs are wanted, of each end.
     which : {"largest", "smallest", "both"}, default "largest"
@@ -246,11 +246,22 @@ def extremal_eigenpairs(
     >>> found = extremal_eigenpairs(lambda V: np.arange(100.0)[:, None] * V, 100, 2, "both")
     >>> found.values.round(6), found.converged
     (array([99., 98.,  1.,  0.]), True)
+
+    The condition of a Gram matrix that is never stored:
+
+    >>> from mercer.domains import Vectors
+    >>> from mercer.gram import Shifted, Tiles
+    >>> from mercer.kernels import Gaussian
+    >>> K = Shifted(Tiles().build(Gaussian(1.0), Vectors.pack(np.arange(50.0)[:, None])), 0.1)
+    >>> largest, smallest = extremal_eigenpairs(K, 50, 1, "both").values
+    >>> round(float(largest / smallest), 1)
+    19.0
     """
     if which not in _ENDS:
         raise ParameterError(
             f"extremal_eigenpairs was given which={which!r}; {', '.join(map(repr, _ENDS))} are accepted. Use 'largest'."
         )
+    product = times(product)
     rng = np.random.default_rng(random_state)
     ends = 2 if which == "both" else 1
     most = min(n, ends * (2 * count + _LEAST))

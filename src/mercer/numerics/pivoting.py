@@ -25,7 +25,7 @@ from mercer.numerics.tiling import Monitor, Stopped, run_tasks, spans
 
 __all__ = ["PartialFactor", "Preconditioner", "block_pivoted_cholesky", "pivoted_cholesky"]
 
-_CANDIDATES = 512  # rows among which pivots are taken before all others are looked at again
+CANDIDATES = 512  # rows among which pivots are taken before all others are looked at again
 _AT_ONCE = 128  # pivots that are taken at most before all rows of L are extended
 _NEAR = 0.5  # of the largest remaining diagonal entry: a pivot may be so much smaller
 _ROWS = 1024  # rows of L that a thread computes at once
@@ -185,10 +185,10 @@ def block_pivoted_cholesky(
         done = len(pivots)
         limit = 4.0 * least * (1 + done)
         if rng is None:
-            some, floor = _largest(rest, min(_CANDIDATES, n))
+            some, floor = _largest(rest, min(CANDIDATES, n))
             limit, chance = max(limit, _NEAR * floor), np.zeros(0)
         else:
-            some = rng.choice(n, min(_CANDIDATES, 2 * (rank - done) + 8), p=rest / rest.sum())
+            some = rng.choice(n, min(CANDIDATES, 2 * (rank - done) + 8), p=rest / rest.sum())
             chance = rng.random(len(some)) * rest[some]
         own = L[some, :done].astype(np.float64)
         G = np.asarray(block(some, some), dtype=np.float64) - own @ own.T

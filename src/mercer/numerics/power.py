@@ -7,20 +7,19 @@ Q^T G Q; ``q`` how often G was applied.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
-from mercer.numerics.block_krylov import Eigenpairs
+from mercer.numerics.block_krylov import Eigenpairs, times
 
 __all__ = ["power_method", "subspace_iteration"]
 
-Product = Callable[[Floats], Floats]
 Monitor = Callable[[int, float], object]
 
 
 def power_method(
-    product: Product,
+    product: Any,
     n: int,
     *,
     tol: float = 1e-8,
@@ -36,8 +35,8 @@ def power_method(
 
     Parameters
     ----------
-    product : callable
-        V -> G V, for V (n, 1).
+    product : callable or Gram
+        V -> G V, for V (n, 1), or what has ``@``.
     n : int
         Order of the matrix.
     tol : float, default 1e-8
@@ -63,8 +62,14 @@ def power_method(
 
     Examples
     --------
-    >>> power_method(lambda V: np.diag([3.0, -1.0]) @ V, 2).values.round(8)
+    >>> power_method(np.diag([3.0, -1.0]), 2).values.round(8)
     array([3.])
+    >>> from mercer.domains import Vectors
+    >>> from mercer.gram import Tiles
+    >>> from mercer.kernels import Gaussian
+    >>> K = Tiles().build(Gaussian(1.0), Vectors.pack([[0.0], [1.0], [2.0]]))
+    >>> power_method(K, 3).values.round(4)
+    array([1.9281])
     """
     return subspace_iteration(
         product, n, 1, spare=0, max_iter=max_iter, tol=tol, random_state=random_state, monitor=monitor
@@ -72,7 +77,7 @@ def power_method(
 
 
 def subspace_iteration(
-    product: Product,
+    product: Any,
     n: int,
     rank: int,
     *,
@@ -91,8 +96,8 @@ def subspace_iteration(
 
     Parameters
     ----------
-    product : callable
-        V -> G V, for V (n, b).
+    product : callable or Gram
+        V -> G V, for V (n, b), or what has ``@``.
     n, rank : int
         Order of the matrix, and how many eigenpairs are wanted.
     spare : int, default 10
@@ -121,10 +126,10 @@ def subspace_iteration(
 
     Examples
     --------
-    >>> G = np.diag(0.5 ** np.arange(50.0))
-    >>> subspace_iteration(lambda V: G @ V, 50, 3).values.round(6)
+    >>> subspace_iteration(np.diag(0.5 ** np.arange(50.0)), 50, 3).values.round(6)
     array([1.  , 0.5 , 0.25])
     """
+    product = times(product)
     b = min(n, rank + spare)
     Q = np.linalg.qr(np.random.default_rng(random_state).normal(size=(n, b)))[0]
     iterations = 0

@@ -12,7 +12,7 @@ from mercer.numerics.compiled import compiled
 
 __all__ = ["add_triangle", "backward", "divided", "forward", "large_directions", "mirror_lower", "sandwiched"]
 
-_MOST = 64  # directions in which rows are large
+MOST = 64  # directions in which rows are large
 
 
 def large_directions(C: Floats) -> Floats:
@@ -28,7 +28,7 @@ def large_directions(C: Floats) -> Floats:
     wide = C.shape[1] >= len(C)
     values, V = np.linalg.eigh(C @ C.T if wide else C.T @ C)
     values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
-    few, more = (int(np.sum(values[:_MOST] > share * values[:1].sum())) for share in (4e-4, 1e-8))
+    few, more = (int(np.sum(values[:MOST] > share * values[:1].sum())) for share in (4e-4, 1e-8))
     count = more if values[more:].sum() < 0.1 * values[few:].sum() else few
     U = np.linalg.qr(C.T @ V[:, : min(count, C.shape[1])])[0] if wide else V[:, :count]
     return np.ascontiguousarray(U * np.where(U.sum(axis=0) < 0.0, -1.0, 1.0))

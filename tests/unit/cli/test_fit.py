@@ -1,5 +1,7 @@
 """Fitting from files: automatic choices, estimators as text, budgets, what is written."""
 
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from mercer.cli import fit as module
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.model import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
+from mercer.numerics.cluster import Here
 from mercer.selection.margins import COSTS, best_margin
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
 
@@ -269,7 +272,7 @@ def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
 def test_the_choice_of_the_gram_is_told(table):
     model = "KernelRidge(Gaussian(200.0).on(['age', 'dose']), gram=Auto(tol=0.1), memory='60KB')"
     told = run_json("fit", table, "-t", "y", "-e", model, "--folds", "0", "--no-report")
-    assert "(allowed 0.1)" in told["gram"] and "Dense() (63 KiB" in told["gram"]
+    assert "(allowed 0.1)" in told["gram"] and "Dense() (72 KiB" in told["gram"]
     shown = run("fit", table, "-t", "y", "-e", model, "--folds", "0", "--no-report", "-f").stdout
     assert "(allowed 0.1)" in " ".join(shown.split())
     plain = run_json("fit", table, "-t", "y", "-e", "KernelRidge(Gaussian(2.0).on('age'))", "--folds", "0", "-f")
@@ -291,6 +294,29 @@ def test_a_model_may_be_fitted_by_workers(table, tmp_path):
     plain = run_json("fit", table, *options, "-o", tmp_path / "b.mercer")
     assert "Distributed('inproc://" in found["estimator"]
     assert found["scores"]["r2"] == pytest.approx(plain["scores"]["r2"], abs=1e-6)
+
+
+@pytest.mark.parametrize("words", [["--dask"], ["--dask", "local"]], ids=" ".join)
+def test_without_an_address_workers_are_started_here(table, tmp_path, monkeypatch, words):
+    """The workers that would be started are this process."""
+    asked = []
+    monkeypatch.setattr(
+        "mercer.gram.distributed.hire", lambda address, workers=None, *rest: asked.append((address, workers)) or Here()
+    )
+    options = ["-t", "y", "-e", "KernelRidge(Gaussian(20.0).on(('age',)))", "--folds", "0", "--threads", "2"]
+    found = run_json("fit", table, *options, *words, "--no-report", "-o", tmp_path / "a.mercer")
+    assert "gram=Distributed(None, workers=2)" in found["estimator"] and set(asked) == {(None, 2)}
+
+
+@pytest.mark.slow
+def test_workers_in_processes_of_their_own(table, tmp_path):
+    pytest.importorskip("distributed")
+    model = "KernelRidge(Gaussian(20.0).on(('age',)), alpha=0.1)"
+    command = [sys.executable, "-m", "mercer", "fit", str(table), "-t", "y", "-e", model, "--folds", "0", "--no-report"]
+    for name, words in (("a", ["--dask", "--threads", "2"]), ("b", ["--dask", "here"])):
+        subprocess.run([*command, *words, "-o", str(tmp_path / f"{name}.mercer")], check=True, timeout=300)
+    coefs = [mercer.load(tmp_path / f"{name}.mercer").dual_coef_ for name in ("a", "b")]
+    assert np.array_equal(*coefs)
 
 
 def test_workers_have_to_be_there_and_of_use(table):

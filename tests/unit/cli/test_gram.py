@@ -118,6 +118,26 @@ def test_refusals(tmp_path, table):
     assert "1 of 90 rows" in run("gram", gaps, "-k", KERNEL, "-o", tmp_path / "x.npy", code=3).stderr
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_workers_compute_the_same_bits(tmp_path, table, monkeypatch, dtype):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(module, "AHEAD", 4)
+    arguments = ["gram", table, "-k", KERNEL, "--dtype", dtype, "-o"]
+    run(*arguments, tmp_path / "plain.npy")
+    assert run_json(*arguments, tmp_path / "here.npy", "--dask", "here")["blocks"] == 21
+    with monkeypatch.context() as patch:  # a run that was interrupted without workers goes on with them
+        stop_after(patch, 8, KeyboardInterrupt())
+        run(*arguments, tmp_path / "workers.npy", code=130)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, local_directory=tmp_path / "w",
+        silence_logs=50,
+    ) as cluster:  # fmt: skip
+        told = run_json(*arguments, tmp_path / "workers.npy", "--dask", cluster.scheduler_address)
+    assert told["resumed"] == 8
+    for name in ("here", "workers"):
+        assert (tmp_path / f"{name}.npy").read_bytes() == (tmp_path / "plain.npy").read_bytes()
+
+
 def test_sequences(tmp_path):
     fasta = write_fasta(tmp_path / "p.fasta", n=8)
     run("gram", fasta, "-k", "Spectrum(2)", "-o", tmp_path / "k.npy", "-q")

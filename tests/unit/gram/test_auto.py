@@ -120,9 +120,9 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_estimators_keep_the_choice(model, tmp_path):
-    x = LARGE.X[:800]
+    x = LARGE.X[:1200]
     y = np.sign(x[:, 0])
-    model = clone(model).set_params(gram=Auto(tol=1e-3), memory="4MB").fit(x, y)
+    model = clone(model).set_params(gram=Auto(tol=1e-3), memory="10MB").fit(x, y)
     told = model.gram_choice_
     assert told["gram"] == model.gram_ and told["error"] <= 1e-3 and told["alternatives"]
     save(model, tmp_path / "m.mercer")

@@ -36,8 +36,9 @@ class Columns(FactorGram):
 
 def streamed(monkeypatch, precision="double", rank=25):
     """A Gram that holds nothing and reads few rows at a time."""
-    monkeypatch.setattr("mercer.gram.factor.SHARE", 0.0)
-    monkeypatch.setattr("mercer.gram.factor.ROWS", 32)
+    monkeypatch.setattr("mercer.gram.factor_plan.SHARE", 0.0)
+    for module in ("factor", "factor_plan"):
+        monkeypatch.setattr(f"mercer.gram.{module}.ROWS", 32)
     monkeypatch.setattr("mercer.gram.factor.DEEP", 64)
     gram = Nystrom(rank, precision=precision).build(KERNEL, S)
     assert gram._held is None and gram._kept is None
@@ -46,7 +47,7 @@ def streamed(monkeypatch, precision="double", rank=25):
 
 def kept(monkeypatch):
     """A Gram that keeps C and not F."""
-    monkeypatch.setattr("mercer.gram.factor._CHEAP", 0.0)
+    monkeypatch.setattr("mercer.gram.factor_plan.CHEAP", 0.0)
     gram = Nystrom(25).build(KERNEL, S)
     assert gram._held is None and gram._kept is not None
     return gram
@@ -110,8 +111,9 @@ def test_weights_may_be_negative(monkeypatch):
 
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 def test_the_number_of_threads_changes_no_bit(precision, monkeypatch):
-    monkeypatch.setattr("mercer.gram.factor.SHARE", 0.0)
-    monkeypatch.setattr("mercer.gram.factor.ROWS", 32)
+    monkeypatch.setattr("mercer.gram.factor_plan.SHARE", 0.0)
+    for module in ("factor", "factor_plan"):
+        monkeypatch.setattr(f"mercer.gram.{module}.ROWS", 32)
     w, found = rng.uniform(size=300), []
     for threads in (1, 2):
         gram = Nystrom(25, precision=precision).build(KERNEL, S, Resources(n_threads=threads))
@@ -145,7 +147,7 @@ def test_what_is_left_of_the_trace_is_stated(monkeypatch):
     assert np.isclose(gram.residual_trace, exact) and gram.residual.spread == 0.0
     assert 0.0 < gram.residual.entries < 0.5
     assert np.isclose(Nystrom(300).build(KERNEL, S).residual_trace, 0.0, atol=1e-9)
-    monkeypatch.setattr("mercer.gram.factor._CHEAP", 0.0)
+    monkeypatch.setattr("mercer.gram.factor.CHEAP", 0.0)
     monkeypatch.setattr("mercer.gram.factor._PROBES", 100)
     guess = Nystrom(25).build(KERNEL, S).residual
     assert guess.spread > 0.0 and abs(guess.trace - exact) < 4.0 * guess.spread
@@ -154,7 +156,7 @@ def test_what_is_left_of_the_trace_is_stated(monkeypatch):
 
 def test_nothing_of_size_n_squared_and_no_factor_in_memory():
     many = Vectors.pack(rng.normal(size=(30_000, 2)))
-    gram = Nystrom(200).build(Gaussian(1.0), many, Resources(memory=20_000_000))
+    gram = Nystrom(200).build(Gaussian(1.0), many, Resources(memory=30_000_000))
     gram.normal(1.0, np.ones(30_000))
     tracemalloc.start()
     gram.normal(1.0, np.ones(30_000))
@@ -182,8 +184,8 @@ def test_a_run_that_is_stopped_ends(monkeypatch):
 
 
 def test_other_domains_keep_their_kernel_values(monkeypatch):
-    monkeypatch.setattr("mercer.gram.factor._CHEAP", 0.0)
-    monkeypatch.setattr("mercer.gram.factor._QUICKLY", 0)
+    monkeypatch.setattr("mercer.gram.factor_plan.CHEAP", 0.0)
+    monkeypatch.setattr("mercer.gram.factor_plan._QUICKLY", 0)
     words = ["abab", "ab", "bab", "bbb", "abba"]
     assert Nystrom(3).build(Spectrum(2), Spectrum(2).pack(words))._kept is not None
     assert Nystrom(25).build(KERNEL, S)._kept is None

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer import KernelRidge, parse
+from mercer import SVC, KernelRidge, parse
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
-from mercer.gram import Dense, Nystrom
+from mercer.gram import Dense, IncompleteCholesky, Nystrom
 from mercer.gram.samplers import exchanged
-from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
+from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum, WeisfeilerLehman
 from mercer.testing import check_gram
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -40,7 +40,7 @@ def test_streamed_and_held_are_the_same(monkeypatch):
     S = Vectors.pack(X)
     held = Nystrom(12).build(Gaussian(1.5), S)
     monkeypatch.setattr("mercer.gram.factor.ROWS", 7)
-    monkeypatch.setattr("mercer.gram.factor.SHARE", 0.0)
+    monkeypatch.setattr("mercer.gram.factor_plan.SHARE", 0.0)
     streamed = Nystrom(12).build(Gaussian(1.5), S)
     assert held._held is not None and streamed._held is None
     check_gram(Nystrom(12), Gaussian(1.5), X, exact=False)
@@ -70,6 +70,22 @@ def test_other_domains_and_sparse_data():
     gram = Nystrom(3).build(Spectrum(2), Spectrum(2).pack(texts))
     assert np.allclose(gram.to_dense(), naive(Spectrum(2), texts, gram.index))
     check_gram(Nystrom(60), Gaussian(1.0), sp.csr_array(X))
+
+
+@pytest.mark.parametrize("spec", [Nystrom(24), IncompleteCholesky(24, tol=0.0)], ids=repr)
+def test_graphs(spec):
+    """Rings and paths of labelled nodes: all of them as landmarks are the dense matrix, some of them learn."""
+    rng = np.random.default_rng(2)
+    graphs = []
+    for i in range(24):
+        size = int(rng.integers(4, 9))
+        edges = [(j, j + 1) for j in range(size - 1)] + [(size - 1, 0)] * (i % 2)
+        graphs.append({"edges": edges, "labels": [str(c) for c in rng.choice(["C", "N"], size)]})
+    kernel = WeisfeilerLehman(2).normalized()
+    check_gram(spec, kernel, graphs)
+    y = np.arange(24) % 2
+    exact, few = (SVC(kernel, C=10.0, gram=gram).fit(graphs[:20], y[:20]) for gram in (Dense(), spec.replace(rank=12)))
+    assert exact.score(graphs, y) > 0.8 and few.score(graphs, y) > 0.8
 
 
 def test_the_entropy_grows_by_exchanges():
@@ -125,6 +141,18 @@ def test_what_is_refused():
     for bad in (Nystrom(0), Nystrom(2.5), Nystrom(3, "best"), Nystrom(3, random_state=-1)):
         with pytest.raises(ParameterError):
             bad.check()
+
+
+def test_landmarks_that_are_given():
+    S, kernel = Vectors.pack(X), Gaussian(1.5)
+    gram = Nystrom(3, landmarks=(40, 7, 7, 12, 5)).build(kernel, S)  # the first three different ones
+    assert gram.index.tolist() == [7, 12, 40]
+    assert np.allclose(gram.to_dense(), naive(kernel, X, gram.index), atol=1e-9)
+    for bad in ((60,), (-1, 2), (), (0.5, 1.0), ((1, 2), (3, 4))):
+        with pytest.raises(ParameterError, match="was given with 60 samples; a tuple of places from 0 to 59"):
+            Nystrom(3, landmarks=bad).build(kernel, S)
+    with pytest.raises(ParameterError):
+        Nystrom(3, landmarks=[1, 2]).check()
 
 
 def test_it_is_part_of_the_language():

@@ -1,14 +1,17 @@
 """How landmarks are found."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import ConvergenceWarning
-from mercer.gram import Nystrom
+from mercer.gram import Nystrom, samplers
 from mercer.gram.samplers import SAMPLERS, enough, exchanged, landmarks
 from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.numerics.tiling import Stopped
 
 rng = np.random.default_rng(1)
 CLUSTERED = np.concatenate([0.05 * rng.normal(size=(500, 2)), rng.uniform(-3, 3, size=(100, 2))])
@@ -73,10 +76,11 @@ def test_as_many_as_are_enough():
     kernel, S = Gaussian(0.3), Vectors.pack(CLUSTERED[400:])
     order = np.random.default_rng(0).permutation(200)[:150]
     for tol in (0.3, 0.2, 0.15):
-        index, stated = enough(kernel, S, order, tol)
+        index, stated, spread = enough(kernel, S, order, tol)
+        assert spread == 0.0
         assert stated <= tol and np.isclose(left(CLUSTERED[400:], index, kernel), stated, atol=1e-9)
         assert left(CLUSTERED[400:], index[:-1], kernel) > tol
-    index, stated = enough(kernel, S, order[:3], 1e-9)
+    index, stated, _ = enough(kernel, S, order[:3], 1e-9)
     assert len(index) == 3 and np.isclose(stated, left(CLUSTERED[400:], index, kernel))
     gram = Nystrom(150, tol=0.2).build(kernel, S)
     assert gram.residual_trace <= 0.2 + 1e-9 and len(gram.landmarks) < 150
@@ -85,10 +89,60 @@ def test_as_many_as_are_enough():
 
 
 def test_the_trace_is_estimated_on_some(monkeypatch):
-    monkeypatch.setattr("mercer.gram.samplers._PROBES", 200)
+    monkeypatch.setattr("mercer.gram.samplers.PROBES", 200)
     kernel, S = Gaussian(1.0), Vectors.pack(CLUSTERED)
     gram = Nystrom(300, "rpcholesky", tol=1e-2).build(kernel, S)
     assert gram.residual_trace < 2e-2
+
+
+def test_landmarks_are_doubled_until_they_are_enough(monkeypatch):
+    monkeypatch.setattr("mercer.gram.samplers._STEP", 8)
+    real, drawn = samplers.landmarks, []
+    monkeypatch.setattr("mercer.gram.samplers.landmarks", lambda *args: drawn.append(args[2]) or real(*args))
+    kernel, S = Gaussian(1.0), Vectors.pack(CLUSTERED)
+    for sampler in SAMPLERS:
+        drawn.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gram = Nystrom(500, sampler, tol=1e-2).build(kernel, S)
+        assert drawn == [8 * 2**i for i in range(len(drawn))] and drawn[-1] < 500
+        assert len(gram.index) <= drawn[-1] and gram.residual_trace <= 1e-2 + 1e-9
+    drawn.clear()
+    Nystrom(20, tol=0.0).build(kernel, S)
+    assert drawn == [20]
+
+
+def test_the_error_of_an_estimate_is_that_of_many_draws(monkeypatch):
+    kernel, S = Gaussian(0.5), Vectors.pack(CLUSTERED)
+    order = np.random.default_rng(0).permutation(600)[:30]
+    exact = left(CLUSTERED, order, Gaussian(0.5))
+    monkeypatch.setattr("mercer.gram.samplers.PROBES", 150)
+    found = []
+    for seed in range(100):
+        monkeypatch.setattr("mercer.gram.samplers._PROBED", seed)
+        found.append(enough(kernel, S, order, 0.0)[1:])
+    shares, spreads = np.array(found).T
+    assert abs(np.mean(shares) - exact) < 4.0 * np.std(shares) / np.sqrt(100)
+    assert np.isclose(np.mean(spreads), np.std(shares), rtol=0.3)
+
+
+def test_a_measure_that_is_worse_than_the_estimate_warns(monkeypatch):
+    """Those who judge see one cluster of two: the finished matrix tells."""
+    X = np.concatenate([np.zeros((400, 2)), rng.normal(size=(100, 2))])
+    monkeypatch.setattr("mercer.gram.samplers.PROBES", 5)
+    monkeypatch.setattr("mercer.gram.samplers._PROBED", 8)  # five of the four hundred
+    with pytest.warns(ConvergenceWarning, match="leaves 0.1"):
+        Nystrom(50, tol=1e-3, random_state=3).build(Gaussian(0.1), Vectors.pack(X))
+
+
+@pytest.mark.parametrize("sampler", sorted(set(SAMPLERS) - {"uniform"}))
+def test_samplers_can_be_stopped(sampler):
+    asked = []
+    resources = Resources(n_threads=1, monitor=lambda fraction: asked.append(fraction) or True)
+    many = Vectors.pack(np.random.default_rng(0).normal(size=(9000, 2)))
+    with pytest.raises(Stopped):
+        landmarks(Gaussian(0.1), many, 400, sampler, np.random.default_rng(0), resources)
+    assert 1 <= len(asked) <= 4  # a run of one task is not asked in its midst
 
 
 def test_an_exchange_is_made_only_if_the_entropy_grows():

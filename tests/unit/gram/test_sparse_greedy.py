@@ -1,5 +1,7 @@
 """Sparse greedy approximation."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ConvergenceWarning, MemoryBudgetError, ParameterError
 from mercer.gram import Nystrom, SparseGreedy
-from mercer.gram.sparse_greedy import _best
+from mercer.gram.sparse_greedy import _best, _looked_at
 from mercer.kernels import Gaussian, NegativeDistance, Spectrum
 from mercer.numerics.tiling import Stopped
 from mercer.testing import check_gram
@@ -51,6 +53,22 @@ def test_it_grows_to_the_tolerance():
         assert gram.residual_trace <= tol * (1.0 + 1e-6) and len(gram.landmarks) < 60
     with pytest.warns(ConvergenceWarning, match="larger rank"):
         SparseGreedy(3, tol=1e-6).build(KERNEL, S)
+
+
+def test_of_many_samples_others_than_the_candidates_judge(monkeypatch):
+    monkeypatch.setattr("mercer.gram.sparse_greedy._LOOKS", 100)
+    monkeypatch.setattr("mercer.gram.sparse_greedy.PROBES", 300)
+    many = Vectors.pack(np.random.default_rng(1).normal(size=(3000, 2)))
+    order = np.random.default_rng(0).permutation(3000)
+    pool, offered = _looked_at(order, 200)
+    assert offered == 200 and len(pool) == 500 and len(np.unique(pool)) == 500
+    assert [len(part) for part in _looked_at(order[:400], 200)[:1]] == [400]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gram = SparseGreedy(60, tol=0.05).build(KERNEL, many)
+    assert gram.residual_trace <= 0.05 and len(gram.index) < 40
+    with pytest.warns(ConvergenceWarning, match="larger rank"):
+        SparseGreedy(60, tol=1e-4).build(Gaussian(0.2), many)
 
 
 def test_a_ridge_regression():

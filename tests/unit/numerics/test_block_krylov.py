@@ -5,6 +5,7 @@ import pytest
 
 from mercer.kernels import Exponential, Gaussian
 from mercer.numerics.block_krylov import leading_eigenpairs
+from tests.resuming import Memory, resumed
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2))
@@ -71,3 +72,22 @@ def test_same_seed_same_bits():
     G = Gaussian(0.3)(X)
     one, two = (leading_eigenpairs(lambda V: G @ V, 300, 7, random_state=3) for _ in range(2))
     assert np.array_equal(one.vectors, two.vectors)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05])
+def test_it_goes_on_after_an_interruption_to_the_same_bits(scale):
+    """The narrow kernel needs a basis that is replaced several times."""
+    G = Gaussian(scale)(X)
+    run = lambda monitor: leading_eigenpairs(lambda V: G @ V, 300, 4, monitor=monitor)  # noqa: E731
+    plain = run(None)
+    assert plain.iterations > (3 if scale == 1.0 else 12)
+    for interrupt, times in ((1, 1), (2, 3), (11, 2)):
+        again = resumed(run, interrupt, times)
+        assert np.array_equal(plain.values, again.values) and np.array_equal(plain.vectors, again.vectors)
+        assert plain.iterations == again.iterations
+    calls = []
+    former = Memory(interrupt=3)
+    with pytest.raises(KeyboardInterrupt):
+        run(former)
+    leading_eigenpairs(lambda V: calls.append(1) or G @ V, 300, 4, monitor=Memory(None, former.store.entries()))
+    assert len(calls) == plain.iterations - 2  # the third product was not kept yet

@@ -156,7 +156,8 @@ def test_approximations_and_residuals_are_told():
     deeds = " ".join(facts.deeds(Subject.of(fast)))
     assert "fast Gauss transform 'hermite'" in deeds and "off by at most" in deeds
     assert "to a residual of" in deeds and "its tolerance is" in deeds
-    chosen = KernelRidge(Gaussian(1.0), gram=Auto(tol=0.01), memory="600KB").fit(points, values)
+    points, values = rng.uniform(size=(1200, 2)), rng.normal(size=1200)
+    chosen = KernelRidge(Gaussian(1.0), gram=Auto(tol=0.01), memory="10MB").fit(points, values)
     deeds = " ".join(facts.deeds(Subject.of(chosen)))
     assert "of the trace of the Gram matrix is left out" in deeds
     assert "The choice of Auto(): IncompleteCholesky" in deeds and "allowed 0.01" in deeds and "instead of" in deeds
