@@ -2,8 +2,7 @@
 
 A forked process fits with a checkpoint; the parent kills it after a random time and forks another, which goes on from
 the file. The coefficients at the end have to be those of a fit that was left alone, to the bit. Processes count their
-iterations in a file, so that it is known how many were done again: if every iteration is written, at most the one that
-was under way and the one whose state was being written, for each kill.
+iterations in a file, so that it is told how many were done again.
 ``python -m tests.trust.kills 300`` goes on until so many processes were killed.
 """
 
