@@ -4,6 +4,7 @@
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,11 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips one of its checks
+
+# A shell that starts a command in the background has it ignore Ctrl-C, and its children too. Tests send signals to
+# themselves and to their children, and must be heard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
 _CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -32,10 +32,9 @@ def blocks(n, rows=5000):
 # **Time and memory against the number of rows.** Figures of ten columns and 1000 landmarks on two cores, as
 # ``python -m benchmarks.scale_streams growth`` wrote them. Time grows in proportion to the rows once there are many of
 # them, along the dashed line, and slower before: some of the work is for the landmarks alone. Memory hardly grows: a
-# few numbers for each row, its target, value and coefficient.
+# few numbers for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
 
-root = Path(__file__).resolve().parents[2]
-measured = json.loads((root / "benchmarks" / "results" / "scale_streams.json").read_text())
+measured = json.loads(Path("../../benchmarks/results/scale_streams.json").read_text())
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for name in ("ridge", "logistic"):
     runs = [run for run in measured if run["learner"] == name]

@@ -14,6 +14,7 @@ from mercer import DiffusionMap, KernelRidge, KernelRidgeCV
 from mercer.errors import MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.gram import Auto, Dense, Nystrom
 from mercer.kernels import Gaussian
+from tests.clock import allowed
 
 ESTIMATORS = [
     value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
@@ -75,6 +76,7 @@ def test_plans_heed_the_memory():
     assert held.total > 40e6 > streamed.total
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
 def test_the_time_binds(estimator):
     """The best so far with a warning, or an error in words; an evaluation that has begun may come to its end."""
@@ -90,7 +92,7 @@ def test_the_time_binds(estimator):
         took.append(time.perf_counter() - began)
         if took[-1] < 1.0:
             break
-    assert min(took) < 2.0, f"{min(took):.1f} s"
+    assert min(took) < allowed(2.0), f"{min(took):.1f} s"
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)

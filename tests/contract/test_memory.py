@@ -13,6 +13,7 @@ from mercer.domains import Pairs, Vectors
 from mercer.errors import MemoryBudgetError
 from mercer.gram import Dense, FastGauss, IncompleteCholesky, Kronecker, Nystrom, RandomFeatures, SparseGreedy
 from mercer.kernels import Gaussian, Laplacian, Matern
+from tests.clock import allowed
 
 rng = np.random.default_rng(0)
 
@@ -130,6 +131,7 @@ def compare_with_plan(model, X):
     assert actual <= planned <= 1.25 * actual, f"planned {planned:.3g}, actual {actual:.3g}"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("n", np.linspace(60_000, 300_000, 10, dtype=int))
 @pytest.mark.parametrize("model", [KernelRidge, KernelMeanClassifier], ids=lambda m: m.__name__)
 def test_refusal_is_quick_and_names_the_alternative(model, n):
@@ -141,5 +143,5 @@ def test_refusal_is_quick_and_names_the_alternative(model, n):
         with pytest.raises(MemoryBudgetError, match=r"Gram matrix.*budget.*Tiles\(\).*memory="):
             estimator.fit(X, y)
         took.append(time.perf_counter() - began)
-    assert min(took) < 0.05
+    assert min(took) < allowed(0.05)
     assert not hasattr(estimator, "kernel_")

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from mercer.io import FORMATS, Dataset, FileError, Limits, read
 from tests.broken_files import TEXTS, broken_files, npy, parquet, valid_files
+from tests.clock import allowed
 
 PLACE = re.compile(r"(?:line|row|column|byte) \d+")
-SECONDS = 5.0
+SECONDS = allowed(5.0)
 PER_BYTE, FREE = 20, 8 * 2**20  # of the 64 MiB that are promised: the files here are small
 
 

@@ -144,6 +144,16 @@ class Samples(ABC):
         """Bytes of the arrays, derived data included."""
         return sum(a.nbytes for a in self.arrays) + sum(_bytes_of(rows) for rows in self.derived.values())
 
+    def twin(self) -> Self:
+        """Another collection of the same samples, in the same memory.
+
+        A kernel compares a collection with itself (``B is A``) by routines for symmetric matrices. New samples that
+        happen to be those of a model are compared as a twin, so that the answer does not depend on who asks.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def __copy__(self) -> Self:
         return self
 

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError
+from mercer.numerics.row_products import row_products
 
 __all__ = ["Vectors", "require_sound"]
 
@@ -150,6 +151,8 @@ class Vectors(Samples):
             )
         if isinstance(self.X, np.ndarray) and not isinstance(other.X, np.ndarray):
             return np.ascontiguousarray((other.X @ self.X.T).T)
+        if isinstance(self.X, np.ndarray) and isinstance(other.X, np.ndarray):
+            return row_products(self.X, other.X, same=other is self)
         product = self.X @ other.X.T
         return product if isinstance(product, np.ndarray) else product.toarray()
 

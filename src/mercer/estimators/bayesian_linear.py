@@ -435,8 +435,16 @@ class _Spectrum:
 
     @classmethod
     def of(cls, m: Moments, T: Floats, count: float) -> _Spectrum:
+        """Eigenvalues and the moments along their vectors.
+
+        Where there are fewer samples than features many eigenvalues are zero, and so are the moments, which lie in the
+        span of the features. What rounding makes of both would be divided by a small noise.
+        """
         values, vectors = np.linalg.eigh(T.T @ m.square @ T)
-        return cls(np.maximum(values, 0.0), vectors, vectors.T @ (T.T @ m.moment), m.energy, count)
+        seen = values > len(values) * np.finfo(float).eps * np.max(values, initial=0.0)
+        return cls(
+            np.where(seen, values, 0.0), vectors, np.where(seen, vectors.T @ (T.T @ m.moment), 0.0), m.energy, count
+        )
 
     def criterion(self, precision: float, noise: float) -> tuple[float, float, float]:
         """Minus the log evidence, and its derivatives by the precision of the weights and by the noise."""

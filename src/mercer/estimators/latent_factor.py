@@ -492,7 +492,7 @@ class FactorPosterior:
     def _cross(self, kernel: Kernel, T: Samples, n_threads: int | None) -> Floats:
         out = np.empty((len(T), len(self.samples)))
         fill(
-            kernel, Comparison(kernel, kernel.prepare(T), kernel.prepare(self.samples), np.float64), out,
+            kernel, Comparison.across(kernel, kernel.prepare(T), kernel.prepare(self.samples), np.float64), out,
             n_threads=n_threads,
         )  # fmt: skip
         return out

@@ -179,7 +179,7 @@ class SupportVectorMachine(KernelEstimator):
         T = self._pack_new(X)
         if T.is_streamed or not (fits_single(T) and fits_single(expansion.samples)):
             return self._evaluate(T)
-        comparison = Comparison(kernel, kernel.prepare(T), expansion.samples, np.float32)
+        comparison = Comparison.across(kernel, kernel.prepare(T), expansion.samples, np.float32)
         constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
         values = product(kernel, comparison, expansion.coef, self._resources()) + constant
         error = comparison.rounding() * np.abs(expansion.coef).sum(axis=0)

@@ -100,7 +100,8 @@ class Expansion(Element):
             values = whole(T)
         else:
             T = self.kernel.prepare(T)
-            values = product(self.kernel, Comparison(self.kernel, T, self.samples, dtype), self.coef, resources)
+            comparison = Comparison.across(self.kernel, T, self.samples, dtype)
+            values = product(self.kernel, comparison, self.coef, resources)
         if self.diagonal:
             own = self.diagonal * self.kernel.diag(T)
             values += own if values.ndim == 1 else own[:, None]

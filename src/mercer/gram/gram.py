@@ -169,7 +169,7 @@ class Cross:
 
     def __init__(self, kernel: Kernel, T: Samples, S: Samples, resources: Resources = _NOTHING) -> None:
         self.kernel, self.resources = kernel, resources
-        self.comparison = Comparison(kernel, kernel.prepare(T), S, np.float64)
+        self.comparison = Comparison.across(kernel, kernel.prepare(T), S, np.float64)
         self.shape = len(T), len(S)
 
     def __matmul__(self, V: Floats) -> Floats:

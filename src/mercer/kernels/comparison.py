@@ -114,6 +114,14 @@ class Comparison:
         self._lock = threading.RLock()
         self._whole: tuple[Comparison, Index, Index] | None = None
 
+    @classmethod
+    def across(cls, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> Comparison:
+        """Return the comparison of two collections that are others even where they are the same object.
+
+        A model asked about the very collection it holds answers what its copy from a file would answer, to the bit.
+        """
+        return cls(kernel, A.twin() if A is B else A, B, dtype)
+
     def narrow(self, rows: Index = None, columns: Index = None) -> Comparison:
         """Return the comparison of some rows and columns, made of what was prepared for all of them.
 
@@ -174,7 +182,7 @@ class Comparison:
         A, B = self.A, self.B
         for key in path:
             A, B = A.part(key), B.part(key)  # pyright: ignore[reportAttributeAccessIssue]
-        return A, B
+        return A, B.twin() if B is A and not self.symmetric else B
 
     def is_table(self, path: Path) -> bool:
         """Tell whether a part of the data is a table of several parts."""
@@ -225,8 +233,10 @@ class Comparison:
             return whole.recipe(path, base).narrow(rows, columns)
         A, B = self.sides(path)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
-        X, Z = A.X, B.X
         same = B is A
+        X, Z = A.X, B.X
+        if Z is X and not same and isinstance(Z, np.ndarray):
+            Z = Z.view()  # operands of one array are taken for those of one collection
         if base.period is not None:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)
@@ -283,6 +293,11 @@ class View:
             left = A[self.rows]
             self._sides = left, left if B is A and self.rows == self.columns else B[self.columns]
         return self._sides
+
+    @property
+    def on_diagonal(self) -> bool:
+        """Whether both slices are the same samples of one collection, so that the tile is symmetric."""
+        return self.comparison.symmetric and self.rows == self.columns
 
     def value(self, kernel: Kernel) -> Floats:
         """Return a kernel's numbers on this tile, in an array that the caller may overwrite."""

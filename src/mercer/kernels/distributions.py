@@ -23,6 +23,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.sets import Members
 from mercer.numerics.compiled import compiled
+from mercer.numerics.row_products import row_products
 from mercer.numerics.tiling import tile_side
 
 __all__ = ["ExpectedFeatures"]
@@ -275,7 +276,7 @@ class _Moments(_Leaf):
     def block(self, rows: slice, columns: slice) -> Floats:
         (A, B), (degree, c, s) = self.sides, self.form
         m, z = A.means[rows], B.means[columns]
-        base = s * (m @ z.T) + c
+        base = s * row_products(m, z, same=B is A and rows == columns) + c
         if degree == 1:
             return base
         V, W = (side.covariances[part] for side, part in ((A, rows), (B, columns)))

@@ -19,6 +19,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.models.given import as_model
 from mercer.models.model import Model, digest, generalised_root, numbers
+from mercer.numerics.row_products import row_products
 
 __all__ = ["Fisher"]
 
@@ -212,7 +213,7 @@ class Fisher(Tiled):
         left, right = view.comparison.keep(("fisher", id(self), view.path), lambda: self._both(*view.collections))
         out = view.empty()
         with np.errstate(over="ignore"):  # in float32, where the driver finds and tells it
-            np.copyto(out, left[view.rows] @ right[view.columns].T)
+            np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 
     def diag(self, A: Samples) -> Floats:

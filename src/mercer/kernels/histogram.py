@@ -22,6 +22,7 @@ from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.pointwise import dense
 from mercer.numerics import profiles
 from mercer.numerics.compiled import compiled
+from mercer.numerics.row_products import row_products
 
 __all__ = ["AdditiveChiSquared", "ChiSquared", "Intersection", "Tanimoto"]
 
@@ -263,9 +264,11 @@ class Tanimoto(Tiled):
         A, B = view.collections
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X, Z, a, b = view.comparison.keep(("squares", view.path), lambda: _scaled_sides(A, B))
-        t = X[view.rows] @ Z[view.columns].T
-        tile = view.empty()
-        tile[...] = t.toarray() if sp.issparse(t) else t
+        tile, X, Z = view.empty(), X[view.rows], Z[view.columns]
+        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+            row_products(X, Z, same=view.on_diagonal, out=tile)
+        else:
+            tile[...] = (X @ Z.T).toarray()
         return _share(tile, a[view.rows], b[view.columns])
 
     def diag(self, A: Samples) -> Floats:

@@ -18,6 +18,7 @@ from mercer.domains import Samples, Strings
 from mercer.errors import DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
+from mercer.numerics.row_products import row_products
 
 __all__ = ["Marginalization"]
 
@@ -344,8 +345,8 @@ class Marginalization(JointProbability):
         (left, right), own = view.comparison.keep((view.path, id(self)), lambda: self._both(A, B))
         rows, columns = view.rows, view.columns
         out = view.empty()
-        product = left[rows] @ right[columns].T
         symmetric = right is left and rows == columns
+        product = row_products(left[rows], right[columns], same=symmetric)
         a, b = own[0][rows], own[1][columns]
         if self.form == "normalised":
             zero = np.ix_(np.isneginf(a), np.isneginf(b))

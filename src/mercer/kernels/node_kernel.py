@@ -24,6 +24,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, pull_block
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import apply_polynomial, bound_of, chebyshev, components, laplacian, stationary
+from mercer.numerics.row_products import row_products
 
 __all__ = ["NodeKernel", "coupling", "factored", "largest_eigenvalue", "spectrum"]
 
@@ -150,7 +151,7 @@ class NodeKernel(Tiled):
         key = view.path, self._key, what
         if self._by_spectrum:
             left, right = view.comparison.keep(key, lambda: self._sides(A, B, what))
-            np.matmul(left[view.rows], right[view.columns].T, out=out)
+            row_products(left[view.rows], right[view.columns], same=view.on_diagonal, out=out)
         else:
             K, i, j = view.comparison.keep(key, lambda: self._table(A, B, what))
             np.copyto(out, K[i[view.rows, None], j[view.columns]])

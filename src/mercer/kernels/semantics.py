@@ -28,6 +28,7 @@ from mercer.kernels.kernel import Kernel, narrowed
 from mercer.kernels.texts import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, digest, find
 from mercer.numerics.background import in_background
 from mercer.numerics.counts import renumbered
+from mercer.numerics.row_products import row_products
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
 
@@ -330,7 +331,7 @@ class _Learned(Wrapped):
         """Multiply the mapped features of both sides."""
         left, right = view.comparison.keep(("mapped", id(self), view.path), lambda: self._both(*view.collections))
         out = view.empty()
-        np.copyto(out, left[view.rows] @ right[view.columns].T)
+        np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 
     def diag(self, A: Samples) -> Floats:

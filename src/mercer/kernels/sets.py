@@ -200,7 +200,8 @@ class MeanMap(_OfMembers):
 
     def _members(self, A: Samples, B: Samples) -> Members:
         assert isinstance(A, Sets) and isinstance(B, Sets)
-        inner = Comparison(self.kernel, A.members, A.members if B is A else B.members, np.float64)
+        compare = Comparison if B is A else Comparison.across
+        inner = compare(self.kernel, A.members, B.members, np.float64)
         return Members(inner, (A.offsets, B.offsets), (self._weights(A), self._weights(B)))
 
     def _add(self, members: Members, rows: slice, columns: slice, out: Floats) -> None:
@@ -406,7 +407,8 @@ class MinMax(_OfMembers):
         return view.comparison.keep(("extremes", id(self), view.path), make).at(view.rows, view.columns)
 
     def _compared(self, A: Samples, B: Samples) -> Comparison:
-        return Comparison(self.kernel, *self._sides(A, B), np.float64)
+        compare = Comparison if B is A else Comparison.across
+        return compare(self.kernel, *self._sides(A, B), np.float64)
 
     def tile(self, view: View) -> Floats:
         """Compare the extremes."""

@@ -31,6 +31,7 @@ from mercer.kernels.monomials import require_few
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.time_series import side_of_tiles
 from mercer.numerics.compiled import compiled
+from mercer.numerics.row_products import row_products
 
 __all__ = ["Signature"]
 
@@ -135,7 +136,7 @@ class Signature(Tiled):
         out = view.empty()
         if self._is_short(A):
             left, right = (self.prepare(S).derived[self._key] for S in (A, B))
-            return np.matmul(left[view.rows], right[view.columns].T, out=out)
+            return row_products(left[view.rows], right[view.columns], same=view.on_diagonal, out=out)
         left, right = view.sides
         self._compare(left, right, right is left, out)
         return mirror(out) if right is left else out

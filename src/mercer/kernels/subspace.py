@@ -21,6 +21,7 @@ from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, fill, offered
 from mercer.numerics.background import in_background
+from mercer.numerics.row_products import row_products
 from mercer.numerics.tiling import spans
 
 __all__ = ["Complement", "Subspace"]
@@ -187,7 +188,7 @@ class Subspace(_OnPoints):
         """Multiply the coordinates of both sides."""
         left, right = self._both_maps(view)
         out = view.empty()
-        out[...] = left[view.rows] @ right[view.columns].T
+        out[...] = row_products(left[view.rows], right[view.columns], same=view.on_diagonal)
         return out
 
     def diag(self, A: Samples) -> Floats:
@@ -258,7 +259,7 @@ class Complement(_OnPoints):
         left, right = self._both_maps(view)
         outside = view.comparison.keep(("outside", id(self), view.path), lambda: self._both_outside(view))
         tile = view.value(self.kernel)
-        tile -= left[view.rows] @ right[view.columns].T
+        tile -= row_products(left[view.rows], right[view.columns], same=view.on_diagonal)
         tile *= outside[0][view.rows, None]
         tile *= outside[1][view.columns]
         return tile

@@ -26,6 +26,7 @@ from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.sets import require_vectors
 from mercer.numerics.ragged import Ragged
+from mercer.numerics.row_products import row_products
 from mercer.numerics.tiling import spans, tile_side
 
 __all__ = ["BinetCauchy", "PrincipalAngles"]
@@ -184,7 +185,7 @@ class PrincipalAngles(Tiled):
         if self.kernel is None:
             U, V = (self.prepare(S).derived[self._key][s] for S, s in ((A, view.rows), (B, view.columns)))
             _require_width(U.shape[2], V.shape[2])
-            return _blocks(U, V), _dimensions(U), _dimensions(V)
+            return _blocks(U, V, view.on_diagonal), _dimensions(U), _dimensions(V)
         inner, sides = view.comparison.keep(("spans", id(self), view.path), partial(self._compared, A, B))
         (left, r), (right, c) = (side.piece(s) for side, s in zip(sides, (view.rows, view.columns), strict=True))
         G = np.zeros((left.shape[0], right.shape[0]))
@@ -204,7 +205,8 @@ class PrincipalAngles(Tiled):
         B = A if B is A else self.prepare(B)
         assert isinstance(A, Sets) and isinstance(B, Sets) and self.kernel is not None
         left, right = (_Spans(S.derived[self._key]) for S in (A, B))
-        return Comparison(self.kernel, A.members, B.members, np.float64), (left, right)
+        compare = Comparison if B is A else Comparison.across
+        return compare(self.kernel, A.members, B.members, np.float64), (left, right)
 
     def _angles(self, G: Floats, left: Indices, right: Indices) -> Floats:
         if self.kind == "projection":
@@ -361,9 +363,9 @@ class BinetCauchy(Tiled):
         out, q = view.empty(), int(self.degree)
         with np.errstate(over="ignore", invalid="ignore"):
             if q == 1 and self.kind == "matrices":
-                np.matmul(A.reshape(len(A), -1), B.reshape(len(B), -1).T, out=out)
+                row_products(A.reshape(len(A), -1), B.reshape(len(B), -1), same=view.on_diagonal, out=out)
             else:
-                np.copyto(out, _minors(A, B, q, self.kind == "moments"))
+                np.copyto(out, _minors(A, B, q, self.kind == "moments", view.on_diagonal))
         return out
 
     def diag(self, A: Samples) -> Floats:
@@ -413,7 +415,7 @@ def elementary_symmetric(values: Any, degree: int) -> Any:
     return E[..., degree]
 
 
-def _minors(A: Floats, B: Floats, q: int, squared: bool) -> Floats:
+def _minors(A: Floats, B: Floats, q: int, squared: bool, same: bool) -> Floats:
     """Return tr C_q(G), or the sum of squares of the entries of C_q(G), for G = A B^T of all pairs of matrices."""
     rows, columns = A.shape[1], B.shape[1]
     if q > min(rows, columns):
@@ -421,9 +423,9 @@ def _minors(A: Floats, B: Floats, q: int, squared: bool) -> Floats:
     if q == rows == columns and q <= A.shape[2]:
         # A = R^T Q^T has one minor of all its rows; those of Q^T are as exact as those of a rotation
         (P, ours), (Q, theirs) = map(_volumes, (A, B))
-        values = np.linalg.det(_blocks(P, Q)) * np.multiply.outer(ours, theirs)
+        values = np.linalg.det(_blocks(P, Q, same)) * np.multiply.outer(ours, theirs)
         return values**2 if squared else values
-    G = _blocks(A, B)
+    G = _blocks(A, B, same)
     if squared and q == 1:
         return np.einsum("ijab,ijab->ij", G, G)
     if not np.isfinite(G).all():
@@ -442,10 +444,10 @@ def _volumes(A: Floats) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(Q.transpose(0, 2, 1)), np.prod(np.einsum("nii->ni", R), axis=1)
 
 
-def _blocks(U: Floats, V: Floats) -> Floats:
+def _blocks(U: Floats, V: Floats, same: bool) -> Floats:
     """Return the products of the rows of all pairs of matrices, (n, m, p, q), by one product."""
     (n, p, d), (m, q, _) = U.shape, V.shape
-    G = U.reshape(n * p, d) @ V.reshape(m * q, d).T
+    G = row_products(U.reshape(n * p, d), V.reshape(m * q, d), same=same)
     return np.ascontiguousarray(G.reshape(n, p, m, q).transpose(0, 2, 1, 3))
 
 

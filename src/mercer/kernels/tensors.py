@@ -20,6 +20,7 @@ from mercer.domains.tensors import Tensors
 from mercer.errors import DomainError
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Pullback, Tiled, pull_block
+from mercer.numerics.row_products import row_products
 from mercer.numerics.tiling import blas_for
 
 __all__ = ["Cumulant", "Grassmann"]
@@ -119,7 +120,8 @@ class _Projections(Tiled):
                     "one shape have subspaces of one space. Give both collections the same shape or channels."
                 )
             U, V = U[view.rows], V[view.columns]
-            products = (U.reshape(-1, U.shape[2]) @ V.reshape(-1, V.shape[2]).T).reshape(*U.shape[:2], *V.shape[:2])
+            flat = row_products(U.reshape(-1, U.shape[2]), V.reshape(-1, V.shape[2]), same=view.on_diagonal)
+            products = flat.reshape(*U.shape[:2], *V.shape[:2])
             out += _dimensions(U)[:, None] + _dimensions(V)
             out -= 2.0 * np.einsum("iajb,iajb->ij", products, products)
         np.maximum(out, 0.0, out=out)

@@ -27,6 +27,7 @@ from mercer.numerics.operands import (
     is_mostly_zero,
     narrowed,
 )
+from mercer.numerics.row_products import row_products
 
 __all__ = [
     "Operand",
@@ -43,17 +44,22 @@ __all__ = [
 _FEW = 8  # up to so many columns, summing squares of differences beats a matrix product and its repair
 
 
-def _multiply(A: Any, B: Any, out: Floats) -> None:
-    """Write A @ B.T into out."""
+def _multiply(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:
+    """Write the products of some rows of two operands into out."""
+    A, B = left.points[rows], right.points[cols]
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
-        np.matmul(A, B.T, out=out)
+        row_products(A, B, same=left is right and _is_one_slice(rows, cols), out=out)
     else:
         (A @ B.T).toarray(out=out)
 
 
+def _is_one_slice(rows: Rows, cols: Rows) -> bool:
+    return isinstance(rows, slice) and isinstance(cols, slice) and rows == cols
+
+
 def dot_tile(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:
     """Write the dot products of some rows of two operands into out (C-contiguous), in units of unit^2."""
-    _multiply(left.points[rows], right.points[cols], out)
+    _multiply(left, right, rows, cols, out)
 
 
 def half_distance_tile(
@@ -84,7 +90,7 @@ def half_distance_tile(
     if not left.is_sparse and left.points.shape[1] <= _FEW:
         half_square_tile(left.source[rows], right.source[cols], left.weights, out)
         return
-    _multiply(left.points[rows], right.points[cols], out)
+    _multiply(left, right, rows, cols, out)
     norms = np.ascontiguousarray(left.half_norms[rows]), np.ascontiguousarray(right.half_norms[cols])
     limits = _limits(left, right, reach)
     if left.is_sparse:

@@ -20,6 +20,7 @@ from mercer.arrays import Floats
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.numerics.compiled import compiled
 from mercer.numerics.operands import Operand
+from mercer.numerics.row_products import row_products
 
 __all__ = ["gaussian_sums", "gaussian_tile", "is_exact_enough"]
 
@@ -61,7 +62,7 @@ def gaussian_tile(left: Operand, right: Operand, where: tuple[slice, slice], til
         data, indices, starts, table = _nonzeros(left, right, where)
         (_sparse_tile32 if single else _sparse_tile64)(data, indices, starts, table, (a, b, factor), tile)
     else:
-        np.matmul(left.points[where[0]], right.points[where[1]].T, out=tile)
+        _multiply(left, right, where, tile)
         (_exponentials32 if single else _exponentials64)(tile, a, b, factor)
     return tile
 
@@ -90,7 +91,7 @@ def gaussian_sums(
         data, indices, starts, table = _nonzeros(left, right, where)
         (_sparse_sums32 if single else _sparse_sums64)(data, indices, starts, table, (a, b, factor), v, out[:, 0])
     else:
-        np.matmul(left.points[where[0]], right.points[where[1]].T, out=tile)
+        _multiply(left, right, where, tile)
         (_sums32 if single else _sums64)(tile, a, b, v, factor, out[:, 0])
     return out
 
@@ -99,6 +100,12 @@ def _numbers(left: Operand, right: Operand, where: tuple[slice, slice], dtype: A
     """Half norms of both sides, and s for powers of two."""
     assert left.half_norms is not None and right.half_norms is not None
     return left.half_norms[where[0]], right.half_norms[where[1]], dtype.type(scale * _LOG2E)
+
+
+def _multiply(left: Operand, right: Operand, where: tuple[slice, slice], tile: Floats) -> None:
+    """Write the dot products of some rows and columns into the tile."""
+    same = left is right and where[0] == where[1]
+    row_products(left.points[where[0]], right.points[where[1]], same=same, out=tile)
 
 
 def _nonzeros(left: Operand, right: Operand, where: tuple[slice, slice]) -> Any:

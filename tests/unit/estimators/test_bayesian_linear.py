@@ -190,3 +190,15 @@ def test_bad_parameters(params):
 
 def test_plans_name_the_buffers():
     assert "features" in BayesianLinearRegression().memory_plan(100, 5).buffers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_is_not_divided_by_the_noise_where_there_are_more_features_than_samples(seed):
+    # 19 of 30 eigenvalues are zero and the noise is 1e-8 of the variance: rounding over noise would be 1e-7
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.random((15, 30)), rng.integers(0, 3, 15).astype(float), rng.integers(0, 5, 15)
+    weighted = BayesianLinearRegression().fit(X, y, sample_weight=w)
+    repeated = BayesianLinearRegression().fit(X.repeat(w, axis=0), y.repeat(w))
+    turned = BayesianLinearRegression().fit(X[:, ::-1], y, sample_weight=w)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-10)
+    np.testing.assert_allclose(weighted.predict(X), turned.predict(X[:, ::-1]), atol=1e-10)

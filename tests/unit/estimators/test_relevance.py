@@ -10,6 +10,7 @@ from mercer.errors import ParameterError, TargetError
 from mercer.estimators.relevance import RelevanceVectorClassifier, RelevanceVectorRegressor
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Sigmoid, Spectrum
+from tests.clock import allowed
 
 rng = np.random.default_rng(0)
 X = np.linspace(-10.0, 10.0, 100)[:, None]
@@ -174,6 +175,7 @@ def test_degenerate_targets_and_samples(algorithm):
         make().fit(X, 1e200 * Y)
 
 
+@pytest.mark.timing
 def test_no_convergence_and_no_time_are_told():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         RelevanceVectorRegressor(Gaussian(2.0), max_iter=1).fit(X, Y)
@@ -181,7 +183,7 @@ def test_no_convergence_and_no_time_are_told():
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = RelevanceVectorRegressor(Gaussian(0.3), max_time=0.5).fit(Z, np.sin(9.0 * Z).sum(axis=1))
-    assert time.perf_counter() - began < 10.0 and np.isfinite(model.predict(Z[:5])).all()
+    assert time.perf_counter() - began < allowed(10.0) and np.isfinite(model.predict(Z[:5])).all()
 
 
 def test_an_interrupted_fit_leaves_the_model_as_it_was(monkeypatch):

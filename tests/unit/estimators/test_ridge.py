@@ -141,12 +141,12 @@ def test_time_over_in_the_gram_matrix_has_no_result():
 
 
 def test_time_over_in_a_factorisation_has_no_result(monkeypatch):
-    monkeypatch.setattr(Cholesky, "solve", lambda self, problem: time.sleep(5))  # a long call that cannot be asked
+    monkeypatch.setattr(Cholesky, "solve", lambda self, problem: time.sleep(30))  # a long call that cannot be asked
     model = KernelRidge(Gaussian(1.0), gram=Dense(), max_time=0.3)
     began = time.perf_counter()
     with pytest.raises(TimeBudgetError, match=r"max_time=0\.3 s during the solver"):
         model.fit(X, Y)
-    assert time.perf_counter() - began < 3.0 and not hasattr(model, "expansion_")
+    assert time.perf_counter() - began < 25.0 and not hasattr(model, "expansion_")
 
 
 def test_time_over_in_the_solver_returns_the_best_so_far():

@@ -9,6 +9,7 @@ from scipy.interpolate import RBFInterpolator, make_smoothing_spline
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.estimators.smoothing_spline import Polynomials, SmoothingSpline
 from mercer.kernels import Gaussian, LinearSpline, NegativeDistance, Spectrum, ThinPlate
+from tests.clock import allowed
 
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(0, 10, 80))
@@ -133,6 +134,7 @@ def test_several_outputs():
     assert SmoothingSpline().fit(X, both).predict(X).shape == (80, 2)
 
 
+@pytest.mark.timing
 def test_a_hundred_thousand_places():
     n = 100_000
     places = rng.uniform(0, 10, n)
@@ -140,7 +142,7 @@ def test_a_hundred_thousand_places():
     began = time.perf_counter()
     model = SmoothingSpline(alpha=2.0).fit(places[:, None], np.sin(places) + 0.1 * rng.normal(size=n))
     found = model.predict(places[:, None])
-    assert time.perf_counter() - began < 10.0
+    assert time.perf_counter() - began < allowed(10.0)
     assert np.sqrt(np.mean((found - np.sin(places)) ** 2)) < 0.003 and 20 < model.dof_ < 40
 
 

@@ -16,7 +16,7 @@ from mercer.gram import Auto, Dense, Tiles
 from mercer.kernels import Gaussian, Laplacian, Linear
 from mercer.problems import Status
 from mercer.solvers import SMO
-from tests.contract.test_interruption import _interrupted
+from tests.clock import allowed, answers
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 4))
@@ -89,6 +89,7 @@ def test_the_solution_kept_is_the_worst_of_several():
     assert model.solution_.status is Status.MAX_ITER and model.n_iter_.shape == (6,)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("target", ["two", "four"])
 def test_a_time_limit_leaves_a_model_and_a_warning(target):
     """Solved for as long as it is given; the model predicts, and tells how far it came."""
@@ -97,7 +98,7 @@ def test_a_time_limit_leaves_a_model_and_a_warning(target):
     began = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="time ran out"):
         model.fit(X, y)
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < allowed(4.0)
     assert model.fit_status_ == 1 and model.solution_.status is Status.TIME
     assert model.solution_.residual > 1e-3 and np.isfinite(model.solution_.residual)
     assert model.predict(X[:20]).shape == (20,) and np.isfinite(model.decision_function(X[:20])).all()
@@ -132,13 +133,13 @@ def test_progress_goes_to_callbacks(target):
 
 
 def test_a_callback_may_stop_it():
-    model = SVC(Gaussian(1.0), C=1e5, max_time=30.0).set_callbacks(Listener(stop_after=20))
-    began = time.monotonic()
+    model = SVC(Gaussian(1.0), C=1e5, max_time=300.0).set_callbacks(Listener(stop_after=20))
     with pytest.warns(ConvergenceWarning, match="stopped"):
         model.fit(X, HARD)
-    assert time.monotonic() - began < 25.0 and model.fit_status_ == 1
+    assert model.fit_status_ == 1
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("target", ["two", "four"])
 def test_an_interrupt_leaves_the_estimator_as_before(target):
     y = HARD if target == "two" else rng.integers(0, 4, size=3000)
@@ -147,10 +148,11 @@ def test_an_interrupt_leaves_the_estimator_as_before(target):
         SVC(Gaussian(2.0), C=1e6, max_iter=5).fit(X, y)  # compiled now: a compiler does not hear Ctrl-C
     model.fit(X[:300], y[:300]).set_params(C=1e6)
     before = {key: id(value) for key, value in vars(model).items()}
-    for moment in (0.15, 0.5):
-        late = _interrupted(lambda: model.fit(X, y), moment)
-        assert late is not None and late <= 0.75
+
+    def unharmed():
         assert {key: id(value) for key, value in vars(model).items()} == before
+
+    assert max(answers(lambda: model.fit(X, y), (0.15, 0.5), 2, unharmed)) <= allowed(0.75)
     assert model.predict(X[:5]).shape == (5,)
 
 

@@ -1,7 +1,5 @@
 """What all measures and tests may use: memory, threads, somebody who watches, Ctrl-C."""
 
-import _thread
-import threading
 import time
 
 import numpy as np
@@ -32,6 +30,7 @@ from mercer.inference import (
 )
 from mercer.inference.limits import limits_of, part_of, require_matrices, resources_of, tell
 from mercer.kernels import Gaussian
+from tests.clock import allowed, answers
 
 RNG = np.random.default_rng(0)
 X, Y, Z = RNG.normal(size=(3, 150, 2))
@@ -87,12 +86,13 @@ def test_watching_and_threads_change_nothing(name):
         assert told and told == sorted(told) and 0.0 < told[-1] <= 1.0
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("name", [name for name in CALLS if name not in SMALL])
 def test_what_does_not_fit_is_refused_before_it_is_computed(name):
     began = time.perf_counter()
     with pytest.raises(MemoryBudgetError, match="Options"):
         CALLS[name](memory="20kB")
-    assert time.perf_counter() - began < 5.0
+    assert time.perf_counter() - began < allowed(5.0)
 
 
 @pytest.mark.parametrize("name", STREAMED)
@@ -117,19 +117,10 @@ LONG = {
 }
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("name", LONG)
 def test_an_interrupt_is_answered_at_once(name):
-    sent = []
-
-    def send():
-        sent.append(time.perf_counter())
-        _thread.interrupt_main()
-
-    timer = threading.Timer(0.15, send)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        LONG[name]()
-    assert time.perf_counter() - sent[0] < 1.0  # half a second, on a machine that has nothing else to do
+    assert max(answers(LONG[name], (0.15,), 1)) < allowed(0.5)
 
 
 def test_parts():

@@ -16,6 +16,7 @@ from mercer.kernels.strings import BlendedSpectrum, Match, Spectrum
 from mercer.language import parse
 from mercer.numerics import counts
 from mercer.testing import check_kernel
+from tests.clock import allowed
 from tests.naive.strings import kmers, match, spectrum, substrings
 from tests.strategies import strings
 
@@ -319,6 +320,7 @@ def test_what_is_no_category(values, message):
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_a_thousand_strings_take_no_time():
     rng = np.random.default_rng(5)
     X = ["".join(rng.choice(list("ACGT"), 200)) for _ in range(1000)]
@@ -326,4 +328,4 @@ def test_a_thousand_strings_take_no_time():
     S = Strings.pack(X)
     start = time.perf_counter()
     Spectrum(5)(S)
-    assert time.perf_counter() - start < 2.0  # about 0.1 on an idle machine
+    assert time.perf_counter() - start < allowed(2.0)  # about 0.1 on an idle machine

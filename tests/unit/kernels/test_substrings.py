@@ -17,6 +17,7 @@ from mercer.kernels.strings import BlendedSpectrum, Spectrum
 from mercer.kernels.substrings import Substrings
 from mercer.language import parse
 from mercer.testing import check_kernel
+from tests.clock import allowed
 from tests.naive.strings import spectrum, substrings
 from tests.strategies import strings
 
@@ -264,6 +265,7 @@ def test_learning_by_features_is_learning_by_pairs():
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_one_pass_is_quicker_than_all_pairs():
     rng = np.random.default_rng(6)
     X = ["".join(rng.choice(list("ACGT"), 1000)) for _ in range(220)]
@@ -271,7 +273,7 @@ def test_one_pass_is_quicker_than_all_pairs():
     support = kernel.prepare(kernel.pack(X[20:]))
     f = kernel.compile(support, np.ones(200))
     taken = [min(_seconds(function, new) for _ in range(7)) for function in (f, lambda T: kernel(T, support))]
-    assert taken[0] < 0.6 * taken[1]  # about a sixth on an idle machine
+    assert taken[0] < allowed(0.6) * taken[1]  # about a sixth on an idle machine
 
 
 def _seconds(function, data):

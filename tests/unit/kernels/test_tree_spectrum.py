@@ -10,6 +10,7 @@ from mercer.errors import DomainError, ModelError, ParameterError
 from mercer.gram import Features
 from mercer.kernels.tree_spectrum import Grams, Subtree, Subtrees, TreeSpectrum
 from mercer.testing import check_kernel
+from tests.clock import allowed
 from tests.unit.kernels.test_trees import nodes_of, random_tree, some
 
 
@@ -136,6 +137,7 @@ def test_learning_in_linear_time_agrees():
         np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-4)
 
 
+@pytest.mark.timing
 def test_subtrees_are_counted_in_linear_time():
     rng = np.random.default_rng(0)
     trees = [random_tree(rng, 60, "abcdef") for _ in range(4000)]
@@ -146,7 +148,7 @@ def test_subtrees_are_counted_in_linear_time():
         began = time.perf_counter()
         Subtree().features(part)
         taken.append((time.perf_counter() - began) / part.sizes.sum())
-    assert taken[1] < 5 * taken[0]
+    assert taken[1] < allowed(5) * taken[0]
 
 
 def test_deep_and_wide_trees():
