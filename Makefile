@@ -1,19 +1,26 @@
 # Each target sets itself up: a virtual environment in .venv, with the versions of constraints.txt.
 #
-#   make demo    a short tour                  make lint    style, types, layers
-#   make test    lint, then the tests          make clean   remove .venv, builds and caches
-#   make bench   the benchmarks                make docs    the documentation, in build/docs
-#   make probes  all probes of bad input       make levels  levels and power of tests, by simulation
-#   make slow    tests that make test leaves out
-#   make kills   fits and workers that are killed, many times
+#   make demo      a short tour                make lint      style, types of what is public, layers
+#   make test      lint, then the tests        make clean     remove .venv, builds and caches
+#   make bench     the benchmarks              make docs      the documentation, in build/docs
+#   make types     types of all of src         make timing    promises about seconds, alone on the machine
+#   make slow      tests that make test leaves out
+#   make deep      the laws, with forty times the examples, at random
+#   make probes    all probes of bad input
+#   make levels    levels and power of tests, by simulation
+#   make kills     fits and workers that are killed, many times
+#   make portable  numeric tests as other processors, threads, versions and interpreters run them
+#   make trust     the scorecard: what is measured of bad input, faults, memory and time
+#   make release   all of these
 #
-# PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes.
+# PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes;
+# ONLY='blas threads-4' some factors of `make portable`, by the beginnings of their names.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow probes levels kills bench docs lint types setup clean
+.PHONY: help demo test slow deep timing portable trust release probes levels kills bench docs lint style types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -91,19 +98,43 @@ PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilb
 types: .venv/.stamp-dev
 	@$(BIN)/basedpyright --threads 2 --level error
 
-lint: .venv/.stamp-dev
+style: .venv/.stamp-dev
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/basedpyright --threads 2 --level error $(PUBLIC)
 	@$(BIN)/lint-imports
 
-# pytest's closing line is the last line printed.
-test: lint
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist loadfile
+CHECK_PUBLIC = $(BIN)/basedpyright --level error $(PUBLIC)
+
+lint: style
+	@$(CHECK_PUBLIC)
+
+# Types are checked beside the tests; loops are compiled once before the workers start, which would each do it.
+# Unless there is an error in types, pytest's closing line is the last line printed.
+test: style
+	@mkdir -p build; $(CHECK_PUBLIC) > build/types.log 2>&1 & types=$$!; \
+	$(BIN)/python -m tests.warm; status=0; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal || status=$$?; \
+	wait $$types || { cat build/types.log; exit 1; }; exit $$status
 
 # What `make test` leaves out: mostly scikit-learn's checks of estimators with other than their default parameters.
 slow: .venv/.stamp-dev
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+deep: .venv/.stamp-dev
+	@HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/laws
+
+# Nothing else may run beside these.
+timing: .venv/.stamp-dev
+	@MERCER_TIMING=1 $(BIN)/python -m pytest -q -m timing
+
+portable: .venv/.stamp-dev
+	@$(BIN)/python -m tests.portable --workers $(WORKERS) --only "$(ONLY)"
+
+trust: .venv/.stamp-dev
+	@$(BIN)/python -m tests.trust.scorecard
+
+# What may fail comes first, what takes a night comes last; the scorecard is in build/scorecard.json.
+release: test types timing slow docs deep probes levels kills portable trust
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in twelve of kernels that are much like others.
 probes: .venv/.stamp-dev

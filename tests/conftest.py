@@ -1,9 +1,11 @@
 """What every test run shares: Hypothesis profiles, threads, the cache of compiled code, strict warnings.
 
 ``HYPOTHESIS_PROFILE=deep`` tries many more examples, at random; the default is fast and always the same.
+``MERCER_ORDER=3`` runs the tests in a random order, the same for the same number.
 """
 
 import os
+import random
 import signal
 import sys
 from pathlib import Path
@@ -21,9 +23,9 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips o
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
-_CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_CACHE))
+CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
+CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 
@@ -44,3 +46,9 @@ def pytest_configure(config):
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(limits=1)
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests in another order if that is asked for."""
+    if seed := os.environ.get("MERCER_ORDER"):
+        random.Random(seed).shuffle(items)

@@ -33,7 +33,7 @@ from tests.strategies import similarities, strings
 
 K, M = mercer.kernels, mercer.models
 EXAMPLES_IN_ALL = 50_000
-LAWS_OF_EACH = 14
+LAWS_OF_EACH, LAWS_ON_AVERAGE = 14, 20
 
 
 # data ---------------------------------------------------------------------------------------------------
@@ -426,8 +426,9 @@ LAWS = {
     "tile sides": Law("tile sides", "k(X) does not depend on the side of tiles", _any_tile_side, _always),
 }
 SMOOTH = {"the gradient in the inputs"}  # differences need points that are equal or well apart
-# An example is a kernel, data and a law. Nothing is computed here, as every process of the tests reads this file.
-EACH = math.ceil(EXAMPLES_IN_ALL / (len(ENTRIES) * LAWS_OF_EACH) * settings.default.max_examples / 25)
+# An example is a kernel, data and a law. Nothing is computed here, as every process of the tests reads this file: that
+# there are 20 laws to a kernel, on the average, is tested below.
+EACH = math.ceil(EXAMPLES_IN_ALL / (len(ENTRIES) * LAWS_ON_AVERAGE) * settings.default.max_examples / 25)
 
 
 def _coarse(X):
@@ -490,3 +491,8 @@ def test_every_broken_law_is_named():
 def test_every_public_kernel_has_an_entry():
     missing = set(_public()) - set(ENTRIES)
     assert not missing, f"give each a row in ENTRIES: {sorted(missing)}"
+
+
+def test_there_are_enough_examples():
+    laws = [len(_claimed(entry)) for entry in ENTRIES.values()]
+    assert sum(laws) >= LAWS_ON_AVERAGE * len(ENTRIES), sum(laws)

@@ -6,7 +6,6 @@ from mercer.numerics.row_products import row_products
 rng = np.random.default_rng(0)
 
 
-@pytest.mark.arithmetic
 @pytest.mark.parametrize("shape", [(5, 3), (40, 12), (300, 70)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_two_collections_give_the_same_bits_whoever_owns_the_memory(shape, dtype):
