@@ -93,7 +93,10 @@ class Sets(Samples):
         for i, given in enumerate(weights):
             _check_weights(given, int(sizes[i]), i)
         try:
-            members = pack_members(_flat(sets, sizes))
+            flat = _flat(sets, sizes)
+            members = pack_members(flat)
+            if not any(flat is given for given in sets):  # put together just now
+                members = members._borrowing(())
         except (DomainError, ValueError) as error:
             _refuse(sets, pack_members, error)
         flat = [

@@ -59,7 +59,8 @@ class Vectors(Samples):
     Notes
     -----
     ``pack`` copies nothing that is already C-contiguous float64 or float32 (read-only arrays and memory maps
-    included), so do not write to the array afterwards. Values whose squares overflow are accepted;
+    included): the collection is a view of the array then, and changes if the array is written to. Give ``X.copy()`` to
+    keep both apart. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted;
     ``largest`` tells kernels about them.
 
     Examples
@@ -74,6 +75,7 @@ class Vectors(Samples):
     array([25.,  1.])
     """
 
+    owns = False
     X: Matrix
     names: tuple[str, ...] | None = None
 
@@ -94,13 +96,13 @@ class Vectors(Samples):
         if cls._is_packed(X):
             return X
         if sp.issparse(X):
-            return cls(_sparse(X))
+            return cls(_sparse(X))._borrowing(X)
         if nw.dependencies.is_into_dataframe(X):
             table, names = _table(X)
-            return cls(_sparse(table) if sp.issparse(table) else _dense(table, names), names)
+            return cls(_sparse(table) if sp.issparse(table) else _dense(table, names), names)._borrowing(())
         if nw.dependencies.is_polars_lazyframe(X):
             raise DomainError(f"A lazy frame was given. {_ACCEPTED} Call .collect() first.")
-        return cls(_dense(X))
+        return cls(_dense(X))._borrowing(X)
 
     def __len__(self) -> int:
         return cast("tuple[int, int]", self.X.shape)[0]

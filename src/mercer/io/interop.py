@@ -72,8 +72,8 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
         )
     kernel = _kernel(svm.kernel, float(svm._gamma), svm.degree, float(svm.coef0))
     samples = _support(svm)
-    coef = np.asarray(svm.dual_coef_.toarray() if sp.issparse(svm.dual_coef_) else svm.dual_coef_, dtype=float)
-    intercept = np.asarray(svm.intercept_, dtype=float)
+    coef = np.array(svm.dual_coef_.toarray() if sp.issparse(svm.dual_coef_) else svm.dual_coef_, dtype=float)
+    intercept = np.array(svm.intercept_, dtype=float)
     if not isinstance(svm, SVC | NuSVC):
         expansion = Expansion(kernel, kernel.prepare(samples), coef[0].copy(), np.asarray(intercept[0]))
         machine = ImportedDetector if isinstance(svm, OneClassSVM) else ImportedRegressor
@@ -178,8 +178,8 @@ def _kernel(word: str, gamma: float, degree: int, coef0: float) -> Kernel:
 
 
 def _linear(svm: Any, names: Any) -> ImportedClassifier | ImportedRegressor:
-    weights = np.atleast_2d(np.asarray(svm.coef_, dtype=float))
-    intercept = np.atleast_1d(np.asarray(svm.intercept_, dtype=float))  # 0.0 without an intercept
+    weights = np.atleast_2d(np.array(svm.coef_, dtype=float))
+    intercept = np.atleast_1d(np.array(svm.intercept_, dtype=float))  # 0.0 without an intercept
     intercept = np.array(np.broadcast_to(intercept, (len(weights),)))
     if len(weights) == 1:
         function = FeatureExpansion(Linear(), None, weights[0].copy(), np.asarray(intercept[0]))
@@ -193,7 +193,7 @@ def _linear(svm: Any, names: Any) -> ImportedClassifier | ImportedRegressor:
 def _support(svm: Any) -> Samples:
     if svm.kernel == "precomputed":
         return _landmarks(np.asarray(svm.support_, dtype=np.intp), int(svm.shape_fit_[0]))
-    return Vectors.pack(svm.support_vectors_)
+    return Vectors.pack(svm.support_vectors_).owned()
 
 
 def _landmarks(columns: Array, width: int) -> Similarities:
