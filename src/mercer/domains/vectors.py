@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError
+from mercer.numerics.sparse import sparse_fault
 
 __all__ = ["Vectors", "require_sound"]
 
@@ -301,13 +302,10 @@ def _sparse(X: Any) -> sp.csr_array:
     return _canonical(sp.csr_array(_checked(X)))
 
 
-def require_sound(X: Any) -> None:
-    """Raise DomainError for a sparse matrix with indices out of range: converting it would write out of bounds."""
-    if X.format in ("csr", "csc", "bsr"):
-        try:
-            type(X)(X, copy=False).check_format(full_check=True)
-        except ValueError as error:
-            raise DomainError(f"The sparse matrix is damaged: {error}. {_ACCEPTED} Build it anew.") from error
+def require_sound(X: Any, accepted: str = _ACCEPTED) -> None:
+    """Raise DomainError for a sparse matrix whose parts do not fit: converting it would write out of bounds."""
+    if (fault := sparse_fault(X)) is not None:
+        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it anew.")
 
 
 def _canonical(X: sp.csr_array) -> sp.csr_array:

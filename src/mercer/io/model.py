@@ -35,6 +35,7 @@ UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """What turns a document of schema n into one of schema n + 1."""
 
 _TEXT, _DIGEST = "mercer", "sha256"
+_MOST_PARTS = 400_000  # lists and objects in the text: each takes some hundred bytes once it is read
 _LONGEST_NAMES = 1_000_000  # characters of column names that are told in the header
 
 
@@ -182,6 +183,8 @@ def _document(texts: dict[str, str], path: PathLike) -> dict[str, Any]:
             "Give a file that mercer.save has written."
         )
     try:
+        if (count := texts[_TEXT].count("{") + texts[_TEXT].count("[")) > _MOST_PARTS:
+            raise ValueError(f"{count} parts, more than {_MOST_PARTS}")
         document = json.loads(texts[_TEXT])
         schema = document["schema"]
         if type(schema) is not int or schema < 1:
