@@ -89,6 +89,7 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
         break_ties=svm.break_ties,
         feature_names=names,
         probability=probability,
+        couple_two=True,  # LIBSVM itself takes the sigmoid
     )
 
 
@@ -126,7 +127,10 @@ def from_libsvm(
     intercept = -np.array(machine.rho)
     if machine.kind != "classes":
         expansion = Expansion(kernel, samples, machine.coef[:, 0].copy(), np.asarray(intercept[0]))
-        return ImportedDetector(expansion) if machine.kind == "one" else ImportedRegressor(expansion)
+        if machine.kind != "one":
+            return ImportedRegressor(expansion)
+        marks = machine.prob_density_marks
+        return ImportedDetector(expansion, marks=np.array(marks) if marks else None)
     labels = np.array(machine.label)
     place = np.argsort(labels)
     expansion = Expansion(kernel, samples, *_pairwise(machine.coef.T, intercept, np.array(machine.nr_sv)))
