@@ -5,6 +5,7 @@ Nothing heavy is imported here, so every ``--help`` answers at once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,18 @@ FORMATS = ("csv", "tsv", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq
 FORMATS += ("penn", "xml", "html", "json", "python", "trees", "graphml", "graph-json", "edges", "tu")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-FILE = click.Path(path_type=Path, allow_dash=False)
+
+
+class _File(click.Path):
+    """The name of a file, which has no NUL byte."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if "\0" in os.fsdecode(value):
+            self.fail(f"{os.fsdecode(value)!r} has a NUL byte, which no name of a file has. Correct it.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _File(path_type=Path, allow_dash=False)
 
 
 def _command(name: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:

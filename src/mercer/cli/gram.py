@@ -35,7 +35,7 @@ from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Frames, Pairs, Samples
 from mercer.errors import MemoryBudgetError, TimeBudgetError
 from mercer.gram import Distributed
-from mercer.io.atomic import write_atomically
+from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.io.limits import FileError
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
@@ -133,8 +133,9 @@ class _Work:
     def __init__(self, kernel: Kernel, S: Samples, request: Request) -> None:
         self.kernel, self.S, self.request = kernel, S, request
         self.n, self.dtype = len(S), np.dtype(request.dtype)
-        self.part = request.output.with_name(request.output.name + ".part")
-        self.notes = request.output.with_name(request.output.name + ".progress")
+        self.output = request.output.resolve() if request.output.is_symlink() else request.output
+        self.part = self.output.with_name(self.output.name + ".part")
+        self.notes = self.output.with_name(self.output.name + ".progress")
         cuts = spans(self.n, SIDE)
         self.blocks = [(r, c) for r in cuts for c in cuts if c.start >= r.start]
         self.header = _header(self.n, self.dtype)
@@ -158,8 +159,9 @@ class _Work:
                 f"Blocks of the Gram matrix need {format_bytes(needed)}, the budget is "
                 f"{format_bytes(budget(self.request.memory))}. Allow more with --memory."
             )
-        if self.request.restart:
-            for path in (self.part, self.notes):
+        for path in (self.part, self.notes):
+            require_replaceable(path, force=True)
+            if self.request.restart:
                 path.unlink(missing_ok=True)
         if self.notes.exists() and self.part.exists():
             self.done = self._resumable()
@@ -252,9 +254,8 @@ class _Work:
 
     def finish(self) -> None:
         """Give the finished matrix its name."""
-        if not self.request.force:
-            require_writable(self.request.output, force=False)
-        os.replace(self.part, self.request.output)
+        require_replaceable(self.output, force=self.request.force)
+        os.replace(self.part, self.output)
         self.notes.unlink(missing_ok=True)
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from mercer.cli.failures import UsageFault
-from mercer.io.atomic import refuse_overwriting
+from mercer.io.atomic import require_replaceable
 
 __all__ = ["beside", "require_writable"]
 
@@ -30,10 +30,9 @@ def beside(path: Path, ending: str) -> Path:
 
 def require_writable(path: Path, force: bool) -> None:
     """Refuse an output file before the work begins: one that exists, or whose folder does not."""
-    if not force:
-        refuse_overwriting(path)
     if path.is_dir():
         raise UsageFault(f"{path} is a folder; the name of a file is needed. Write {path / 'result'}.")
+    require_replaceable(path, force=force)
     folder = path.resolve().parent
     if not folder.is_dir():
         raise UsageFault(f"{path}: there is no folder {folder}. Make it first, or choose another.")

@@ -239,7 +239,8 @@ def _packed(X: Any, table: _Table | None, columns: Columns, pack: Callable[[Any]
     else:
         data = table.one(_find(table, columns))  # pyright: ignore[reportArgumentType]
     try:
-        return pack(data)
+        packed = pack(data)
+        return packed._borrowing(()) if isinstance(columns, tuple) else packed  # of columns put together just now
     except DomainError as error:
         raise type(error)(f"Columns {columns!r}: {error}") from error
 

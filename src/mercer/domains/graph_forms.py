@@ -18,6 +18,7 @@ from mercer.arrays import Bools, Codes, Floats, Indices
 from mercer.domains.samples import is_hashable, kind_of
 from mercer.domains.strings import is_missing
 from mercer.errors import DomainError
+from mercer.numerics.sparse import sparse_fault
 
 __all__ = ["Parts", "gathered"]
 
@@ -148,6 +149,8 @@ class _Gathering:
             self.refuse(f"is an array of {matrix.dtype}, not of numbers", "Give weights, or 0 and 1.")
         if isinstance(matrix, np.ma.MaskedArray):
             self.refuse("is a masked array", "Fill the masked entries, with 0 where there is no edge.")
+        if sp.issparse(matrix) and (fault := sparse_fault(matrix)) is not None:
+            self.refuse(f"is a damaged sparse matrix: {fault}", "Build it anew.")
         A: Any = sp.csr_array(matrix).astype(float)
         A.sum_duplicates()
         A.eliminate_zeros()

@@ -19,7 +19,9 @@ from mercer.arrays import Indices
 from mercer.domains.graphs import Graphs
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.domains.strings import is_missing, listed
+from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError, ModelError
+from mercer.numerics.sparse import sparse_fault
 
 __all__ = ["Network", "Nodes"]
 
@@ -163,8 +165,8 @@ class Network:
     def check(self) -> None:
         """Raise ModelError unless the parts fit together; those of a model file did not come through `of`."""
         W, is_csr = self.adjacency, isinstance(self.adjacency, sp.csr_array)
-        good = is_csr and W.shape[0] == W.shape[1] and W.shape[0] > 0 and W.dtype == np.float64
-        good = good and bool(np.isfinite(W.data).all()) and bool((W.data >= 0.0).all())
+        good = is_csr and sparse_fault(W) is None and W.shape[0] == W.shape[1] and W.shape[0] > 0
+        good = good and W.dtype == np.float64 and bool(np.isfinite(W.data).all()) and bool((W.data >= 0.0).all())
         good = good and (self.directed is True or (self.directed is False and not _is_lopsided(W)))
         good = good and isinstance(self.teleport, float) and 0.0 <= self.teleport < 1.0
         names = self.names
@@ -329,6 +331,8 @@ def _of_array(matrix: Any) -> tuple[Any, None, bool]:
         raise DomainError(f"An adjacency of {matrix.dtype} was given (or a masked one). {_FORMS} Give weights.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise DomainError(f"An adjacency of shape {matrix.shape} was given; it has to be square. {_FORMS} Correct it.")
+    if sp.issparse(matrix):
+        require_sound(matrix, _FORMS)
     W = sp.csr_array(matrix).astype(np.float64)
     return W, None, _is_lopsided(W)
 

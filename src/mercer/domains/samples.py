@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import EllipsisType, MappingProxyType
 from typing import Any, ClassVar, Self, TypeGuard, cast
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Indices
 from mercer.errors import DomainError, ParameterError
+from mercer.numerics.ragged import Ragged
 
 __all__ = ["Samples", "is_hashable", "kind_of", "row_index"]
 
@@ -29,8 +30,14 @@ class Samples(ABC):
     scikit-learn selects folds, so a packed collection goes through ``GridSearchCV`` and is packed once).
     Copies, deep copies and clones are the collection itself.
 
+    Nothing in mercer writes to a collection. ``pack`` of numbers does not copy an array that has the right form
+    already: such a collection is a view of the array, and whoever edits the array edits the collection. What a model
+    keeps (``landmarks``) is a copy then, so that no fitted model depends on an array of its user.
+
     Attributes
     ----------
+    owns : bool
+        Whether nobody else can write to the arrays: they were made by ``pack``, or are read-only.
     derived : mapping of str to row-aligned data
         What a kernel has computed once per collection (norms, k-mers, self-similarities):
         arrays whose first axis is the samples, SciPy CSR, ``Ragged`` or ``Samples``. Sliced with the rows.
@@ -43,6 +50,7 @@ class Samples(ABC):
     """
 
     derived: Mapping[str, Any] = MappingProxyType({})
+    owns: bool = True  # False in the domains whose `pack` need not copy; `pack` then says it of the collection
     is_streamed: ClassVar[bool] = False  # whether rows are read when they are needed, and not held
 
     @classmethod
@@ -76,6 +84,8 @@ class Samples(ABC):
         part = self._rows(rows)
         if self.derived:
             vars(part)["derived"] = {key: _take_rows(value, rows) for key, value in self.derived.items()}
+        if not type(self).owns:
+            vars(part)["owns"] = self.owns or not _share(self.arrays, part.arrays)
         return part
 
     def concat(self, other: Self) -> Self:
@@ -118,8 +128,13 @@ class Samples(ABC):
                 f"derived data {key!r} have {count} rows for {len(self)} samples; "
                 "one row per sample is needed. Compute them from this collection."
             )
+        return self._holding(derived={**self.derived, key: rows})
+
+    def _holding(self, **held: Any) -> Self:
+        """The same samples with some of their attributes exchanged."""
         copy = object.__new__(type(self))
-        vars(copy).update(vars(self), derived={**self.derived, key: rows})
+        vars(copy).update(vars(self), **held)
+        vars(copy).pop("_own", None)  # the copy that was made of other attributes
         return copy
 
     def _deriving(self, other: Samples) -> Self:
@@ -129,7 +144,31 @@ class Samples(ABC):
         return self
 
     def landmarks(self) -> Self:
-        """What a model keeps of these samples to compare new ones with them."""
+        """What a model keeps of these samples to compare new ones with them, in memory of its own."""
+        return self.owned()
+
+    def owned(self) -> Self:
+        """The same samples in arrays that nobody else can write to: self, or a copy, which is made once."""
+        if "_own" not in vars(self):
+            held = _apart(vars(self), () if self.owns else self.arrays)
+            if held is vars(self):
+                return self
+            vars(self)["_own"] = self._holding(**held)
+            vars(vars(self)["_own"])["owns"] = True
+        return vars(self)["_own"]
+
+    def _borrowing(self, raw: Any) -> Self:
+        """Self, just packed, knowing whether its arrays are those of the raw data and can be written to.
+
+        Data that nobody else has are ``()``.
+        """
+        if isinstance(raw, list | tuple):  # of which NumPy has made an array
+            shared: Any = ()
+        elif sp.issparse(raw):
+            shared = [part for part in vars(raw).values() if isinstance(part, np.ndarray)]
+        else:  # of another library's array only the memory is known, which may be that of self
+            shared = (raw,) if isinstance(raw, np.ndarray) else self.arrays
+        vars(self)["owns"] = not any(_can_be_written(a) for a in self.arrays if _share((a,), shared))
         return self
 
     # ------------------------------------------------------------------ size and identity
@@ -153,6 +192,10 @@ class Samples(ABC):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name != "_own"}
+        return state if type(self).owns else {**state, "owns": True}  # what is read back is nobody else's
 
     def __copy__(self) -> Self:
         return self
@@ -259,6 +302,42 @@ def _is_integer(key: Any) -> bool:
 def _take_rows(rows: Any, index: slice | Indices) -> Any:
     """Rows of derived data: arrays and CSR are indexed, Ragged and Samples know how to take."""
     return rows[index] if isinstance(rows, np.ndarray) or sp.issparse(rows) else rows.take(index)
+
+
+def _share(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:
+    """Whether an array of one group may lie in the memory of one of the other; told by where they begin and end."""
+    others = tuple(others)
+    return any(np.may_share_memory(a, b) for a in some for b in others)
+
+
+def _can_be_written(array: Any) -> bool:
+    """Whether the array, or one that it is a view of, can be written to; of a read-only memory map none can."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
+
+
+def _apart(value: Any, arrays: tuple[NDArray[Any], ...]) -> Any:
+    """A value that shares no memory with some arrays: a copy where it does."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if _share((value,), arrays) else value
+    if sp.issparse(value):
+        value = cast("sp.csr_array", value)
+        return value.copy() if _share((value.data, value.indices, value.indptr), arrays) else value
+    if isinstance(value, Samples):
+        return value.owned()
+    if isinstance(value, Ragged):
+        codes = _apart(value.codes, arrays)
+        return value if codes is value.codes else Ragged(codes, value.offsets)
+    if isinstance(value, Mapping):
+        found = {key: _apart(member, arrays) for key, member in value.items()}
+        return value if all(found[key] is member for key, member in value.items()) else found
+    if type(value) is tuple:
+        members = tuple(_apart(member, arrays) for member in value)
+        return value if all(map(operator.is_, members, value)) else members
+    return value
 
 
 def _bytes_of(rows: Any) -> int:

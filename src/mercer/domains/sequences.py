@@ -57,6 +57,7 @@ class Sequences(Samples):
     <Sequences: 5 samples, 3 channels, lengths 30 to 30>
     """
 
+    owns = False
     ragged: Ragged
 
     @classmethod
@@ -77,7 +78,7 @@ class Sequences(Samples):
         """
         if cls._is_packed(X):
             return X if missing else X.complete()
-        S = cls(_packed(X))
+        S = cls(_packed(X))._borrowing(X)
         _require_numbers(S, missing)
         return S
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples, kind_of
-from mercer.domains.vectors import Vectors
+from mercer.domains.vectors import Vectors, require_sound
 from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
@@ -93,7 +93,10 @@ class Sets(Samples):
         for i, given in enumerate(weights):
             _check_weights(given, int(sizes[i]), i)
         try:
-            members = pack_members(_flat(sets, sizes))
+            flat = _flat(sets, sizes)
+            members = pack_members(flat)
+            if not any(flat is given for given in sets):  # put together just now
+                members = members._borrowing(())
         except (DomainError, ValueError) as error:
             _refuse(sets, pack_members, error)
         flat = [
@@ -265,6 +268,9 @@ def _flat(sets: list[Any], sizes: Indices) -> Any:
     if all(isinstance(members, np.ndarray) for members in some):
         return some[0] if len(some) == 1 else np.concatenate(some)
     if any(sp.issparse(members) for members in some):
+        for members in some:
+            if sp.issparse(members):
+                require_sound(members)
         return sp.vstack([sp.csr_array(members) for members in some], format="csr")
     return [member for members in some for member in members]
 

@@ -60,6 +60,7 @@ class Similarities(Samples):
     array([[0.25 , 0.125]])
     """
 
+    owns = False
     matrix: NDArray[Any] | None
     rows: Indices
     position: Indices | None
@@ -80,8 +81,13 @@ class Similarities(Samples):
         if not cls._is_packed(X):
             matrix = _checked(X)
             rows = np.arange(matrix.shape[0], dtype=np.intp)
-            X = cls(matrix, rows, rows if matrix.shape[0] == matrix.shape[1] else None, matrix.shape[1])
-        return X if diagonal is None else replace(X, diagonal=_checked_diagonal(diagonal, len(X)))
+            square = matrix.shape[0] == matrix.shape[1]
+            X = cls(matrix, rows, rows if square else None, matrix.shape[1])._borrowing(X)
+        if diagonal is None:
+            return X
+        found = replace(X, diagonal=_checked_diagonal(diagonal, len(X)))
+        vars(found)["owns"] = X.owns
+        return found
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -233,7 +239,7 @@ def _checked(K: Any) -> NDArray[Any]:
 
 
 def _checked_diagonal(diagonal: ArrayLike, n: int) -> Floats:
-    values = np.asarray(diagonal, dtype=np.float64)
+    values = np.array(diagonal, dtype=np.float64)  # a copy, since models keep it
     if values.shape != (n,) or not np.isfinite(values).all():
         raise DomainError(
             f"A diagonal of shape {values.shape} was given for {n} samples; {n} finite numbers are accepted. "

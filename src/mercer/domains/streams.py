@@ -76,6 +76,7 @@ class Stream(Vectors):
     <Vectors: 2 samples, 2 columns, float64>
     """
 
+    owns = True  # a model that has to keep rows takes them out of the stream, which copies
     is_streamed = True
 
     def __init__(self, source: Source, places: slice | Indices | None = None, y: Any = None) -> None:

@@ -37,7 +37,8 @@ class Tensors(Samples):
 
     Notes
     -----
-    ``pack`` copies nothing that is C-contiguous float64 already, so do not write to the array afterwards.
+    ``pack`` copies nothing that is C-contiguous float64 already: the collection is a view of the array then, and
+    changes if the array is written to. A fitted model keeps a copy, and does not change.
 
     Examples
     --------
@@ -50,6 +51,7 @@ class Tensors(Samples):
            [ 2.,  5.,  8., 11.]])
     """
 
+    owns = False
     array: Floats
 
     @classmethod
@@ -88,7 +90,7 @@ class Tensors(Samples):
             raise DomainError(
                 f"Sample {i} has {what} at {tuple(place)}. {_ACCEPTED} Fill or clip it, or drop the sample."
             )
-        return cls(array)
+        return cls(array)._borrowing(X)
 
     def __len__(self) -> int:
         return len(self.array)

@@ -18,6 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError
 from mercer.numerics.row_products import row_products
+from mercer.numerics.sparse import sparse_fault
 
 __all__ = ["Vectors", "require_sound"]
 
@@ -60,7 +61,8 @@ class Vectors(Samples):
     Notes
     -----
     ``pack`` copies nothing that is already C-contiguous float64 or float32 (read-only arrays and memory maps
-    included), so do not write to the array afterwards. Values whose squares overflow are accepted;
+    included): the collection is a view of the array then, and changes if the array is written to. Give ``X.copy()`` to
+    keep both apart. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted;
     ``largest`` tells kernels about them.
 
     Examples
@@ -75,6 +77,7 @@ class Vectors(Samples):
     array([25.,  1.])
     """
 
+    owns = False
     X: Matrix
     names: tuple[str, ...] | None = None
 
@@ -95,13 +98,13 @@ class Vectors(Samples):
         if cls._is_packed(X):
             return X
         if sp.issparse(X):
-            return cls(_sparse(X))
+            return cls(_sparse(X))._borrowing(X)
         if nw.dependencies.is_into_dataframe(X):
             table, names = _table(X)
-            return cls(_sparse(table) if sp.issparse(table) else _dense(table, names), names)
+            return cls(_sparse(table) if sp.issparse(table) else _dense(table, names), names)._borrowing(())
         if nw.dependencies.is_polars_lazyframe(X):
             raise DomainError(f"A lazy frame was given. {_ACCEPTED} Call .collect() first.")
-        return cls(_dense(X))
+        return cls(_dense(X))._borrowing(X)
 
     def __len__(self) -> int:
         return cast("tuple[int, int]", self.X.shape)[0]
@@ -302,13 +305,10 @@ def _sparse(X: Any) -> sp.csr_array:
     return _canonical(sp.csr_array(_checked(X)))
 
 
-def require_sound(X: Any) -> None:
-    """Raise DomainError for a sparse matrix with indices out of range: converting it would write out of bounds."""
-    if X.format in ("csr", "csc", "bsr"):
-        try:
-            type(X)(X, copy=False).check_format(full_check=True)
-        except ValueError as error:
-            raise DomainError(f"The sparse matrix is damaged: {error}. {_ACCEPTED} Build it anew.") from error
+def require_sound(X: Any, accepted: str = _ACCEPTED) -> None:
+    """Raise DomainError for a sparse matrix whose parts do not fit: converting it would write out of bounds."""
+    if (fault := sparse_fault(X)) is not None:
+        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it anew.")
 
 
 def _canonical(X: sp.csr_array) -> sp.csr_array:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
+from mercer.domains.vectors import require_sound
 from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights
 from mercer.estimators.running import Run
@@ -61,6 +62,8 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     """
     if not isinstance(affinity, Gram) and not sp.issparse(affinity):
         affinity = Similarities.pack(affinity)
+    elif sp.issparse(affinity):
+        require_sound(affinity)
     given = np.asarray(labels)
     if tuple(affinity.shape) != given.shape * 2:
         raise DomainError(

@@ -23,6 +23,7 @@ from mercer.kernels import Kernel, Precomputed
 __all__ = ["ImportedClassifier", "ImportedDetector", "ImportedRegressor"]
 
 _VOTES, _COLUMNS = "one-versus-one", "one-versus-rest"
+_MARKS = 10  # of LIBSVM's one-class machines, between which probabilities step
 _SMALLEST = 1e-7  # probability of a class of a pair
 
 
@@ -163,6 +164,8 @@ class ImportedDetector(OutlierMixin, _Single):
         f, with coefficients of shape (n,) and intercept -rho.
     feature_names : sequence of str, optional
         Names of the columns of the training data.
+    marks : (10,) array, optional
+        prob_density_marks of LIBSVM, ascending; `predict_proba` exists with them only.
 
     Notes
     -----
@@ -177,6 +180,24 @@ class ImportedDetector(OutlierMixin, _Single):
     >>> machine.predict([[10.0], [1.0]])
     array([ 1, -1])
     """
+
+    def __init__(
+        self, expansion: Expansion | FeatureExpansion, *, feature_names: Any = None, marks: Any = None
+    ) -> None:
+        super().__init__(expansion, feature_names=feature_names)
+        self.marks = marks
+
+    def _check_parameters(self) -> None:
+        """Raise ParameterError unless there is one function, and ten marks in order or none."""
+        super()._check_parameters()
+        if self.marks is None:
+            return
+        marks = np.asarray(self.marks, dtype=float)
+        if marks.shape != (_MARKS,) or not np.isfinite(marks).all() or (np.diff(marks) < 0.0).any():
+            raise ParameterError(
+                f"ImportedDetector was given marks={self.marks!r:.80}; {_MARKS} ascending numbers are accepted, as "
+                "LIBSVM writes them. Leave them out."
+            )
 
     @property
     def offset_(self) -> Floats:
@@ -209,6 +230,31 @@ class ImportedDetector(OutlierMixin, _Single):
         X : raw data or packed samples
         """
         return np.where(self._evaluate(X) > 0, 1, -1)
+
+    @available_if(lambda detector: _gives_marks(detector))
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability that a sample is like the old, and that it is not, shape (m, 2), as LIBSVM does.
+
+        It is the tenth of the marks between which the decision value lies, and 0.001 or 0.999 beyond them.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        self._check_parameters()
+        values, marks = self._evaluate(X), np.asarray(self.marks, dtype=float)
+        tenth = np.searchsorted(marks, values, side="right") / _MARKS
+        inside = np.where(values < marks[0], 0.001, np.where(values > marks[-1], 0.999, tenth % 1.0))
+        return np.column_stack([inside, 1.0 - inside])
+
+
+def _gives_marks(estimator: Any) -> bool:
+    if estimator.marks is not None:
+        return True
+    raise AttributeError(
+        "predict_proba was asked of a machine that was fitted without probabilities; it exists only if LIBSVM had "
+        "fitted them. Fit it again with svm-train -b 1."
+    )
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -250,6 +296,9 @@ class ImportedClassifier(ClassifierMixin, _Imported):
         Names of the columns of the training data.
     probability : pair of (P,) arrays, optional
         probA and probB of LIBSVM, one of each per pair of columns; `predict_proba` exists with them only.
+    couple_two : bool, default False
+        Whether probabilities of two classes are coupled by iteration as well, as scikit-learn does. LIBSVM takes those
+        of the sigmoid; the two differ by up to 0.005.
 
     Notes
     -----
@@ -280,6 +329,7 @@ class ImportedClassifier(ClassifierMixin, _Imported):
         order: Any = None,
         feature_names: Any = None,
         probability: Any = None,
+        couple_two: bool = False,
     ) -> None:
         self.expansion = expansion
         self.classes = classes
@@ -289,6 +339,7 @@ class ImportedClassifier(ClassifierMixin, _Imported):
         self.order = order
         self.feature_names = feature_names
         self.probability = probability
+        self.couple_two = couple_two
 
     @property
     def classes_(self) -> Array:
@@ -367,6 +418,8 @@ class ImportedClassifier(ClassifierMixin, _Imported):
         values = values[:, None] if values.ndim == 1 else values
         P = expit(-(np.ravel(self.probA_) * values + np.ravel(self.probB_)))
         P = np.clip(P, _SMALLEST, 1.0 - _SMALLEST)
+        if len(self.classes_) == 2 and not self.couple_two:
+            return np.hstack([P, 1.0 - P])[:, self._place()]
         return _coupled(P, len(self.classes_))[:, self._place()]
 
     @available_if(_gives_probabilities)
@@ -402,6 +455,7 @@ class ImportedClassifier(ClassifierMixin, _Imported):
             ("strategy", (_VOTES, _COLUMNS)),
             ("decision_function_shape", ("ovr", "ovo")),
             ("break_ties", (True, False)),
+            ("couple_two", (True, False)),
         ):
             if getattr(self, name) not in known:
                 raise ParameterError(

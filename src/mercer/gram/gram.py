@@ -6,7 +6,9 @@ Solvers ask for products, rows or factors; how the numbers come about is the Gra
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import Memory, Plan, Resources, format_bytes
 from mercer.domains import Samples
+from mercer.domains.doors import open_doors, packing
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.products import product
@@ -62,12 +65,28 @@ class HasEigen(Protocol):
         ...
 
 
+def _packing_second(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method (kernel, samples, ...) that takes raw data as well."""
+
+    @functools.wraps(method)
+    def taking(self: Any, kernel: Kernel, samples: Any, *given: Any, **named: Any) -> Any:
+        return method(self, kernel, samples if isinstance(samples, Samples) else kernel.pack(samples), *given, **named)
+
+    return taking
+
+
 class GramSpec(Spec, ABC):
     """How a Gram matrix is to be held, as the user writes it: ``gram=Tiles()``."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("build", "decide"):
+            if name in vars(cls):
+                setattr(cls, name, _packing_second(vars(cls)[name]))
+
     @abstractmethod
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> Gram:
-        """Return the operator for a kernel on packed samples, within the memory budget."""
+    def build(self, kernel: Kernel, samples: Any, resources: Resources = _NOTHING) -> Gram:
+        """Return the operator for a kernel on raw data or packed samples, within the memory budget."""
 
     @abstractmethod
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
@@ -89,6 +108,10 @@ class Gram(ABC):
     kernel: Kernel
     samples: Samples
     resources: Resources
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        open_doors(cls, {"cross": 1}, lambda gram, X: gram.kernel.pack(X))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -203,3 +226,6 @@ def gram_plan(what: str, n: int) -> Plan:
         {"Gram matrix": 8 * n * n},
         (f"solver=ConjugateGradient() on gram=Tiles() (about {tiles} per right-hand side, slower)",),
     )
+
+
+setattr(Gram, "cross", packing(vars(Gram)["cross"], 1, lambda gram, X: gram.kernel.pack(X)))  # noqa: B010

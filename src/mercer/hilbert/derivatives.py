@@ -192,7 +192,7 @@ def derivative_representer(kernel: Kernel, x: Any, direction: Any) -> Derivative
     >>> f.inner(derivative_representer(Polynomial(2), [[1.0]], 0)), gradient(f, [[1.0]])
     (24.0, array([[24.]]))
     """
-    S = kernel.check().prepare(kernel.pack(x))
+    S = kernel.check().prepare(kernel.pack(x).owned())
     if len(S) != 1:
         raise DomainError(
             f"a collection of {len(S)} samples was given; the representer of the derivative at one sample is made. "

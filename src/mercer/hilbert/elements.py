@@ -99,4 +99,4 @@ def positive_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 
 def _prepared(kernel: Kernel, X: Any) -> Samples:
-    return kernel.check().prepare(kernel.pack(X))
+    return kernel.check().prepare(kernel.pack(X).owned())

@@ -106,7 +106,7 @@ def learned_kernel(
     given = [hyperkernel] if isinstance(hyperkernel, Hyperkernel) else list(hyperkernel)
     _check(given, alpha, anchors)
     labels = np.asarray(y)
-    packed = [h.kernel.prepare(h.kernel.pack(X)) for h in given]
+    packed = [h.kernel.prepare(h.kernel.pack(X).owned()) for h in given]
     if labels.ndim != 1 or len(labels) != len(packed[0]) or len(np.unique(labels)) < 2:
         raise TargetError(
             f"y has shape {labels.shape} for {len(packed[0])} samples, and {len(np.unique(labels))} classes; one class "

@@ -45,7 +45,7 @@ class Measure(Spec, ABC):
     def nodes(self, kernel: Kernel) -> tuple[Samples, Floats]:
         """Return points of positive weight, packed and prepared for a kernel, and their weights."""
         X, weights = self.check().rule()
-        S = kernel.pack(X)
+        S = kernel.pack(X).owned()
         if weights is None:
             return kernel.prepare(S), np.full(len(S), 1.0 / len(S))
         if len(S) != len(weights):

@@ -201,7 +201,7 @@ def _on_samples(f: Element, X: Any, rank_tol: float, memory: int | str | None) -
             f"a projection with {kernel!r:.200} of order {kernel.order} was asked for; the span of samples has an "
             "inner product if the kernel is positive definite. Use a positive definite kernel."
         )
-    S = kernel.prepare(kernel.pack(X))
+    S = kernel.prepare(kernel.pack(X).owned())
     n = len(S)
     Plan(f"projection on {n} samples", {"K and its eigenvectors": 3 * 8 * n * n}).require(memory)
     K = np.asarray(kernel(S), dtype=float)

@@ -6,16 +6,24 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from mercer.errors import MercerError
+from mercer.errors import MercerError, ParameterError
 
-__all__ = ["OverwriteError", "refuse_overwriting", "write_atomically"]
+__all__ = ["OverwriteError", "refuse_overwriting", "require_replaceable", "write_atomically"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Piece: TypeAlias = bytes | bytearray | memoryview
 
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES)
 
 
@@ -30,6 +38,41 @@ def refuse_overwriting(path: PathLike) -> None:
             f"{os.fspath(path)} exists already; a file is overwritten only if that is asked for. "
             "Choose another name, or say force=True (on the command line --force)."
         )
+
+
+def require_replaceable(path: PathLike, *, force: bool = False) -> None:
+    """Raise unless a file of that name can be made, or replaced: pipes, devices and folders are left alone.
+
+    Parameters
+    ----------
+    path : str or path
+        A symbolic link is followed.
+    force : bool, default False
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    ParameterError
+        The name has a NUL byte, which no file can have.
+    OverwriteError
+        There is a file and ``force`` is false, or something that is no file.
+    """
+    if "\0" in os.fsdecode(path):
+        raise ParameterError(
+            f"The name {os.fsdecode(path)!r} was given for a file; a name has no NUL byte. Choose another name."
+        )
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:  # nothing is there, or a link to nothing
+        mode = stat.S_IFREG
+    if not stat.S_ISREG(mode):
+        what = next((word for kind, word in _KINDS.items() if stat.S_IFMT(mode) == kind), "no ordinary file")
+        raise OverwriteError(
+            f"{os.fspath(path)} is {what}; results are written to ordinary files, and nothing else is replaced. Give "
+            "the name of a file."
+        )
+    if not force:
+        refuse_overwriting(path)
 
 
 def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = False) -> None:
@@ -47,7 +90,8 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
     Raises
     ------
     OverwriteError
-        There is a file of that name, and ``force`` is false.
+        There is a file of that name, and ``force`` is false; or there is something that is no file, as a pipe, a device
+        or a folder.
     OSError
         The content could not be written. The file of that name is the old one or the whole new one, and
         nothing else is left behind.
@@ -66,8 +110,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
     ...     print(Path(folder, "a.txt").read_text())
     one two
     """
-    if not force:
-        refuse_overwriting(path)
+    require_replaceable(path, force=force)
     final = os.path.realpath(path)
     folder, name = os.path.split(final)
     # in the same directory: a name is taken over atomically only within one file system
@@ -78,8 +121,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
                 stream.write(piece)
             stream.flush()
             os.fsync(stream.fileno())
-        if not force:
-            refuse_overwriting(path)  # it may have come while this one was written
+        require_replaceable(path, force=force)  # something may have come while this one was written
         os.replace(temporary, final)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.budget import parse_seconds
-from mercer.errors import CheckpointError, ModelError, warn_caller
-from mercer.io.atomic import PathLike, write_atomically
+from mercer.errors import CheckpointError, ModelError, ParameterError, warn_caller
+from mercer.io.atomic import OverwriteError, PathLike, require_replaceable, write_atomically
 from mercer.io.model import versions
-from mercer.io.tensors import DTYPES, bytes_of, pieces, read_header, read_tensors
+from mercer.io.tensors import DTYPES, bytes_of, open_ordinary, pieces, read_header, read_tensors
 from mercer.numerics.resuming import Store, digest
 
 __all__ = ["Checkpoint"]
@@ -99,7 +99,12 @@ class Checkpoint:
     @property
     def previous(self) -> str:
         """Where the file before the last is."""
-        return f"{os.fspath(self.path)}.previous"
+        return f"{self._file}.previous"
+
+    @property
+    def _file(self) -> str:
+        """The file itself, where the path is a link to it."""
+        return os.path.realpath(self.path) if os.path.islink(self.path) else os.fspath(self.path)
 
     @property
     def found(self) -> bool:
@@ -121,6 +126,11 @@ class Checkpoint:
                 f"{self!r} was given; {folder} is no folder in which files can be written. Make it, or give another "
                 "path."
             )
+        for path in (self.path, self.previous):
+            try:
+                require_replaceable(path, force=True)
+            except (OverwriteError, ParameterError) as error:
+                raise CheckpointError(f"{self!r} was given: {error}") from None
         self._context = context
 
     def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None, y: Any = None) -> None:
@@ -153,7 +163,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove both files, if they are there."""
         for path in (self.path, self.previous):
-            with contextlib.suppress(FileNotFoundError):
+            if os.path.isfile(path):
                 os.unlink(path)
         self._clear()
 
@@ -194,7 +204,7 @@ class Checkpoint:
         text = json.dumps({"schema": SCHEMA, "fit": self._fit, "entries": tree}, separators=(",", ":"))
         try:
             if self._whole:
-                os.replace(self.path, self.previous)
+                os.replace(self._file, self.previous)
             write_atomically(self.path, pieces({_NUMBERS: encoder.numbers()}, {_TEXT: text}, _DIGEST), force=True)
             self._whole = True
         except OSError as error:
@@ -242,7 +252,7 @@ def _require_same(then: Mapping[str, Any], now: Mapping[str, Any], path: str) ->
 
 
 def _contents(path: PathLike) -> tuple[dict[str, Any], NDArray[Any]]:
-    with open(path, "rb") as stream:
+    with open_ordinary(path) as stream:
         texts, table = read_header(stream, path)
         if set(texts) != {_TEXT, _DIGEST} or set(table) != {_NUMBERS}:
             raise CheckpointError("it is another kind of file.")

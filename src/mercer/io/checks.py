@@ -20,6 +20,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.strings import Kmers
 from mercer.kernels.substrings import SuffixNodes
 from mercer.numerics.ragged import Ragged
+from mercer.numerics.sparse import sparse_fault
 from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
 
@@ -41,11 +42,9 @@ def check_record(record: Any) -> Any:
 
 
 def check_sparse(matrix: Any) -> None:
-    """ModelError unless all indices of a CSR or CSC matrix are within it."""
-    try:
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise ModelError(f"A sparse matrix of the model is damaged: {error}. Save the model again.") from None
+    """ModelError unless the parts of a sparse matrix fit together."""
+    if (fault := sparse_fault(matrix)) is not None:
+        raise ModelError(f"A sparse matrix of the model is damaged: {fault}. Save the model again.")
 
 
 def _require(holds: bool, what: str) -> None:

@@ -72,8 +72,8 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
         )
     kernel = _kernel(svm.kernel, float(svm._gamma), svm.degree, float(svm.coef0))
     samples = _support(svm)
-    coef = np.asarray(svm.dual_coef_.toarray() if sp.issparse(svm.dual_coef_) else svm.dual_coef_, dtype=float)
-    intercept = np.asarray(svm.intercept_, dtype=float)
+    coef = np.array(svm.dual_coef_.toarray() if sp.issparse(svm.dual_coef_) else svm.dual_coef_, dtype=float)
+    intercept = np.array(svm.intercept_, dtype=float)
     if not isinstance(svm, SVC | NuSVC):
         expansion = Expansion(kernel, kernel.prepare(samples), coef[0].copy(), np.asarray(intercept[0]))
         machine = ImportedDetector if isinstance(svm, OneClassSVM) else ImportedRegressor
@@ -89,6 +89,7 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
         break_ties=svm.break_ties,
         feature_names=names,
         probability=probability,
+        couple_two=True,  # LIBSVM itself takes the sigmoid
     )
 
 
@@ -126,7 +127,10 @@ def from_libsvm(
     intercept = -np.array(machine.rho)
     if machine.kind != "classes":
         expansion = Expansion(kernel, samples, machine.coef[:, 0].copy(), np.asarray(intercept[0]))
-        return ImportedDetector(expansion) if machine.kind == "one" else ImportedRegressor(expansion)
+        if machine.kind != "one":
+            return ImportedRegressor(expansion)
+        marks = machine.prob_density_marks
+        return ImportedDetector(expansion, marks=np.array(marks) if marks else None)
     labels = np.array(machine.label)
     place = np.argsort(labels)
     expansion = Expansion(kernel, samples, *_pairwise(machine.coef.T, intercept, np.array(machine.nr_sv)))
@@ -178,8 +182,8 @@ def _kernel(word: str, gamma: float, degree: int, coef0: float) -> Kernel:
 
 
 def _linear(svm: Any, names: Any) -> ImportedClassifier | ImportedRegressor:
-    weights = np.atleast_2d(np.asarray(svm.coef_, dtype=float))
-    intercept = np.atleast_1d(np.asarray(svm.intercept_, dtype=float))  # 0.0 without an intercept
+    weights = np.atleast_2d(np.array(svm.coef_, dtype=float))
+    intercept = np.atleast_1d(np.array(svm.intercept_, dtype=float))  # 0.0 without an intercept
     intercept = np.array(np.broadcast_to(intercept, (len(weights),)))
     if len(weights) == 1:
         function = FeatureExpansion(Linear(), None, weights[0].copy(), np.asarray(intercept[0]))
@@ -193,7 +197,7 @@ def _linear(svm: Any, names: Any) -> ImportedClassifier | ImportedRegressor:
 def _support(svm: Any) -> Samples:
     if svm.kernel == "precomputed":
         return _landmarks(np.asarray(svm.support_, dtype=np.intp), int(svm.shape_fit_[0]))
-    return Vectors.pack(svm.support_vectors_)
+    return Vectors.pack(svm.support_vectors_).owned()
 
 
 def _landmarks(columns: Array, width: int) -> Similarities:

@@ -183,6 +183,8 @@ def _check_header(text: _Text, machine: Machine, seen: set[str]) -> None:
     if c < 2 or (machine.kind != "classes" and c != 2):
         text.refuse(f"nr_class is {c}; two or more classes, or 2 for other machines, are needed.", "Correct it.")
     counts = {"rho": c * (c - 1) // 2}
+    if machine.kind == "one" and "prob_density_marks" in seen:
+        counts["prob_density_marks"] = 10
     if machine.kind == "classes":
         counts |= {"label": c, "nr_sv": c}
         counts |= {name: c * (c - 1) // 2 for name in ("probA", "probB") if {"probA", "probB"} & seen}

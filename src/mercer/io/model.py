@@ -23,9 +23,9 @@ import mercer
 from mercer.budget import format_bytes
 from mercer.domains import Samples
 from mercer.errors import MemoryBudgetError, ModelError, ParameterError
-from mercer.io.atomic import PathLike, refuse_overwriting, write_atomically
+from mercer.io.atomic import PathLike, require_replaceable, write_atomically
 from mercer.io.registry import id_of, user_classes
-from mercer.io.tensors import bytes_of, pieces, read_header, read_tensors
+from mercer.io.tensors import bytes_of, open_ordinary, pieces, read_header, read_tensors
 from mercer.io.trees import Reader, Writer
 
 __all__ = ["describe", "load", "save"]
@@ -35,6 +35,7 @@ UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """What turns a document of schema n into one of schema n + 1."""
 
 _TEXT, _DIGEST = "mercer", "sha256"
+_MOST_PARTS = 400_000  # lists and objects in the text: each takes some hundred bytes once it is read
 _LONGEST_NAMES = 1_000_000  # characters of column names that are told in the header
 
 
@@ -56,7 +57,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> No
         Something in the estimator is not data: a function, an object of another library. The message tells
         where it is and what to do.
     OverwriteError
-        There is a file of that name, and ``force`` is false.
+        There is a file of that name, and ``force`` is false; or a pipe, a device or a folder.
 
     Notes
     -----
@@ -81,8 +82,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> No
     True
     """
     _require_savable(estimator)
-    if not force:
-        refuse_overwriting(path)
+    require_replaceable(path, force=force)  # before the work
     writer = Writer(type(estimator).__name__)
     tree = writer.value(estimator, "model")
     document = {
@@ -125,7 +125,7 @@ def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
     Pickles are never read.
     """
     own = user_classes(classes)
-    with open(path, "rb") as stream:
+    with open_ordinary(path) as stream:
         document, tensors = _read(stream, path)
     writer = _writer(document)
     try:
@@ -159,7 +159,7 @@ def describe(path: PathLike) -> dict[str, Any]:
         ``schema``, ``written_by`` (versions), ``features`` (count and names), ``training`` (numbers of samples,
         SHA-256 of those kept), ``class`` (id of the estimator) and ``bytes`` of all arrays.
     """
-    with open(path, "rb") as stream:
+    with open_ordinary(path) as stream:
         texts, table = read_header(stream, path)
     document = _document(texts, path)
     told = {name: document.get(name) for name in ("schema", "written_by", "features", "training")}
@@ -182,6 +182,8 @@ def _document(texts: dict[str, str], path: PathLike) -> dict[str, Any]:
             "Give a file that mercer.save has written."
         )
     try:
+        if (count := texts[_TEXT].count("{") + texts[_TEXT].count("[")) > _MOST_PARTS:
+            raise ValueError(f"{count} parts, more than {_MOST_PARTS}")
         document = json.loads(texts[_TEXT])
         schema = document["schema"]
         if type(schema) is not int or schema < 1:

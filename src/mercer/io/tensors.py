@@ -23,7 +23,7 @@ from mercer.budget import Plan, format_bytes
 from mercer.errors import ModelError
 from mercer.io.atomic import PathLike, Piece
 
-__all__ = ["DTYPES", "bytes_of", "pieces", "read_header", "read_tensors"]
+__all__ = ["DTYPES", "bytes_of", "open_ordinary", "pieces", "read_header", "read_tensors"]
 
 LONGEST_HEADER = 8_000_000
 MOST_TENSORS = 10_000
@@ -94,6 +94,13 @@ def pieces(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, str], digest
     yield encoded
     for tensor in tensors.values():
         yield bytes_of(tensor)
+
+
+def open_ordinary(path: PathLike) -> BinaryIO:
+    """Open a file to read; ModelError for anything else: opening a pipe would wait for whoever writes to it."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise _error(path, "is not an ordinary file")
+    return open(path, "rb")
 
 
 def read_header(stream: BinaryIO, path: PathLike) -> tuple[dict[str, str], dict[str, Any]]:

@@ -36,11 +36,12 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
-from mercer.io.checks import check_record, check_sparse
+from mercer.io.checks import check_record
 from mercer.io.registry import find_class, id_of
 from mercer.io.tensors import DTYPES
 from mercer.kernels import Kernel
 from mercer.numerics.ragged import Ragged
+from mercer.numerics.sparse import compressed_fault
 from mercer.problems import Solution
 from mercer.spec import Spec
 
@@ -49,6 +50,7 @@ __all__ = ["Reader", "Writer"]
 DEEPEST = 100
 _LONG = 16  # longer lists of numbers or texts become arrays
 _LARGEST_INTEGER = 10**300
+_GROWTH, _SPARE = 12, 2**24  # bytes of Python objects that a file may become, for each of its own and besides
 _STATE = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _SPARSE = {name: getattr(sp, name) for name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix")}
 _SCALARS = {np.dtype(dtype).name: np.dtype(dtype) for dtype in DTYPES.values()}
@@ -234,6 +236,7 @@ class Reader:
 
     def __init__(self, tensors: Mapping[str, NDArray[Any]], classes: Mapping[str, type], writer: str) -> None:
         self.tensors, self.classes, self.writer = tensors, classes, writer
+        self._left = _SPARE + _GROWTH * sum(tensor.nbytes for tensor in tensors.values())
         self._within = 0  # how many Specs the current place lies in
         self._makers: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "float": self._float,
@@ -294,12 +297,13 @@ class Reader:
     def _texts(self, node: dict[str, Any], depth: int) -> Any:
         joined, offsets = (self.tensors[name] for name in node["texts"])
         check_record(Ragged(joined, offsets.astype(np.intp)))
+        self._claim(len(joined) + 64 * len(offsets))
         data, ends, word = joined.tobytes(), offsets.tolist(), node["as"]
-        encoded = [data[begin:end] for begin, end in pairwise(ends)]
         if match := re.fullmatch(r"\|S(\d{1,9})", str(word)):
-            _check_width(int(match[1]), encoded, len(data))
+            encoded = [data[begin:end] for begin, end in pairwise(ends)]
+            self._check_width(int(match[1]), encoded, 1)
             return np.array(encoded, dtype=match[0]).reshape(node["shape"])
-        texts = [one.decode("utf-8", "surrogatepass") for one in encoded]
+        texts = [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends)]
         if word in ("list", "tuple"):
             return texts if word == "list" else tuple(texts)
         if word == "object":
@@ -309,11 +313,13 @@ class Reader:
         match = re.fullmatch(r"[<>]U(\d{1,9})", str(word))
         if match is None:
             raise ModelError(f"The model has texts of the type {str(word)[:40]!r}, which is not understood.")
-        _check_width(int(match[1]), texts, len(data))
+        self._check_width(int(match[1]), texts, 4)
         return np.array(texts, dtype=f"<U{match[1]}").reshape(node["shape"])
 
     def _numbers(self, node: dict[str, Any], depth: int) -> Any:
-        members = self.tensors[node["numbers"]].tolist()
+        numbers = self.tensors[node["numbers"]]
+        self._claim(40 * numbers.size)
+        members = numbers.tolist()
         return members if node["as"] == "list" else tuple(members)
 
     def _objects(self, node: dict[str, Any], depth: int) -> NDArray[Any]:
@@ -324,9 +330,28 @@ class Reader:
         if any(part.ndim != 1 for part in (data, indices, indptr)) or {indices.dtype.kind, indptr.dtype.kind} != {"i"}:
             raise ModelError("The model has a sparse matrix whose parts are not lists. Save the model again.")
         rows, columns = node["shape"]
-        matrix = _SPARSE[node["sparse"]]((data, indices, indptr), shape=(rows, columns))
-        check_sparse(matrix)
-        return matrix
+        if not all(type(side) is int and 0 <= side < 2**62 for side in (rows, columns)):
+            raise ModelError("The model has a sparse matrix without a shape. Save the model again.")
+        kind = _SPARSE[node["sparse"]]
+        lines, width = (rows, columns) if node["sparse"].startswith("csr") else (columns, rows)
+        # before SciPy sees the parts: it cuts off what it takes for superfluous
+        fault = compressed_fault(indptr, indices, len(data), lines, width)
+        if fault is not None or len(data) != len(indices) or int(indptr[-1]) != len(data):
+            told = fault or f"{int(indptr[-1])} entries are announced, {len(indices)} indices are there"
+            raise ModelError(f"A sparse matrix of the model is damaged: {told}. Save the model again.")
+        return kind((data, indices, indptr), shape=(rows, columns))
+
+    def _check_width(self, width: int, members: list[Any], itemsize: int) -> None:
+        """A type wide enough for its texts, and not so wide that a small file asks for much memory."""
+        if width < max(map(len, members), default=0):
+            raise ModelError(f"The model has texts of a type for {width} letters, which are longer.")
+        self._claim(itemsize * width * len(members))
+
+    def _claim(self, size: int) -> None:
+        """Take memory for what is made of the file; one that names a part many times cannot have it many times."""
+        self._left -= size
+        if self._left < 0:
+            raise ModelError("The model asks for far more memory than its file has numbers. Save the model again.")
 
     # objects ----------------------------------------------------------------------------------------
 
@@ -376,12 +401,6 @@ class Reader:
                 f"The model gives {member.__name__} the parameter {strange[0][:60]!r}, which this version of mercer "
                 f"does not know; it was written by mercer {self.writer}. Read it with that version, or a newer one."
             )
-
-
-def _check_width(width: int, members: list[Any], size: int) -> None:
-    """A type wide enough for its texts, and not so wide that a small file asks for much memory."""
-    if width < max(map(len, members), default=0) or width * len(members) > 1000 * size + 10**6:
-        raise ModelError(f"The model has texts of a type for {width} letters, which they do not have.")
 
 
 def _objects(members: list[Any], shape: Any) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called
+from mercer.kernels.calls import numbers_at
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.pointwise import LENGTH_SCALE, Radial, dense
 from mercer.numerics import profiles
@@ -294,19 +294,19 @@ class RadialFunction(Radial):
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by g(r)."""
-        tile[...] = _called(self.function, _distance(tile, inv_l))
+        tile[...] = numbers_at(self.function, _distance(tile, inv_l), "RadialFunction")
 
     def slope(self, tile: Floats, inv_l: float) -> Floats:
         """Return dk/dh = -g'(r) / (l^2 r), and 0 where r = 0."""
         if self.derivative is None:
             raise self._lacks("derivative, since none was given for its function")
         r = _distance(tile, inv_l)
-        slopes = np.asarray(_called(self.derivative, r), dtype=r.dtype)
+        slopes = np.asarray(numbers_at(self.derivative, r, "RadialFunction"), dtype=r.dtype)
         return -(inv_l**2) * np.divide(slopes, r, out=np.zeros_like(r), where=r > 0)
 
     def diag(self, A: Samples) -> Floats:
         """Return g(0) for every sample."""
-        return np.full(len(A), _called(self.function, np.zeros((1, 1))).item())
+        return np.full(len(A), numbers_at(self.function, np.zeros((1, 1)), "RadialFunction").item())
 
 
 def _narrow_enough(kernel: Any, S: Samples, dimension: int | None) -> Samples:
@@ -323,14 +323,3 @@ def _narrow_enough(kernel: Any, S: Samples, dimension: int | None) -> Samples:
 def _distance(tile: Floats, inv_l: float) -> Floats:
     with np.errstate(over="ignore"):
         return np.sqrt(-2.0 * tile) * scalar(tile, inv_l)
-
-
-def _called(function: Callable[[Floats], Any], r: Floats) -> Floats:
-    """Return function(r), which must have the shape of r."""
-    values = np.asarray(called(function, r, "RadialFunction"))
-    if values.shape != r.shape or values.dtype.kind not in "fiub":
-        raise DomainError(
-            f"The function returned shape {values.shape}, {values.dtype}, for distances of shape {r.shape}; "
-            "it must return one real number for each. Write it with NumPy functions, or use numpy.vectorize."
-        )
-    return values

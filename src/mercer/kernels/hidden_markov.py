@@ -18,7 +18,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.marginalization import FORM, JointProbability
-from mercer.kernels.mismatch import ALPHABETS
+from mercer.models.alphabet import ALPHABETS, letters_of
 from mercer.numerics.compiled import compiled
 
 __all__ = ["HiddenMarkov"]
@@ -104,14 +104,6 @@ def require_chances(rows: Floats, name: str, what: str) -> None:
     )
 
 
-def _letters(alphabet: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """Return the symbols of an alphabet, and those that stand for a missing one."""
-    if isinstance(alphabet, str) and alphabet in ALPHABETS:
-        letters, others = ALPHABETS[alphabet]
-        return tuple(letters), tuple(others)
-    return tuple(alphabet), ()
-
-
 class _Symbols(Constraint):
     """None, the name of an alphabet, or distinct symbols."""
 
@@ -142,7 +134,7 @@ class Symbols:
 
     def __init__(self, kernel: Any, model: Any, count: int) -> None:
         alphabet = kernel.alphabet if kernel.alphabet is not None else getattr(model, "alphabet", None)
-        letters, missing = _letters(range(count) if alphabet is None else alphabet)
+        letters, missing = letters_of(range(count) if alphabet is None else alphabet)
         if (own := getattr(model, "missing", None)) is not None:
             missing = (*missing, own)
         if len(letters) != count:

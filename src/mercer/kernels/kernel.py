@@ -17,6 +17,7 @@ from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import free_names, free_values
 from mercer.domains import WHOLE, Frames, Samples
+from mercer.domains.doors import open_doors, packing
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.series import Series
@@ -38,6 +39,11 @@ CAPABILITIES = (
     "spectral_density",
     "spectral_atoms",
 )
+
+
+# how many arguments of a method are samples: whoever calls it may give raw data as well
+_PACKED = {"learn": 1, "prepare": 1}
+_READY = {"diag": 1, "features": 1, "feature_count": 1, "block": 2, "pullback": 2, "pullback_inputs": 2}
 
 
 class Kernel(Spec, ABC):
@@ -74,6 +80,8 @@ class Kernel(Spec, ABC):
         super().__init_subclass__(**kwargs)
         if "diag" in vars(cls):  # like the matrix, no diagonal leaves the range of numbers without a word
             setattr(cls, "diag", _finite_diagonal(cls.diag))  # noqa: B010  (the type checker forbids the plain form)
+        open_doors(cls, _PACKED, lambda kernel, X: kernel.pack(X))
+        open_doors(cls, _READY, lambda kernel, X: kernel.prepare(kernel.pack(X)))
 
     # what is known of the mathematics -------------------------------------------------------------
 
@@ -344,6 +352,10 @@ class Kernel(Spec, ABC):
 
     def __copy__(self) -> Self:
         return self.replace()
+
+
+for _name in ("learn", "prepare", "diag"):  # that every kernel has; the others say what a kernel lacks
+    setattr(Kernel, _name, packing(vars(Kernel)[_name], 1, lambda kernel, X: kernel.pack(X)))
 
 
 class Tiled(Kernel):

@@ -15,7 +15,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called, real_values, sample_count
+from mercer.kernels.calls import called, rows_of, sample_count
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
@@ -326,9 +326,7 @@ class RankOne(Tiled):
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the function's values as a column."""
-        return {
-            self.part: lambda data: Vectors.pack(real_values(called(self.function, data, self), self).reshape(-1, 1))
-        }
+        return {self.part: lambda data: Vectors.pack(rows_of(self.function, data, self, single=True))}
 
     def pack(self, X: Any) -> Samples:
         """Evaluate the function once per sample."""

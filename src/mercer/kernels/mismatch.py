@@ -24,18 +24,13 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.patterns import PatternKernel, WordCounts, Words, compared, count_words, require_room
 from mercer.kernels.strings import Kmers
+from mercer.models.alphabet import ALPHABETS, letters_of
 from mercer.numerics.compiled import compiled
 from mercer.numerics.counts import Overlap, renumbered
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Mismatch", "Wildcard"]
 
-# letters, and those that stand for one of several letters or for none: a k-mer with one of them is not known
-ALPHABETS = {
-    "dna": ("ACGT", "NRYSWKMBDHV-."),
-    "rna": ("ACGU", "NRYSWKMBDHV-."),
-    "protein": ("ACDEFGHIKLMNPQRSTVWY", "BJOUXZ*-."),
-}
 _SMALL = 4096  # k-mers over the alphabet that a dense product takes in its stride
 _LIMIT = 2**62
 
@@ -130,12 +125,7 @@ class Mismatch(Tiled):
     @property
     def letters(self) -> tuple[Hashable, ...]:
         """The symbols of the alphabet."""
-        return tuple(self.alphabet if self._named is None else self._named[0])
-
-    @property
-    def _named(self) -> tuple[str, str] | None:
-        """Letters of a named alphabet, and those that stand for several or for none."""
-        return ALPHABETS.get(self.alphabet) if isinstance(self.alphabet, str) else None
+        return letters_of(self.alphabet)[0]
 
     @property
     def _near(self) -> int:
@@ -229,10 +219,8 @@ class Mismatch(Tiled):
 
     def _recoded(self, S: Strings) -> Codes:
         """Return the codes in the alphabet, -1 for a letter that is not known; refuse letters of no alphabet."""
-        letters = self.letters
-        place: dict[Any, int] = {letter: code for code, letter in enumerate(letters)}
-        if self._named is not None:
-            place |= dict.fromkeys(self._named[1], -1)
+        letters, others = letters_of(self.alphabet)
+        place: dict[Any, int] = {letter: code for code, letter in enumerate(letters)} | dict.fromkeys(others, -1)
         table = np.array([place.get(symbol, -2) for symbol in S.vocabulary], dtype=np.int32)
         codes = table[S.codes] if len(table) else S.codes
         if len(codes) and codes.min() == -2:

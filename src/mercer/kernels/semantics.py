@@ -29,6 +29,7 @@ from mercer.kernels.texts import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, dig
 from mercer.numerics.background import in_background
 from mercer.numerics.counts import renumbered
 from mercer.numerics.row_products import row_products
+from mercer.numerics.sparse import sparse_fault
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
 
@@ -66,7 +67,7 @@ class SemanticMap:
         """Raise ParameterError unless there is a row of finite numbers for each key."""
         matrix: Any = self.matrix
         sparse = isinstance(matrix, sp.csr_array)
-        sound = sparse or (isinstance(matrix, np.ndarray) and matrix.ndim == 2)
+        sound = (sparse and sparse_fault(matrix) is None) or (isinstance(matrix, np.ndarray) and matrix.ndim == 2)
         values = np.asarray(matrix.data if sparse else matrix)
         sound = sound and values.dtype.kind in "fiu" and bool(np.isfinite(values).all())
         if not sound:

@@ -17,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called
+from mercer.kernels.calls import numbers_at
 from mercer.kernels.comparison import View, common_dtype, require_same_columns
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.kernels.pointwise import dense
@@ -452,12 +452,11 @@ def _wave(steps: list[Floats], mean: Floats, scale: Floats) -> tuple[Floats, Flo
 
 
 def _not_negative(density: Callable[[Floats], Any], omega: Floats) -> Floats:
-    values = np.asarray(called(density, omega, "SpectralDensity"))
-    if values.shape != omega.shape or values.dtype.kind not in "fiub" or not np.all(values >= 0.0):
+    values = numbers_at(density, omega, "SpectralDensity")
+    if not np.all(values >= 0.0):
         raise DomainError(
-            f"The function given as density of SpectralDensity returned shape {values.shape}, {values.dtype}, for "
-            f"{omega.shape} frequencies, or a negative number; one number that is not negative is needed for each. "
-            "Give for example scipy.stats.norm.pdf."
+            f"The function given as density of SpectralDensity returned {values.min():.6g}, a negative number; a "
+            "density is nowhere negative. Give for example scipy.stats.norm.pdf."
         )
     return values.astype(float, copy=False)
 

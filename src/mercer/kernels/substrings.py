@@ -265,7 +265,8 @@ class Substrings(Tiled):
 
 def _as_numbers(value: Any) -> Floats | None:
     try:
-        return np.asarray(value, dtype=float)
+        found = np.asarray(value)
+        return None if found.dtype.kind == "c" else found.astype(float)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -16,7 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, Positive
 from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.calls import called, real_values, sample_count
+from mercer.kernels.calls import rows_of
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.maps import _Same
@@ -324,19 +324,12 @@ class Basis(Tiled):
 
     def _evaluate(self, data: Any) -> Vectors:
         if isinstance(self.functions, (tuple, list)):
-            columns = [real_values(called(f, data, self), self).reshape(-1) for f in self.functions]
-            if len({len(column) for column in columns}) != 1:
-                raise DomainError(
-                    f"the functions of Basis returned {[len(column) for column in columns]} values; one per sample is "
-                    "needed of each. Correct the functions."
-                )
-            values = np.column_stack(columns)
+            values: Any = np.hstack([rows_of(f, data, self, single=True) for f in self.functions])
         else:
-            values = real_values(called(self.functions, data, self), self)
-            values = values.reshape(-1, 1) if values.ndim == 1 else values
+            values = rows_of(self.functions, data, self)
         packed = Vectors.pack(values)
         width = packed.width if self.covariance is None else len(_array(self.covariance))
-        if packed.width != width or len(packed) != sample_count(data, len(packed)):
+        if packed.width != width:
             raise DomainError(
                 f"the functions of Basis returned values of shape {values.shape}; one row per sample and "
                 f"{width} columns, as the covariance has, are needed. Correct the functions or the "

@@ -1,4 +1,4 @@
-"""The symbols that a model of strings knows, and strings as their numbers."""
+"""The symbols that a kernel or a model of strings knows, alphabets that have a name, and strings as numbers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,40 @@ from mercer.domains.samples import is_hashable
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.ragged import Ragged
 
-__all__ = ["check_alphabet", "coded", "learned_alphabet", "strings_of"]
+__all__ = ["ALPHABETS", "check_alphabet", "coded", "learned_alphabet", "letters_of", "packed", "strings_of"]
 
+# letters, and those that stand for one of several letters or for none: what is there is not known
+ALPHABETS = {
+    "dna": ("ACGT", "NRYSWKMBDHV-."),
+    "rna": ("ACGU", "NRYSWKMBDHV-."),
+    "protein": ("ACDEFGHIKLMNPQRSTVWY", "BJOUXZ*-."),
+}
 MISSING = -1  # the number of an observation that was not made
+
+
+def letters_of(alphabet: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
+    """Return the symbols of an alphabet, by its name or by themselves, and those that stand for one that is not known.
+
+    Examples
+    --------
+    >>> letters_of("rna")[0], letters_of("ab")
+    (('A', 'C', 'G', 'U'), (('a', 'b'), ()))
+    """
+    if isinstance(alphabet, str) and alphabet in ALPHABETS:
+        letters, others = ALPHABETS[alphabet]
+        return tuple(letters), tuple(others)
+    return tuple(alphabet), ()
 
 
 def check_alphabet(alphabet: Any, missing: Any, owner: Any) -> int:
     """Return the number of symbols; ParameterError unless they are a text or tuple, all different, none missing."""
-    given = tuple(alphabet) if isinstance(alphabet, (str, tuple)) else ()
+    given = letters_of(alphabet)[0] if isinstance(alphabet, (str, tuple)) else ()
     sound = bool(given) and all(map(is_hashable, given)) and len(set(given)) == len(given)
     if not sound or not is_hashable(missing) or (missing is not None and missing in given):
         raise ParameterError(
             f"{type(owner).__name__} was given alphabet={str(alphabet)[:60]!r} and missing={str(missing)[:20]!r}; a "
-            "text or a tuple of different symbols is accepted, without the one that means a missing observation. "
-            'Write for example alphabet="ACGT".'
+            f"text or a tuple of different symbols, or one of {', '.join(map(repr, ALPHABETS))}, is accepted, "
+            'without the one that means a missing observation. Write for example alphabet="ACGT".'
         )
     return len(given)
 
@@ -47,11 +67,32 @@ def learned_alphabet(S: Strings, weight: Floats, missing: Any) -> tuple[Hashable
 
 def coded(S: Strings, alphabet: Any) -> NDArray[np.int64]:
     """Return the places in the alphabet of all symbols, -1 for those that it does not have."""
-    place = {symbol: code for code, symbol in enumerate(alphabet)}
+    place = {symbol: code for code, symbol in enumerate(letters_of(alphabet)[0])}
     known = np.array([place.get(symbol, MISSING) for symbol in S.vocabulary], dtype=np.int64)
     return known[S.codes] if len(known) else np.empty(0, dtype=np.int64)
 
 
 def strings_of(codes: NDArray[Any], lengths: Any, alphabet: Any) -> Strings:
     """Return strings of the alphabet's symbols."""
-    return Strings(Ragged.from_lengths(codes.astype(np.int32), lengths), tuple(alphabet))
+    return Strings(Ragged.from_lengths(codes.astype(np.int32), lengths), letters_of(alphabet)[0])
+
+
+def packed(X: Any, alphabet: Any, missing: Any) -> Strings:
+    """Return strings; DomainError if they have symbols and none of these is one of the alphabet.
+
+    A symbol that the alphabet does not have may have been mistyped, and is taken for missing. Where it has none at all,
+    another alphabet is meant.
+    """
+    S = Strings.pack(X)
+    if alphabet is None:
+        return S
+    letters, others = letters_of(alphabet)
+    strange = [s for s in S.vocabulary if s not in others and (missing is None or s != missing)]
+    if strange and not set(letters) & set(S.vocabulary):
+        raise DomainError(
+            f"Strings of the symbols {', '.join(map(repr, strange[:8]))} were given for "
+            f"alphabet={str(alphabet)[:60]!r}, which has none of them; strings over "
+            f"{', '.join(map(repr, letters[:20]))} are accepted. Give the alphabet of the strings, or change case with "
+            "str.upper."
+        )
+    return S

@@ -115,13 +115,24 @@ class ExponentialFamily(Model):
     def _phi(self, S: Samples) -> Floats:
         """Return the statistics, (n, p)."""
         if callable(self.statistics):
-            found = np.asarray(self.statistics(S), dtype=float)
-            if found.ndim != 2 or len(found) != len(S) or not np.isfinite(found).all():
+            try:
+                found = np.asarray(self.statistics(S))
+            except Exception as error:
+                raise DomainError(
+                    f'The statistics of {len(S)} samples failed, "{type(error).__name__}: {error}"; they are a '
+                    "function of packed samples that returns a row of numbers for each. Correct the function."
+                ) from error
+            if (
+                found.dtype.kind not in "fiub"
+                or found.ndim != 2
+                or len(found) != len(S)
+                or not np.isfinite(found).all()
+            ):
                 raise DomainError(
                     f"The statistics of {len(S)} samples have the shape {found.shape}; finite numbers with a row for "
                     "each sample are needed. Correct the function."
                 )
-            return found
+            return found.astype(float, copy=False)
         X = dense(S)
         if self.statistics == "quadratic":
             rows, columns = np.tril_indices(X.shape[1])

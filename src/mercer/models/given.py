@@ -81,7 +81,14 @@ class GivenModel(Model):
                 f"{type(self.given).__name__} has no log_likelihood; a function of samples that returns an array of "
                 "their log-likelihoods is needed. Write it."
             )
-        return np.asarray(self.given.log_likelihood(_raw(S)), dtype=float)
+        found = np.asarray(self.given.log_likelihood(_raw(S)), dtype=float)
+        if found.shape != (len(S),) or not (found < np.inf).all():  # minus infinity is what is impossible
+            raise DomainError(
+                f"The log-likelihoods that {type(self.given).__name__} gives {len(S)} samples have the shape "
+                f"{found.shape}, or are not all numbers; one number for each sample is needed, or minus infinity. "
+                "Correct log_likelihood(X)."
+            )
+        return found
 
     def scores(self, S: Samples) -> Floats:
         """Return what the object says, (n, p)."""
@@ -101,7 +108,15 @@ class GivenModel(Model):
         """Return what the object says, or None."""
         found = getattr(self.given, "information", None)
         found = found() if callable(found) else found
-        return None if found is None else np.asarray(found, dtype=float)
+        if found is None:
+            return None
+        matrix = np.asarray(found, dtype=float)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+            raise DomainError(
+                f"The information that {type(self.given).__name__} gives has the shape {matrix.shape}; a square matrix "
+                "of finite numbers, with a row for each score, is needed. Correct information()."
+            )
+        return matrix
 
 
 def as_model(given: Any) -> Model:

@@ -16,7 +16,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, strings_of
+from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
 from mercer.models.model import Model, stochastic, weights_of
 from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
 from mercer.numerics.compiled import compiled
@@ -219,13 +219,13 @@ class HiddenMarkovModel(Hidden):
     ----------
     states : int, default 4
         The number K of hidden states.
-    alphabet : str or tuple, optional
+    alphabet : {"dna", "rna", "protein"}, str or tuple, optional
         The symbols. By default those of the training strings.
-    start, transitions, emissions : (K,), (K, K) and (K, len(alphabet)) arrays, optional
+    start, transitions, emissions : (K,), (K, K) and (K, number of symbols) arrays, optional
         pi, A and E, rows of which sum to one. All are given, or all are learned.
     missing : hashable, optional
         The symbol that stands for an observation that was not made. Symbols that the alphabet does not have are taken
-        for missing as well: the model sums over what they might be.
+        for missing as well: the model sums over what they might be. Data without any symbol of it are refused.
     parameters : {"natural", "probability"}, default "natural"
         In what scores are derivatives: logits, or probabilities (of which rows are divided by their sum). The
         invariant Fisher kernel is the same.
@@ -319,7 +319,11 @@ class HiddenMarkovModel(Hidden):
     def size(self) -> int:
         """K + K^2 + K times the number of symbols."""
         K = int(self.states)
-        return K + K * K + K * len(self.require_fitted().alphabet)
+        return K + K * K + K * self._emissions.shape[1]
+
+    def pack(self, X: Any) -> Strings:
+        """Turn texts or sequences of symbols into Strings, which have symbols of the alphabet."""
+        return packed(X, self.alphabet, self.missing)
 
     @property
     def _emissions(self) -> Floats:
@@ -338,23 +342,23 @@ class HiddenMarkovModel(Hidden):
 
     def _begin(self, S: Strings, w: Floats, rng: np.random.Generator) -> Self:
         alphabet = learned_alphabet(S, w, self.missing) if self.alphabet is None else self.alphabet
-        codes, K = coded(S, alphabet), int(self.states)
-        seen = codes >= 0
-        share = np.bincount(codes[seen], np.repeat(w, S.lengths)[seen], len(alphabet)) + 1e-3
+        codes, K = coded(packed(S, alphabet, self.missing), alphabet), int(self.states)
+        seen, letters = codes >= 0, len(letters_of(alphabet)[0])
+        share = np.bincount(codes[seen], np.repeat(w, S.lengths)[seen], letters) + 1e-3
         # different states for different symbols, stay where you are: what is rare in data is not found from nothing
-        emissions = normed(share * rng.gamma(1.0, size=(K, len(alphabet))) + 1e-3 * share)
+        emissions = normed(share * rng.gamma(1.0, size=(K, letters)) + 1e-3 * share)
         transitions = normed(rng.gamma(1.0, size=(K, K)) + np.eye(K))
         return self.replace(alphabet=alphabet, start=np.full(K, 1.0 / K), transitions=transitions, emissions=emissions)
 
     def _shown(self, data: Any, found: Posterior, w: Floats | None) -> tuple[Floats, ...]:
-        return (found.total_symbols(data[found.positions], len(self.alphabet), w),)
+        return (found.total_symbols(data[found.positions], self._emissions.shape[1], w),)
 
     def _improved(self, start: Floats, transitions: Floats, shown: tuple[Floats, ...]) -> Self:
         emissions = normed(shown[0] + float(self.pseudocount))
         return self.replace(start=start, transitions=transitions, emissions=emissions)
 
     def _shown_scores(self, data: Any, found: Posterior) -> Floats:
-        counts = found.symbols(data[found.positions], len(self.alphabet))
+        counts = found.symbols(data[found.positions], self._emissions.shape[1])
         return self._centred(counts, self._emissions).reshape(len(counts), -1)
 
     def sample(self, rng: np.random.Generator, count: int, like: Samples | None = None) -> Samples:
@@ -366,7 +370,7 @@ class HiddenMarkovModel(Hidden):
         for k in range(int(self.states)):
             here = z == k
             codes[here] = np.searchsorted(emissions[k], rng.random(int(here.sum())), side="right")
-        return strings_of(np.minimum(codes, len(self.alphabet) - 1), lengths, self.alphabet)
+        return strings_of(np.minimum(codes, emissions.shape[1] - 1), lengths, self.alphabet)
 
 
 def normed(counts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples, Strings
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, strings_of
+from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
 from mercer.models.model import Model, stochastic, weights_of
 from mercer.numerics.compiled import compiled
 
@@ -35,14 +35,14 @@ class MarkovChain(Model):
     ----------
     order : int, default 1
         The number q of symbols that the next one depends on. At least 0.
-    alphabet : str or tuple, optional
+    alphabet : {"dna", "rna", "protein"}, str or tuple, optional
         The A symbols. By default those of the training strings.
     transitions : ((A + 1)^q, A) array, optional
         P, learned by default. Row u is the number in base A + 1 of the context, whose digits are the places of its
         symbols in the alphabet, and A for the beginning: for q = 1 the last row is how strings begin.
     missing : hashable, optional
         The symbol that stands for an observation that was not made. Symbols that the alphabet does not have are taken
-        for missing as well: the model sums over what they might be.
+        for missing as well: the model sums over what they might be. Data without any symbol of it are refused.
     parameters : {"natural", "probability"}, default "natural"
         In what scores are derivatives: logits, g = n_ua - P_ua n_u, or probabilities (of which rows are divided by
         their sum), g = n_ua / P_ua - n_u. The invariant Fisher kernel is the same.
@@ -103,6 +103,10 @@ class MarkovChain(Model):
     def _shape(self, letters: int) -> tuple[int, int]:
         return (letters + 1) ** int(self.order), letters
 
+    def pack(self, X: Any) -> Strings:
+        """Turn texts or sequences of symbols into Strings, which have symbols of the alphabet."""
+        return packed(X, self.alphabet, self.missing)
+
     @property
     def fitted(self) -> bool:
         """Whether the transitions are there."""
@@ -111,7 +115,7 @@ class MarkovChain(Model):
     @property
     def size(self) -> int:
         """The number of entries of P."""
-        contexts, letters = self._shape(len(self.require_fitted().alphabet))
+        contexts, letters = self._shape(len(letters_of(self.require_fitted().alphabet)[0]))
         return contexts * letters
 
     @property
@@ -125,7 +129,8 @@ class MarkovChain(Model):
         assert isinstance(S, Strings)
         w = weights_of(weight, len(S))
         alphabet = learned_alphabet(S, w, self.missing) if self.alphabet is None else self.alphabet
-        shape = self._shape(len(alphabet))
+        packed(S, alphabet, self.missing)
+        shape = self._shape(len(letters_of(alphabet)[0]))
         budget.Plan(f"{self!r} with {shape[1]} symbols", {"transitions": 24 * shape[0] * shape[1]}).require(None)
         codes = coded(S, alphabet)
         model = self.replace(alphabet=alphabet, transitions=np.full(shape, 1.0 / shape[1]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples
+from mercer.domains.doors import open_doors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.spec import Spec
 
@@ -28,7 +29,8 @@ class Model(Spec, ABC):
     Notes
     -----
     A model is a value: its parameters are arguments of its constructor. One without them is learned by `learn`, which
-    returns a new model and leaves this one as it is. All methods take packed samples of `domain`, see `pack`.
+    returns a new model and leaves this one as it is. `learn`, `log_likelihood` and `scores` take raw data or packed
+    samples of `domain`, see `pack`.
 
     A subclass sets `domain` and writes `fitted`, `learn` and `log_likelihood`. With `scores` it has a Fisher kernel;
     with `information` (a closed form) or `sample` (from which it is estimated) that kernel can be invariant. Any model
@@ -36,6 +38,11 @@ class Model(Spec, ABC):
     """
 
     domain: ClassVar[type[Samples]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        taking = {"learn": 1, "log_likelihood": 1, "scores": 1, "decode": 1}
+        open_doors(cls, taking, lambda model, X: model.pack(X))
 
     def pack(self, X: Any) -> Samples:
         """Turn raw data into packed samples; packed samples are returned as they are."""

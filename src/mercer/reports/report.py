@@ -11,7 +11,6 @@ import html as markup
 import importlib.metadata
 import os
 import platform
-import secrets
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import mercer
+from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.convergence import convergence
 from mercer.plots.gram import arranged
@@ -142,15 +142,7 @@ class Report:
         path : Path
         """
         target = _free(path, force)
-        draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-        try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_atomically(target, [self.html.encode()], force=force)
         return target
 
     def _repr_html_(self) -> str:
@@ -380,12 +372,8 @@ def _template() -> Any:
 
 
 def _free(path: str | os.PathLike[str], force: bool) -> Path:
+    require_replaceable(path, force=force)
     target = Path(path)
-    if target.exists() and (not force or not target.is_file()):
-        raise FileExistsError(
-            f"{target} exists already; a report replaces a file only if told to. Choose another path, or use "
-            "report.save(path, force=True)."
-        )
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to. Make it first.")
     return target

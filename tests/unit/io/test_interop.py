@@ -1,5 +1,8 @@
 """Machines of scikit-learn and LIBSVM: the same decision values, the same predictions."""
 
+import re
+import shutil
+import subprocess
 import warnings
 from itertools import combinations
 
@@ -332,7 +335,7 @@ def test_probabilities_of_a_file_follow_its_labels(tmp_path):
     first, second = (from_libsvm(written(tmp_path, text.format(labels))) for labels in ("1 3", "3 1"))
     P = first.predict_proba([[0.5]])
     assert P.sum() == pytest.approx(1.0)
-    assert P[0, 0] == pytest.approx(1.0 / (1.0 + np.exp(-2.0 + 0.5)), abs=1e-2)  # f = 1 is for the first label
+    assert P[0, 0] == pytest.approx(1.0 / (1.0 + np.exp(-2.0 + 0.5)), rel=1e-14)  # f = 1 is for the first label
     assert np.allclose(second.predict_proba([[0.5]]), P[:, ::-1])
 
 
@@ -375,3 +378,59 @@ def test_they_can_be_saved(tmp_path, make):
     assert np.array_equal(again.predict(new), ours.predict(new))
     if hasattr(ours, "decision_function"):
         assert np.array_equal(again.decision_function(new), ours.decision_function(new))
+
+
+def test_probabilities_of_one_class_are_tenths_between_marks(tmp_path):
+    text = (
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nprob_density_marks "
+        "-1 -0.5 -0.25 0 0.25 0.5 1 1.5 2 3\nSV\n1 1:1 \n"
+    )
+    ours = from_libsvm(written(tmp_path, text))
+    P = ours.predict_proba([[-2.0], [-1.0], [-0.3], [0.0], [2.5], [3.5]])
+    np.testing.assert_allclose(P[:, 0], [0.001, 0.1, 0.2, 0.4, 0.9, 0.999])
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    save(ours, tmp_path / "m")
+    assert np.array_equal(load(tmp_path / "m").predict_proba([[0.3]]), ours.predict_proba([[0.3]]))
+    assert not hasattr(from_libsvm(written(tmp_path, re.sub("prob_density.*\n", "", text))), "predict_proba")
+    with pytest.raises(FileError, match="prob_density_marks has 3 values"):
+        from_libsvm(written(tmp_path, re.sub("marks .*", "marks 1 2 3", text)))
+
+
+def _lines(X, y, precomputed):
+    for i, (row, target) in enumerate(zip(X, y, strict=True)):
+        begin = f"0:{i + 1} " if precomputed else ""
+        entries = " ".join(f"{j + 1}:{value:.17g}" for j, value in enumerate(row) if value or precomputed)
+        yield f"{target:.17g} {begin}{entries}\n"
+
+
+@pytest.mark.skipif(shutil.which("svm-train") is None, reason="LIBSVM's tools are not installed")
+@pytest.mark.parametrize("probability", [0, 1])
+@pytest.mark.parametrize("kernel", range(5))
+@pytest.mark.parametrize(("machine", "classes"), [(0, 2), (0, 3), (1, 2), (1, 3), (2, 2), (3, 2), (4, 2)])
+def test_files_of_libsvm_say_what_its_tools_say(machine, classes, kernel, probability, tmp_path):
+    rng = np.random.default_rng(0)
+    A, B = (rng.normal(size=(n, 4)) * (rng.random((n, 4)) < 0.5) for n in (60, 40))
+    noise = A[:, 0] + 0.5 * rng.normal(size=60)
+    y = noise if machine >= 3 else np.digitize(noise, [0.0] if classes == 2 else [-0.4, 0.4]) * 2 - 1
+    train, test = (A @ A.T, B @ A.T) if kernel == 4 else (A, B)
+    (tmp_path / "train").write_text("".join(_lines(train, y, kernel == 4)))
+    (tmp_path / "test").write_text("".join(_lines(test, np.zeros(40), kernel == 4)))
+    options = ["-q", "-s", machine, "-t", kernel, "-b", probability, "-g", 0.5, "-r", 0.1, "-n", 0.3]
+    done = subprocess.run(
+        ["svm-train", *map(str, options), "train", "model"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    if "not supported" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    subprocess.run(
+        ["svm-predict", "-b", str(probability), "test", "model", "out"], cwd=tmp_path, capture_output=True, check=True
+    )
+    ours, said = from_libsvm(tmp_path / "model", width=train.shape[1]), (tmp_path / "out").read_text().splitlines()
+    for data in (test,) if kernel == 4 else (test, sp.csr_array(test)):
+        if probability and machine < 3:
+            labels = said[0].split()[1:]
+            P = np.array([line.split()[1:] for line in said[1:]], dtype=float)
+            order = [0, 1] if machine == 2 else [ours.classes_.tolist().index(int(label)) for label in labels]
+            assert np.abs(ours.predict_proba(data)[:, order] - P).max() < 1e-6  # of which six digits are printed
+        else:
+            expected = np.array([line.split()[0] for line in said], dtype=float)
+            assert np.abs(ours.predict(data) - expected).max() <= 1e-6 * max(1.0, np.abs(expected).max())

@@ -51,11 +51,13 @@ def test_ends_of_lines_and_empty_lines_below(tmp_path, end):
 
 
 def test_marks_of_one_class_densities_are_accepted(tmp_path):
+    marks = [0.1 * i for i in range(10)]
     text = (
-        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\nprob_density_marks 0.1 0.2\nSV\n1 1:1\n"
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\n"
+        f"prob_density_marks {' '.join(map(str, marks))}\nSV\n1 1:1\n"
     )
     machine = read_machine(written(tmp_path, text))
-    assert machine.prob_density_marks == [0.1, 0.2]
+    assert machine.prob_density_marks == marks
     assert from_libsvm(written(tmp_path, text)).predict([[3.0]]).tolist() == [1]
 
 

@@ -290,7 +290,7 @@ class Mean(BaseEstimator):
         self.kernel = kernel
 
     def fit(self, X, y=None):
-        S = self.kernel.pack(X)
+        S = self.kernel.pack(X).landmarks()
         self.function_ = Expansion(self.kernel, S, np.full(len(S), 1 / len(S)), np.asarray(0.0))
         self.table_ = {"a": [1, 2.5], 3: ("x", None)}
         return self

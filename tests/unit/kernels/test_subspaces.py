@@ -169,7 +169,7 @@ def test_linear_time_learning_and_model_files(k, X, tmp_path):
     np.testing.assert_allclose(linear.predict(X[1:]), model.predict(X[1:]), rtol=1e-6, atol=1e-8)
     assert (
         PrincipalAngles().feature_count(PrincipalAngles().pack(SETS)) is None
-        and BinetCauchy(2).feature_count(X) is None
+        and BinetCauchy(2).feature_count(MATRICES) is None
     )
     mercer.save(model, tmp_path / "model.mercer")
     np.testing.assert_array_equal(mercer.load(tmp_path / "model.mercer").predict(X), model.predict(X))

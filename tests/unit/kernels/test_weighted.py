@@ -147,5 +147,5 @@ def test_basis_refuses_what_does_not_fit():
         Basis(())(X)
     with pytest.raises(DomainError, match="3 columns, as the covariance has"):
         Basis(first_two, np.eye(3))(X)
-    with pytest.raises(DomainError, match="one row per sample"):
+    with pytest.raises(DomainError, match="row of numbers per sample"):
         Basis(lambda data: np.ones((2, 2)))(X)

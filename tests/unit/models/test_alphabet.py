@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from mercer import KernelRidge
 from mercer.domains import Strings
 from mercer.errors import DomainError, ParameterError
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, strings_of
+from mercer.kernels import Fisher, Mismatch
+from mercer.models import HiddenMarkovModel, MarkovChain
+from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, strings_of
 
 
 def test_symbols_become_their_places_and_unknown_ones_are_missing():
@@ -36,3 +39,60 @@ def test_good_alphabets_are_counted():
 def test_numbers_become_strings_again():
     S = strings_of(np.array([1, 0, 1]), [2, 0, 1], ("x", "y"))
     assert [S.symbols(i) for i in range(3)] == [("y", "x"), (), ("y",)]
+
+
+def test_named_alphabets_are_their_letters():
+    assert letters_of("dna") == (tuple("ACGT"), tuple("NRYSWKMBDHV-."))
+    assert letters_of("dna")[0] == Mismatch(3, alphabet="dna").letters
+    np.testing.assert_array_equal(coded(Strings.pack(["TANd"]), "dna"), [3, 0, -1, -1])
+    assert check_alphabet("protein", None, "a model") == 20
+    assert strings_of(np.array([1, 0]), [2], "rna").symbols(0) == ("C", "A")
+    with pytest.raises(ParameterError, match="'dna', 'rna', 'protein'"):
+        check_alphabet("dna", "A", "a model")
+
+
+DNA = ["ACGTAC", "GGGTA", "ACNNGT", "TTA", "CAGT"]
+MODELS = [
+    (MarkovChain, {"order": 1}),
+    (MarkovChain, {"order": 0, "transitions": ((0.1, 0.2, 0.3, 0.4),)}),
+    (HiddenMarkovModel, {"states": 2}),
+    (
+        HiddenMarkovModel,
+        {
+            "states": 2,
+            "start": (0.5, 0.5),
+            "transitions": ((0.9, 0.1), (0.2, 0.8)),
+            "emissions": ((0.1, 0.2, 0.3, 0.4), (0.4, 0.3, 0.2, 0.1)),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "options"), MODELS)
+def test_models_read_a_name_as_kernels_do(model, options):
+    named, spelled = (model(alphabet=alphabet, **options).check() for alphabet in ("dna", "ACGT"))
+    S = named.pack(DNA)
+    one, two = named.learn(S), spelled.learn(S)
+    assert one.size == two.size
+    np.testing.assert_array_equal(one.log_likelihood(S), two.log_likelihood(S))
+    np.testing.assert_array_equal(one.scores(S), two.scores(S))
+    assert np.abs(one.scores(S)).max() > 0.1
+    drawn = one.sample(np.random.default_rng(0), 3, S)
+    assert set(drawn.vocabulary) <= set("ACGT")
+    K, L = (Fisher(model).learn(S)(DNA) for model in (one, two))
+    np.testing.assert_array_equal(K, L)
+    assert K.max() > 0.1
+
+
+@pytest.mark.parametrize(("model", "options"), MODELS)
+def test_data_of_another_alphabet_are_refused(model, options):
+    given = model(alphabet="dna", **options)
+    lower = [text.lower() for text in DNA]
+    for call in (given.pack, Fisher(given), lambda X: KernelRidge(Fisher(given)).fit(X, np.arange(5.0))):
+        with pytest.raises(DomainError, match="alphabet='dna', which has none of them"):
+            call(lower)
+    if not given.fitted:
+        with pytest.raises(DomainError, match="none of them"):
+            given.learn(Strings.pack(lower))
+    assert len(given.pack(["NNN", ""])) == 2  # symbols that are known to be missing
+    assert len(given.pack(["AxC"])) == 1  # one that may have been mistyped
