@@ -212,7 +212,7 @@ class _Restarts:
 
     def _take_up(self, state: dict[str, Any]) -> None:
         """Go on where another run was."""
-        self.finished = [Partition(*one[:-1], Status[one[-1]]) for one in state["finished"]]
+        self.finished = [Partition(*numbers, status=Status[name]) for *numbers, name in state["finished"]]
         self.ended = Status[state["ended"]]
         for name in ("labels", "before", "inertia", "U", "iteration"):
             setattr(self, name, state[name])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import expm
@@ -105,12 +106,12 @@ def minimize_frame(
     >>> found.frame.round(4) + 0.0, round(found.value, 8)
     (array([[0., 0., 1.]]), 1.0)
     """
-    V: Floats = np.array(start, dtype=float)
-    value: float
-    A: Floats
+    # arrays of the loop are not followed by the type checker, which would take half a minute
+    V: Any = np.array(start, dtype=float)
     value, A = _evaluate(function, V)
-    steps: list[Floats] = []
-    changes: list[Floats] = []
+    A: Any
+    steps: list[Any] = []
+    changes: list[Any] = []
     heard: bool | Status = False
     residual: float = np.inf
     for iteration in range(max_iter + 1):
@@ -124,13 +125,13 @@ def minimize_frame(
             return FrameMinimum(V, value, residual, iteration, status)
         if iteration == max_iter:
             break
-        direction: Floats = _direction(A, steps, changes)
-        slope: float = float(np.vdot(A, direction))
+        direction: Any = _direction(A, steps, changes)
+        slope = float(np.vdot(A, direction))
         if not slope < 0.0:
             steps, changes = [], []
             direction = _direction(A, steps, changes)
             slope = float(np.vdot(A, direction))
-        moved = _search(function, V, value, direction, slope)
+        moved: Any = _search(function, V, value, direction, slope)
         if moved is None and steps:  # what is remembered has misled
             steps, changes = [], []
             direction = _direction(A, steps, changes)
@@ -138,7 +139,7 @@ def minimize_frame(
         if moved is None:
             return FrameMinimum(V, value, residual, iteration, Status.STALLED)
         step, V, value, after = moved
-        change: Floats = after - A
+        change: Any = after - A
         if float(np.vdot(step, change)) > 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
             steps, changes = [*steps, step][-_MEMORY:], [*changes, change][-_MEMORY:]
         A = after
@@ -163,7 +164,7 @@ def _direction(A: Floats, steps: list[Floats], changes: list[Floats]) -> Floats:
     if not steps:
         length = float(np.linalg.norm(A))
         return -A * (_LONGEST / max(length, np.finfo(float).tiny))
-    q: Floats = A.copy()
+    q: Any = A.copy()
     factors: list[tuple[float, float]] = []
     for s, y in zip(reversed(steps), reversed(changes), strict=True):
         rho = 1.0 / float(np.vdot(s, y))
@@ -183,8 +184,8 @@ def _search(
     """Shorten a step until the value falls enough; (step, frame, value, gradient) or None."""
     length: float = 1.0
     for _ in range(_HALVINGS):
-        step: Floats = length * direction
-        moved: Floats = _orthonormal(V @ expm(step))
+        step: Any = length * direction
+        moved: Any = _orthonormal(V @ expm(step))
         after, A = _evaluate(function, moved)
         if np.isfinite(after) and after <= value + _ARMIJO * length * slope * 0.5:
             return step, moved, after, A
