@@ -48,7 +48,21 @@ def pytest_configure(config):
         threadpool_limits(limits=1)
 
 
+_GENERATORS: dict[object, list] = {}  # of each module of tests: its random generators and their states after import
+
+
 def pytest_collection_modifyitems(items):
-    """Put the tests in another order if that is asked for."""
+    """Note the random generators of modules, and put the tests in another order if that is asked for."""
+    from numpy.random import Generator
+
+    for module in {getattr(item, "module", None) for item in items} - {None}:
+        own = [value for value in vars(module).values() if isinstance(value, Generator)]
+        _GENERATORS[module] = [(generator, generator.bit_generator.state) for generator in own]
     if seed := os.environ.get("MERCER_ORDER"):
         random.Random(seed).shuffle(items)
+
+
+def pytest_runtest_setup(item):
+    """Give each test the same random numbers, whichever tests ran before it in this process."""
+    for generator, state in _GENERATORS.get(getattr(item, "module", None), ()):
+        generator.bit_generator.state = state

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from mercer.cli.application import COMMANDS, application
 from mercer.cli.commands import EXAMPLES
 from tests.broken_files import broken_files
 from tests.broken_structures import GRAPH, TU, zipped
+from tests.clock import allowed
 from tests.unit.cli.commandline import (
     brackets,
     run,
@@ -40,13 +42,19 @@ FIX = re.compile(r"[.?)] [A-Z][^.]*")  # after what is wrong, another sentence: 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "rich", "pandas", "pyarrow", "matplotlib", "jinja2"}
 
 
-def mercer(*arguments, folder, code=0, timeout=60):
+def mercer(*arguments, folder, code=0, timeout=600):
     """Run the command in a process of its own."""
     command = [sys.executable, "-m", "mercer", *map(str, arguments)]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False)
     assert result.returncode == code, (result.returncode, result.stdout, result.stderr)
     assert "Traceback" not in result.stderr
     return result
+
+
+def within(*arguments, folder, code=0):
+    """Run the command in this process, which takes a fraction of the time."""
+    with chdir(folder):
+        return run(*arguments, code=code)
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +70,24 @@ def folder(tmp_path_factory):
 # starting -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)], ids="-".join)
-def test_help_imports_nothing_heavy(arguments):
+def test_help_imports_nothing_heavy():
+    pages = [["--help"], *([name, "--help"] for name in COMMANDS)]
     code = (
         "import sys\n"
         "from mercer.cli import main\n"
-        f"try: main({arguments!r})\n"
-        "except SystemExit: pass\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+        f"for arguments in {pages!r}:\n"
+        "    try: main(arguments)\n"
+        "    except SystemExit: pass\n"
+        "    print(arguments[0], *sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    assert result.returncode == 0 and "Example:" in result.stdout
-    assert not HEAVY & set(result.stderr.split())
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
+    assert result.returncode == 0 and result.stdout.count("Example:") == len(pages)
+    for line in result.stderr.splitlines():
+        page, *loaded = line.split()
+        assert not HEAVY & set(loaded), page
 
 
+@pytest.mark.timing
 def test_help_takes_a_fifth_of_a_second(folder):
     times = []
     for _ in range(5):  # of the processor, so that other processes do not count
@@ -83,7 +95,7 @@ def test_help_takes_a_fifth_of_a_second(folder):
         mercer("--help", folder=folder)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(times) < 0.2
+    assert min(times) < allowed(0.2)
 
 
 # fit and predict -----------------------------------------------------------------------------------------
@@ -103,22 +115,22 @@ def test_a_table_from_data_to_predictions(folder):
 
 
 def test_classes_sequences_and_sparse_vectors(folder):
-    told = json.loads(mercer("fit", "sparse.svmlight", "--no-report", "--json", folder=folder).stdout)
+    told = json.loads(within("fit", "sparse.svmlight", "--no-report", "--json", folder=folder).stdout)
     assert told["task"] == "classification" and told["scores"]["accuracy"] > 0.9
     text = "KernelMeanClassifier(0.7 * Spectrum(3) + 0.3 * Spectrum(1))"
-    told = mercer(
+    told = within(
         "fit", "proteins.fasta", "-t", "family", "-e", text, "--no-report", "-o", "p.mercer", "--json", folder=folder
     )
     assert json.loads(told.stdout)["scores"]["accuracy"] > 0.9
 
 
 def test_classes_of_a_table_with_probabilities(folder):
-    told = json.loads(mercer("fit", "table.csv", "-t", "group", "-o", "group.mercer", "--json", folder=folder).stdout)
+    told = json.loads(within("fit", "table.csv", "-t", "group", "-o", "group.mercer", "--json", folder=folder).stdout)
     assert told["task"] == "classification" and told["scores"]["accuracy"] > told["scores"]["baseline_accuracy"]
     assert any("by SVC" in step and "by KernelMeanClassifier" in step for step in told["steps"])
     text = "SVC(Gaussian(20.0).on(['age']) + Match().on('city'), C=10.0, probability=True)"
-    mercer("fit", "table.csv", "-t", "group", "-e", text, "-o", "svc.mercer", "--no-report", folder=folder)
-    first = mercer("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout
+    within("fit", "table.csv", "-t", "group", "-e", text, "-o", "svc.mercer", "--no-report", folder=folder)
+    first = within("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout
     assert first == mercer("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout  # to the bit
     rows = list(csv.DictReader(first.splitlines()))
     assert all(abs(float(row["probability_high"]) + float(row["probability_low"]) - 1.0) < 1e-12 for row in rows)
@@ -222,14 +234,14 @@ def test_models_refuse_other_kinds_of_samples(structures, monkeypatch, tmp_path)
 
 
 def test_exit_codes(folder):
-    mercer(folder=folder, code=2)
-    mercer("fit", "table.csv", "-t", "y", "--threads", "none", folder=folder, code=2)
+    within(folder=folder, code=2)
+    within("fit", "table.csv", "-t", "y", "--threads", "none", folder=folder, code=2)
     result = mercer("check", "nothing.csv", "--json", folder=folder, code=3)
     assert "nothing.csv" in result.stderr and json.loads(result.stdout)["error"]["code"] == 3
-    mercer("fit", "table.csv", "-t", "y", "--memory", "2kB", "-o", "x.mercer", folder=folder, code=4)
-    mercer("test", "table.csv", "new.csv", "--max-time", "0.05", "-n", "100000000", folder=folder, code=4)
+    within("fit", "table.csv", "-t", "y", "--memory", "2kB", "-o", "x.mercer", folder=folder, code=4)
+    within("test", "table.csv", "new.csv", "--max-time", "0.05", "-n", "100000000", folder=folder, code=4)
     (folder / "precious.mercer").write_text("precious")
-    mercer("fit", "table.csv", "-t", "y", "-o", "precious.mercer", folder=folder, code=2)
+    within("fit", "table.csv", "-t", "y", "-o", "precious.mercer", folder=folder, code=2)
     assert (folder / "precious.mercer").read_text() == "precious"
 
 
@@ -267,19 +279,19 @@ def _again(name):
 
 
 def test_two_files_are_tested(folder):
-    told = mercer("test", "table.csv", "new.csv", "--stat", "mmd", "--json", folder=folder)
+    told = within("test", "table.csv", "new.csv", "--stat", "mmd", "--json", folder=folder)
     result = json.loads(told.stdout)
     assert (
         0.0 < result["p_value"] <= 1.0 and result["samples"] == [120, 15] and result["null"]["method"] == "permutation"
     )
-    told = mercer(
+    told = within(
         "test", "table.csv", "table.csv", "--stat", "hsic", "-k", "Gaussian('median').on('age')", folder=folder
     )
     assert "rejected at 0.05" in told.stdout and told.stderr == ""
-    result = mercer("test", "table.csv", "new.csv", "--stat", "hsic", folder=folder, code=2)
+    result = within("test", "table.csv", "new.csv", "--stat", "hsic", folder=folder, code=2)
     assert "120 rows" in result.stderr
-    mercer("test", "table.csv", "proteins.fasta", folder=folder, code=2)
-    mercer("test", "table.csv", "nothing.csv", folder=folder, code=3)
+    within("test", "table.csv", "proteins.fasta", folder=folder, code=2)
+    within("test", "table.csv", "nothing.csv", folder=folder, code=3)
 
 
 # interruption --------------------------------------------------------------------------------------------
@@ -325,7 +337,7 @@ def test_memory_of_gram_does_not_grow_with_the_matrix(tmp_path):
             "print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
         )
         command = [sys.executable, "-c", code]
-        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
         status, peak = map(int, result.stderr.split())
         assert status == 0
         peaks[n] = peak / 1024  # MB
