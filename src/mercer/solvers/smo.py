@@ -206,8 +206,7 @@ class _Run:
     def _take_up(self, state: dict[str, Any]) -> None:
         """Go on where another run was."""
         if self.single and not state["single"]:
-            self.gram, self.cache = self.gram.refined(), None
-            self.problem = dataclasses.replace(self.problem, gram=self.gram)
+            self._double()
         for name in _STATE:
             setattr(self, name, state[name])
         self.rows = [tuple(row) for row in state["rows"].tolist()]
@@ -545,10 +544,15 @@ class _Run:
 
     def _refine(self) -> None:
         """Go on in float64: float32 is not exact enough for this tolerance."""
+        self._double()
+        self._recompute(np.arange(len(self.beta)))
+
+    def _double(self) -> None:
+        """Take the Gram in float64, and hold its rows if rows were held."""
         self.gram = self.gram.refined()
         self.problem = dataclasses.replace(self.problem, gram=self.gram)
-        self.single, self.cache, self.block = False, None, None
-        self._recompute(np.arange(len(self.beta)))
+        self.cache = RowCache(self.gram, self.memory) if self.cache is not None else None
+        self.single, self.block = False, None
 
     # the end ------------------------------------------------------------------------------------------
 

@@ -480,6 +480,16 @@ def test_large_boxes_are_no_reason_to_move_pairs_for_ever(C, precision):
     assert solution.details["steps on the free variables"] > 0
 
 
+def test_rows_are_held_in_float64_where_float32_is_not_enough():
+    points = np.random.default_rng(0).normal(size=(1000, 300)) * np.geomspace(1.0, 1e-5, 300)
+    y = np.where(points[:, 0] * points[:, 1] + 0.5 * np.random.default_rng(1).normal(size=1000) > 0.0, 1.0, -1.0)
+    gram = Tiles(precision="mixed").build(Gaussian(30.0), Vectors.pack(points))
+    problem = classifier(gram, y, 1e6)
+    solution = SMO().solve(problem)
+    assert solution.status is Status.CONVERGED and residual(problem, solution.coef) <= 1e-3
+    assert solution.details["row cache, bytes"] > 8 * 1000
+
+
 def test_the_violation_is_that_of_a_gradient_computed_anew():
     """Two variables for each sample nearly cancel, and a gradient kept up to date by steps loses what is left."""
     y = np.sin(2 * X[:20, 0]) + 0.3 * Z[:20]
