@@ -25,6 +25,8 @@ _LEFT = 1e-9  # of the gradient, that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
 _NOISE = 1e-12  # of the longest part of a direction: less is what rounding left when others were taken away
 _SHARE = 0.25  # of the free variables that may reach an end until the block is factored again
+_TURNS, _TURNED = 8, 40  # of the direction, until the block is factored again: so many, or one for so many variables
+_UNHEARD = 1e8  # operations between two looks at whether the end is wished for
 _FEW = 4  # groups up to which the sums of their columns are held
 
 
@@ -55,6 +57,7 @@ class Face:
         self.lower, self.upper = box
         _, self.group = np.unique(group, return_inverse=True)
         self.groups = int(self.group.max(initial=-1)) + 1
+        self.work, self.halted = 0, False  # since somebody was asked whether to go on, and what was answered
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
         self.free: Bools
         self.look()
@@ -63,8 +66,13 @@ class Face:
         """Find out which variables are free."""
         self.free = (self.beta > self.lower) & (self.beta < self.upper)
 
-    def step(self) -> tuple[bool, int]:
+    def step(self, halted: Callable[[], bool] = lambda: False) -> tuple[bool, int]:
         """Move the free variables towards their optimum.
+
+        Parameters
+        ----------
+        halted : callable, optional
+            Asked now and then; a true answer ends the work, with what has been reached, and is kept in `halted`.
 
         Returns
         -------
@@ -80,24 +88,44 @@ class Face:
         solve = self._factored(F, B)
         if solve is None:
             return False, 0
-        went, ended, N, S = False, 0, B, solve(B)
-        while True:
-            d = _bordered(N, S, solve(-self._levelled(F)))
-            moved, blocked = self._follow(F, d) if d is not None else (False, 0)
-            went, ended = went or moved, ended + blocked
-            new = np.flatnonzero(~self.free[F] & ~N[:, B.shape[1] :].any(axis=1))
-            if not len(new) or ended > _SHARE * len(F):
-                return went, ended
+        self.work += len(F) ** 3 // 3
+        went, ended, S = False, np.zeros(0, np.intp), solve(B)
+        sums = self._sums()
+        for _ in range(max(_TURNS, len(F) // _TURNED)):
+            if self._is_halted(halted, len(F)):
+                break
+            d = _bordered(B, ended, S, solve(-self._levelled(F)))
+            moved, blocked = self._follow(F, d, sums) if d is not None else (False, 0)
+            went = went or moved
+            new = np.setdiff1d(np.flatnonzero(~self.free[F]), ended)
+            if not blocked or len(ended) + len(new) > _SHARE * len(F):
+                ended = np.concatenate([ended, new])
+                break
             # those that stay at an end are one more condition each: the factor serves again
-            E = np.zeros((len(F), len(new)))
+            E = np.zeros((len(F), len(new)), order="F")
             E[new, np.arange(len(new))] = 1.0
-            N, S = np.hstack([N, E]), np.hstack([S, solve(E)])
+            ended, S = np.concatenate([ended, new]), np.hstack([S, solve(E)])
+        return went, len(ended)
+
+    def _is_halted(self, halted: Callable[[], bool], free: int) -> bool:
+        """Ask for the end, but not more often than some operations apart."""
+        self.work += 10 * (free**2 + len(self.K) ** 2)  # bound by memory, where a factorisation is not
+        if self.work >= _UNHEARD:
+            self.work, self.halted = 0, halted()
+        return self.halted
+
+    def _sums(self) -> Floats:
+        """Sums of the columns of the free variables of each group; none where there are many groups."""
+        sums = np.zeros((self.groups if self.groups <= _FEW else 0, len(self.K)))
+        for s in range(len(sums)):
+            sums[s] = self.K @ (self.free & (self.group == s)).astype(np.float64)
+        return sums
 
     def _levelled(self, F: Indices) -> Floats:
         """Gradient of the free variables of F less the mean of each group: its level is no matter but of rounding."""
         return (self.g - self.multipliers()[self.group])[F]
 
-    def _follow(self, F: Indices, d: Floats) -> tuple[bool, int]:
+    def _follow(self, F: Indices, d: Floats, sums: Floats) -> tuple[bool, int]:
         """Go along a direction, bent where a box ends."""
         wide = np.zeros(len(self.K))
         wide[F] = d
@@ -105,9 +133,6 @@ class Face:
         number = np.bincount(self.group[self.free], minlength=self.groups)
         wide -= self.free * (np.bincount(self.group, weights=wide) / np.maximum(number, 1))[self.group]
         v = self.K @ wide
-        sums = np.zeros((self.groups if self.groups <= _FEW else 0, len(self.K)))
-        for s in range(len(sums)):
-            sums[s] = self.K @ (self.free & (self.group == s)).astype(np.float64)
         box, level = (self.lower, self.upper), self.multipliers()
         return _bend(self.K, self.g, self.beta, box, self.free, (self.group, level), (wide, v, sums))
 
@@ -139,7 +164,7 @@ class Face:
     def _is_solved(self, F: Indices, B: Floats, solve: Callable[[Floats], Floats]) -> bool:
         """Tell whether a factor is one: a block that is singular but for rounding has one that tells nothing."""
         right = self._levelled(F)
-        d = _bordered(B, solve(B), solve(-right))
+        d = _bordered(B, np.zeros(0, np.intp), solve(B), solve(-right))
         if d is None:
             return False
         wide = np.zeros(len(self.K))
@@ -178,12 +203,16 @@ def _solver_of(A: Floats) -> Callable[[Floats], Floats] | None:
     return lambda V: cho_solve(factor, V, check_finite=False)
 
 
-def _bordered(N: Floats, S: Floats, solved: Floats) -> Floats | None:
-    """Return d with A d + N c = r and N^T d = 0, of S = A^-1 N and A^-1 r; None if conditions repeat each other."""
+def _bordered(B: Floats, ended: Indices, S: Floats, solved: Floats) -> Floats | None:
+    """Return d with A d + N c = r and N^T d = 0, where N is B and the unit vectors of the variables that ended.
+
+    S is A^-1 N, solved A^-1 r. None if the conditions repeat each other.
+    """
     try:
-        d = solved - S @ np.linalg.solve(N.T @ S, N.T @ solved)
+        c = np.linalg.solve(np.vstack([B.T @ S, S[ended]]), np.concatenate([B.T @ solved, solved[ended]]))
     except LinAlgError:
         return None
+    d = solved - S @ c
     return d if np.isfinite(d).all() else None
 
 

@@ -84,7 +84,7 @@ def _settle(face: Face, halted: Callable[[], bool]) -> None:
     for _ in range(rounds):
         if halted() or (not face.free.any() and not _free_a_pair(face, scale)):
             return
-        moved, blocked = face.step()
+        moved, blocked = face.step(halted)
         gained = gained or moved
         if blocked:
             continue

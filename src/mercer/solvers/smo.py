@@ -308,6 +308,10 @@ class _Run:
         limit, unheard, idle, face = self.limit - self.steps, chunk, 0, None
         patience = (_EAGER if self.stiff else _PATIENCE) * len(W) + _FEWEST
         while limit > 0:
+            if unheard <= 0:
+                if monitor is not None and monitor(self.rounds, gap):
+                    break
+                unheard = chunk
             asked = int(min(unheard, limit, patience))
             taken, left = descend(K, g, beta, box, starts, goal, asked)
             self.steps += taken
@@ -316,10 +320,6 @@ class _Run:
                 return None
             if left <= goal or taken < asked:
                 break
-            if unheard <= 0:
-                if monitor is not None and monitor(self.rounds, gap):
-                    break
-                unheard = chunk
             if patience <= 0 and limit > 0:
                 if face is None:
                     if K.dtype == np.float32:  # a free block that pairs are slow on is not definite in float32
@@ -327,6 +327,8 @@ class _Run:
                         g = self.g[W] + K @ (beta - self.beta[W])
                     face = Face(K, beta, g, box, self.group[W])
                 patience, gained = self._step_on(face)
+                if face.halted:
+                    break
                 idle = 0 if gained else idle + 1
                 patience, unheard = patience << min(idle, 20), unheard - patience
         self.stiff = face is not None
@@ -343,9 +345,9 @@ class _Run:
             return self.limit, False
         gained = False
         for _ in range(_AGAIN):
-            moved, blocked = face.step()
+            moved, blocked = face.step(self._halted)
             gained = gained or moved
-            if not (moved and blocked):
+            if face.halted or not (moved and blocked):
                 break
         self.faces += 1
         return 2 * q + free**3 // (_DENSER * q) + _FEWEST, gained
