@@ -217,7 +217,9 @@ class NuSVC(SupportVectorClassifier):
     Notes
     -----
     A sample of weight w counts as w copies. With nu = 1 and classes of equal size all coefficients are equal: the
-    Parzen windows classifier, up to an affine map.
+    Parzen windows classifier, up to an affine map. ``tol`` is met before decision values are divided by rho, which is
+    small where nu is: those of LIBSVM are off by up to tol / rho. Here up to 2000 free variables are solved for exactly
+    at the end, and decision values with them.
 
     Examples
     --------

@@ -6,6 +6,7 @@ half-width of the tube, tau a quantile, b the bias, rho the multipliers of the s
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -14,8 +15,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Interval, OneOf, Positive
-from mercer.errors import ParameterError
+from mercer.constraints import AnyOf, Interval, OneOf, Positive
+from mercer.errors import ParameterError, TargetError
 from mercer.estimators.estimator import sample_weights, weighted
 from mercer.estimators.running import Run, whole
 from mercer.estimators.support import SupportVectorMachine, alone
@@ -145,7 +146,8 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
     C : float, default 1.0
-        Cost of an error of size one outside the tube. Positive.
+        Cost of an error of size one outside the tube. Positive; ``inf`` allows no error: the shortest function in the
+        tube, which must have one.
     epsilon : float, default 0.1
         Half-width of the tube, in the unit of y. Not negative; 0 estimates the conditional median.
     gamma, degree, coef0 : optional
@@ -202,7 +204,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     """
 
     epsilon: float
-    own_constraints = {"C": Positive(), "epsilon": Interval(0.0, np.inf, closed="left")}
+    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,
@@ -228,6 +230,21 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         loss = EpsilonInsensitive(self.epsilon) if self.epsilon > 0 else Absolute()
         return _program_of(K, loss.box_dual(y, self.C * weight))
+
+    def _is_bounded(self) -> bool:
+        return math.isfinite(self.C)
+
+    def _explains(self, solution: Solution) -> bool:
+        return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _describe will say so
+
+    def _describe(self, solutions: list[Solution]) -> None:
+        """Refuse a tube without errors where there is none."""
+        if math.isinf(self.C) and any(s.status is Status.UNBOUNDED for s in solutions):
+            raise TargetError(
+                f"C=inf was given, and no function of {self.kernel_!r} stays within epsilon={self.epsilon:g} of all "
+                "targets, or none that is not too long for floating-point numbers. Give a finite C, a larger epsilon, "
+                "or a kernel with more features, for example Gaussian()."
+            )
 
 
 class NuSVR(MultiOutputMixin, SupportVectorRegressor):

@@ -5,11 +5,13 @@ of its box and *down* above the lower end; ``m`` the smallest gradient of those 
 largest of those that can go down, in each group; M - m <= tol for all groups is optimality.
 
 A round chooses a working set W, descends on it pair by pair (compiled, `mercer.solvers.pairs`) with the block K_WW
-alone, and brings the gradient of all variables up to date with the few columns that changed.
+alone, and brings the gradient of all variables up to date with the few columns that changed. Where pairs are slow, as
+with large boxes, all free variables of W move at once in between (`mercer.solvers.face`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
@@ -24,11 +26,13 @@ from mercer.numerics.compiled import compiled
 from mercer.numerics.resuming import Kept, kept_by
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import BoxQP, Solution, Status, Trace
-from mercer.solvers.optimality import duality_gap, multipliers
+from mercer.solvers.face import Face
+from mercer.solvers.optimality import duality_gap, multipliers, violation
 from mercer.solvers.pairs import descend
 from mercer.solvers.polish import polish
 from mercer.solvers.row_cache import RowCache
 from mercer.solvers.solver import Monitor, Solver, resources_of
+from mercer.solvers.starts import feasible, is_cone
 
 __all__ = ["SMO"]
 
@@ -46,9 +50,15 @@ _LONGEST = 10_000_000  # pairs to move at most unless the caller says so, or 100
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
 _STATE = (
     "beta", "g", "wander", "scale", "single", "refreshed", "stuck", "active", "last", "considered", "steps", "rounds",
-    "next_polish", "largest"
+    "largest", "faces", "sharpened", "stiff"
 )  # fmt: skip  # of a run, as it is kept, with its trace, what was set aside, and the rows and the block held
+_EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 1 << 20  # variables in a block of K, whatever the memory
+_PATIENCE, _EAGER = 20, 4  # pairs for every variable of a working set, until all free ones are moved at once; later on
+_FEWEST = 1000  # pairs that take as long as a step on few free variables
+_DENSER = 40  # how many operations of a factorisation take as long as one of the descent by pairs
+_AGAIN = 3  # steps on the free variables in a row, while some of them reach an end of their box
+_POLISHES = 4  # of the exact optimum, in turn with gradients computed anew
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
 
@@ -75,11 +85,13 @@ class SMO(Solver):
     Notes
     -----
     Solves BoxQP with at least one sum. Needs rows. The working set holds the worst violators of both ends and all
-    free variables, so it grows with their number. With a Gram in float32 the violation is computed again in
-    float64 before it is believed. At the end, up to 2000 free variables are solved for exactly (a Cholesky
-    factorisation); their solution is taken if it violates less. The result is the same for any number of threads.
-    Memory 4 q^2 bytes for a working set of q, and the row cache; where a memory budget is given, blocks and cache are
-    kept within it.
+    free variables, so it grows with their number. Where pairs are slow on it, as with large boxes, up to 3072 free
+    variables move together in between, by a Cholesky factorisation in float64. The violation is computed again in
+    float64 before it is believed, so CONVERGED means that it is at most tol; a Gram in float32 is left where rounding
+    would be more than is left of it. At the end, up to 2000 free variables are solved for exactly; their solution is
+    taken if it violates less. The result is the same for any number of threads.
+    Memory 4 q^2 bytes for a working set of q, at most 24 q^2 where pairs are slow, and the row cache; where a memory
+    budget is given, blocks and cache are kept within it.
 
     Examples
     --------
@@ -144,7 +156,7 @@ class _Run:
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
         self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
         self.ridge = np.minimum(np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,)), _STIFFEST)
-        self.beta = _feasible(problem, start)
+        self.beta = feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
         dear = self.gram.entry_cost >= _DEAR and not self.whole
         self.memory = parse_bytes(options.cache)
@@ -155,7 +167,7 @@ class _Run:
         self.scale = float(np.max(np.abs(self.gram.diag()), initial=0.0))
         self.error = self.gram.entry_error
         self.wander = 0.0  # sum of squares of what was added to the variables: so does rounding in float32 add up
-        self.cone = _is_cone(problem) and not self.ridge.any()
+        self.cone = is_cone(problem) and not self.ridge.any()
         if self.whole:
             self.gram = self.gram.refined()
         self.single = self.gram.dtype == np.float32
@@ -166,12 +178,12 @@ class _Run:
         self.considered = np.inf  # violation at which shrinking was thought of last
         self.steps = self.rounds = self.stuck = self.recorded = 0
         self.limit = options.max_iter or max(_LONGEST, 100 * n)
-        self.next_polish = max(5000, 50 * n)  # pairs moved until the exact optimum is tried for
-        self.largest = 0
+        self.largest = self.faces = 0
         self.began = time.monotonic() - kept.seconds
         self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
-        self.refreshed = not self.single
+        self.refreshed = False  # whether the gradient was computed anew where rounding might hide a violation
+        self.sharpened = self.stiff = False
         used = np.flatnonzero(self.beta)
         if kept.state is not None:
             self._take_up(kept.state)
@@ -194,7 +206,7 @@ class _Run:
     def _take_up(self, state: dict[str, Any]) -> None:
         """Go on where another run was."""
         if self.single and not state["single"]:
-            self.gram, self.cache = self.gram.refined(), None
+            self._double()
         for name in _STATE:
             setattr(self, name, state[name])
         self.rows = [tuple(row) for row in state["rows"].tolist()]
@@ -230,25 +242,25 @@ class _Run:
             if gap <= tol:
                 if self.active is not None:
                     self._look_at_all()
-                    self.refreshed = not self.single
+                    self.refreshed = False
                 elif not self.refreshed:
                     self._refresh(m, M)
                     self.refreshed = True
                 else:
                     return Status.CONVERGED
                 continue
+            if self.single and self._noise() > gap:
+                self._sharpen()
+                continue
             answer = monitor(self.rounds, gap) if monitor is not None else False
             if answer:
                 return answer if isinstance(answer, Status) else Status.STOPPED
             if self.steps >= self.limit:
                 return Status.MAX_ITER
-            if self.steps >= self.next_polish and self.active is None:
-                self._polish()
-                continue
             before = self.steps
             if self._round(m, M, gap, monitor) is None:
                 return Status.UNBOUNDED
-            self.refreshed = not self.single
+            self.refreshed = False
             self.stuck = self.stuck + 1 if self.steps == before else 0
             if self.stuck and self.active is not None:
                 self._look_at_all()
@@ -263,27 +275,13 @@ class _Run:
         K = self._block_of(W)
         if self.rounds < 3:  # of a conditionally definite kernel the diagonal tells nothing
             self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
-        g, beta = self.g[W].astype(K.dtype), self.beta[W]
-        box = self.lower[W], self.upper[W]
-        goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
-        chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
-        limit = self.limit - self.steps
-        if self.whole:  # no other round follows: the exact optimum has to have its turn in between
-            limit = min(limit, max(self.next_polish - self.steps, 1))
-        old = beta.copy()
-        while limit > 0:
-            taken, left = descend(K, g, beta, box, starts, goal, int(min(chunk, limit)))
-            self.steps += taken
-            limit -= taken
-            if not np.isfinite(beta).all():
-                return None
-            if self.cone and self._runs_off(g, beta, W):
-                return None
-            if left <= goal or taken < chunk or (monitor is not None and monitor(self.rounds, gap)):
-                break
+        found = self._improve(W, starts, K, gap, monitor)
+        if found is None:
+            return None
         self.rounds += 1
         self.last = W
         self.largest = max(self.largest, len(W))
+        (beta, g), old = found, self.beta[W]
         moved = np.flatnonzero(beta != old)
         self.beta[W] = beta
         if self.whole:
@@ -295,6 +293,71 @@ class _Run:
             self._set_aside(gap)
             self.considered = gap
         return True
+
+    def _improve(
+        self, W: Indices, starts: Indices, K: Floats, gap: float, monitor: Monitor | None
+    ) -> tuple[Floats, Floats] | None:
+        """Move the variables of a working set, by pairs, and all free ones at once where pairs are slow.
+
+        Returns the variables and their gradient; None if there is no minimum.
+        """
+        g, beta = self.g[W].astype(K.dtype), self.beta[W]
+        box = self.lower[W], self.upper[W]
+        goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
+        chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
+        limit, unheard, idle, face = self.limit - self.steps, chunk, 0, None
+        patience = (_EAGER if self.stiff else _PATIENCE) * len(W) + _FEWEST
+        while limit > 0:
+            if unheard <= 0:
+                if monitor is not None and monitor(self.rounds, gap):
+                    break
+                unheard = chunk
+            asked = int(min(unheard, limit, patience))
+            taken, left = descend(K, g, beta, box, starts, goal, asked)
+            self.steps += taken
+            limit, patience, unheard = limit - taken, patience - taken, unheard - taken
+            if not np.isfinite(beta).all() or (self.cone and self._runs_off(g, beta, W)):
+                return None
+            if left <= goal or taken < asked:
+                break
+            if patience <= 0 and limit > 0:
+                if face is None:
+                    if K.dtype == np.float32:  # a free block that pairs are slow on is not definite in float32
+                        K, self.block = self._exact_block(W), None
+                        g = self.g[W] + K @ (beta - self.beta[W])
+                    face = Face(K, beta, g, box, self.group[W])
+                patience, gained = self._step_on(face)
+                if face.halted:
+                    break
+                idle = 0 if gained else idle + 1
+                patience, unheard = patience << min(idle, 20), unheard - patience
+        self.stiff = face is not None
+        return beta, g
+
+    def _step_on(self, face: Face) -> tuple[int, bool]:
+        """Move all free variables of a working set at once.
+
+        Returns how many pairs to move until the next time, which take about as long, and whether anything was gained.
+        """
+        face.look()
+        free, q = int(np.count_nonzero(face.free)), len(face.g)
+        if free > min(_LARGE, self.order):
+            return self.limit, False
+        gained = False
+        for _ in range(_AGAIN):
+            moved, blocked = face.step(self._halted)
+            gained = gained or moved
+            if face.halted or not (moved and blocked):
+                break
+        self.faces += 1
+        return 2 * q + free**3 // (_DENSER * q) + _FEWEST, gained
+
+    def _exact_block(self, W: Indices) -> Floats:
+        """K_WW in float64, with the ridge on its diagonal."""
+        K = np.ascontiguousarray(self.gram.refined().rows(W, W), dtype=np.float64)
+        if self.ridge.any():
+            K[np.diag_indices_from(K)] += self.ridge[W]
+        return K
 
     def _runs_off(self, g: Floats, beta: Floats, W: Indices) -> bool:
         """Scale variables without an upper end to the best multiple, and tell whether they grow without end.
@@ -425,11 +488,18 @@ class _Run:
         self.aside = []
 
     def _polish(self) -> None:
-        """Try for the exact optimum in between: where coefficients may be large, pairs alone get there slowly."""
-        if self.single:
-            self._recompute(np.arange(len(self.beta)))
-        polish(self.problem, self.beta, self.g, min(_POLISHED, self.order), self._halted)
-        self.next_polish = 2 * self.steps
+        """Solve for the free variables exactly; of few variables again, while the gradient computed anew tells more."""
+        most, every = min(_POLISHED, self.order), np.arange(len(self.beta))
+        left = violation(self.problem, self.beta, self.g)
+        for _ in range(_POLISHES if self.whole else 1):
+            beta, g = self.beta.copy(), self.g.copy()
+            if not polish(self.problem, self.beta, self.g, most, self._halted) or not self.whole:
+                return
+            self._recompute(every)
+            before, left = left, violation(self.problem, self.beta, self.g)
+            if not left < before:
+                self.beta, self.g = beta, g
+                return
 
     def _halted(self) -> bool:
         """Ask between the factorisations of a polish, which is longer than a round, whether the end is wished for."""
@@ -438,14 +508,19 @@ class _Run:
     # precision ----------------------------------------------------------------------------------------
 
     def _refresh(self, m: Floats, M: Floats) -> None:
-        """Compute the gradient in float64 wherever rounding to float32 might hide a violation."""
+        """Compute the gradient in float64 wherever rounding might hide a violation."""
+        every = np.arange(len(self.beta))
+        if not self.single:
+            if self.whole or _EPS * self.scale * np.sqrt(len(every) * self.wander) > 0.01 * self.options.tol:
+                self._recompute(every)
+            return
         up, down = self.beta < self.upper, self.beta > self.lower
-        error = 8.0 * self.error * self.scale * np.sqrt(self.wander)  # roundings add up like steps of a random walk
+        error = 8.0 * self._noise()
         reach = 2.0 * error + self.options.tol
         doubtful = (up & (self.g < M[self.group] + reach)) | (down & (self.g > m[self.group] - reach))
         seen = self._recompute(np.flatnonzero(doubtful))
         if seen > 0.5 * error:  # they do not: points in tight clusters have all the same rounding
-            self._recompute(np.arange(len(self.beta)))
+            self._recompute(every)
 
     def _recompute(self, rows: Indices) -> float:
         """Compute some of the gradient in float64; return the largest change."""
@@ -456,21 +531,40 @@ class _Run:
         self.g[rows] = part
         return seen
 
+    def _noise(self) -> float:
+        """How large what rounding to float32 did to the gradient is likely to be: it adds up like a random walk."""
+        return float(self.error * self.scale * np.sqrt(self.wander))
+
+    def _sharpen(self) -> None:
+        """Compute a gradient anew of whose violation rounding to float32 may be a part; the second time, for good."""
+        self.active, self.aside = None, []
+        if self.sharpened:
+            self._refine()
+        else:
+            self._recompute(np.arange(len(self.beta)))
+        self.wander, self.sharpened = 0.0, True
+
     def _refine(self) -> None:
         """Go on in float64: float32 is not exact enough for this tolerance."""
-        self.gram = self.gram.refined()
-        self.single, self.cache, self.block = False, None, None
+        self._double()
         self._recompute(np.arange(len(self.beta)))
+
+    def _double(self) -> None:
+        """Take the Gram in float64, and hold its rows if rows were held."""
+        self.gram = self.gram.refined()
+        self.problem = dataclasses.replace(self.problem, gram=self.gram)
+        self.cache = RowCache(self.gram, self.memory) if self.cache is not None else None
+        self.single, self.block = False, None
 
     # the end ------------------------------------------------------------------------------------------
 
     def solution(self, status: Status) -> Solution:
         self._look_at_all()
-        if self.single and status is not Status.CONVERGED:
-            self._recompute(np.arange(len(self.beta)))
         self.block = None
         if status is Status.CONVERGED:
-            polish(self.problem, self.beta, self.g, min(_POLISHED, self.order), self._halted)
+            self._polish()
+        else:
+            self._recompute(np.arange(len(self.beta)))
         product = self.g - self.problem.linear - self.ridge * self.beta
         rho = multipliers(self.problem, self.beta, self.g)
         m, M = self._ends()
@@ -478,8 +572,8 @@ class _Run:
             residual = float(np.max(M - m, initial=0.0))
         self.rows.append((self.objective(), residual, time.monotonic() - self.began))
         details: dict[str, Any] = {
-            "pairs moved": self.steps, "rounds": self.rounds, "largest working set": self.largest,
-            "support": int(np.count_nonzero(self.beta)),
+            "pairs moved": self.steps, "steps on the free variables": self.faces, "rounds": self.rounds,
+            "largest working set": self.largest, "support": int(np.count_nonzero(self.beta)),
         }  # fmt: skip
         if self.cache is not None:
             details |= {"row cache, bytes": self.cache.nbytes, "row cache, hit rate": self.cache.hit_rate}
@@ -487,55 +581,6 @@ class _Run:
             coef=self.beta, status=status, residual=residual, multipliers=rho, trace=Trace.of(self.rows),
             gap=duality_gap(self.problem, self.beta, product, rho), details=details, state=product,
         )  # fmt: skip
-
-
-def _at_ends(problem: BoxQP) -> Floats:
-    """The best point without K: all but one variable of each group at an end of its box.
-
-    From zero in boxes around it all variables would be free at once.
-    """
-    beta = np.array(problem.lower, dtype=np.float64)
-    for s, goal in enumerate(problem.total):
-        mine = np.arange(len(beta)) if problem.group is None else np.flatnonzero(problem.group == s)
-        order = mine[np.argsort(problem.linear[mine], kind="stable")]
-        width = (problem.upper - problem.lower)[order]
-        step = np.clip(goal - beta[order].sum() - (np.cumsum(width) - width), 0.0, width)
-        beta[order] = np.where(step == width, problem.upper[order], beta[order] + step)
-    return beta
-
-
-def _is_cone(problem: BoxQP) -> bool:
-    """Tell whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
-    ends = np.concatenate([problem.lower, problem.upper])
-    return bool(np.isinf(ends).any() and ((ends == 0) | np.isinf(ends)).all() and not np.any(problem.total))
-
-
-def _feasible(problem: BoxQP, start: Floats | None) -> Floats:
-    """A point of the box with the right sums: the start if it is one, else zeros filled up in order."""
-    lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
-    beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
-    beta = np.clip(beta, lower, upper)
-    around = np.count_nonzero((lower < 0) & (upper > 0))
-    if start is None and len(beta) > _WHOLE and around > 0.5 * len(beta) and np.isfinite(upper - lower).all():
-        beta = _at_ends(problem)
-    group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
-    for s, goal in enumerate(total):
-        mine = np.flatnonzero(group == s)
-        missing = goal - beta[mine].sum()
-        slack = 1e-12 * max(abs(goal), float(np.abs(beta[mine]).sum()))
-        if abs(missing) <= slack and start is None:
-            continue
-        end = (upper if missing > 0 else lower)[mine]
-        room = end - beta[mine]
-        reached = np.cumsum(np.minimum(np.abs(room), abs(missing)))  # a box may be infinite
-        if not reached.size or reached[-1] < abs(missing) - slack:
-            raise ParameterError(
-                f"the variables of group {s} were to sum to {goal:g}; their boxes allow sums from "
-                f"{lower[mine].sum():g} to {upper[mine].sum():g}. Give a smaller nu, or larger bounds."
-            )
-        step = np.clip(abs(missing) - (reached - np.minimum(np.abs(room), abs(missing))), 0.0, np.abs(room))
-        beta[mine] = np.where(step == np.abs(room), end, beta[mine] + np.sign(missing) * step)
-    return beta
 
 
 @compiled

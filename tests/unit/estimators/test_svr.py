@@ -288,7 +288,7 @@ def test_limits_are_told():
 
 def test_what_is_refused():
     X, y = table("random")
-    for wrong in ({"epsilon": -0.1}, {"C": 0.0}, {"C": np.inf}, {"tol": 0.0}):
+    for wrong in ({"epsilon": -0.1}, {"C": 0.0}, {"C": np.nan}, {"tol": 0.0}):
         with pytest.raises(ParameterError):
             SVR(**wrong).fit(X, y)
     for quantiles in (0.0, 1.0, (), (0.5, 1.5), "half", [[0.1], [0.2]], None):
@@ -303,3 +303,40 @@ def test_what_is_refused():
     with pytest.raises(TargetError):
         QuantileSVR().fit(X, np.column_stack([y, y]))
     assert SVR(Gaussian(1.0)).memory_plan(10_000, 10).total > 0
+
+
+@pytest.mark.parametrize("data", ["random", "constant"])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), NegativeDistance()], ids=lambda k: type(k).__name__)
+def test_a_tube_without_errors_is_that_of_every_c_that_no_coefficient_reaches(kernel, data):
+    X, y = table(data)
+    hard = SVR(kernel, np.inf, epsilon=0.1).fit(X, y)
+    assert hard.solution_.status is Status.CONVERGED
+    assert np.abs(hard.predict(X) - y).max() <= 0.1 + 1e-6
+    largest = max(1.0, np.abs(hard.dual_coef_).max(initial=0.0))
+    soft = SVR(kernel, 10.0 * largest, epsilon=0.1, solver=InteriorPoint()).fit(X, y)
+    np.testing.assert_allclose(hard.predict(X), soft.predict(X), atol=1e-5)
+
+
+def test_without_errors_and_without_a_tube_it_interpolates():
+    X, y = table("random")
+    hard = SVR(Gaussian(0.3), np.inf, epsilon=0.0).fit(X, y)
+    K, one = Gaussian(0.3)(X), np.ones((len(y), 1))
+    coef = np.linalg.solve(np.block([[K, one], [one.T, np.zeros((1, 1))]]), np.r_[y, 0.0])
+    np.testing.assert_allclose(hard.predict(X), y, atol=1e-6)
+    new = X + 0.1
+    np.testing.assert_allclose(hard.predict(new), Gaussian(0.3)(new, X) @ coef[:-1] + coef[-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_tube_that_no_function_stays_in_is_refused(columns):
+    X, y = table("random")
+    several = y if columns == 1 else np.column_stack([X[:, 0], y])
+    with pytest.raises(TargetError, match=r"C=inf was given, and no function of Linear\(\) stays within epsilon=0.1"):
+        SVR(Linear(), np.inf).fit(X, several)
+    SVR(Linear(), np.inf, epsilon=2.0 * np.abs(y).max()).fit(X, several)
+
+
+@pytest.mark.parametrize("machine", [NuSVR, HuberSVR, QuantileSVR])
+def test_machines_without_a_tube_need_a_finite_c(machine):
+    with pytest.raises(ParameterError, match="C must be a finite number"):
+        machine(C=np.inf).fit(*table("random"))

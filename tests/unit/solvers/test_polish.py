@@ -9,7 +9,7 @@ from mercer.domains import Vectors
 from mercer.gram import Repeated, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance
 from mercer.problems import BoxQP
-from mercer.solvers import SMO, smo
+from mercer.solvers import SMO, face, smo
 from mercer.solvers import polish as module
 from mercer.solvers.polish import polish
 from tests.unit.solvers.machines import (
@@ -132,7 +132,7 @@ def test_many_variables_far_from_the_margin_are_not_recomputed(rough):
 def test_a_singular_block_gets_a_little_jitter_or_is_left(monkeypatch, rough):
     problem = PROBLEMS["twins"]()
     beta = rough(problem)
-    monkeypatch.setattr(module, "_JITTER", (0.0,))
+    monkeypatch.setattr(face, "_JITTER", (0.0,))
     old = beta.copy()
     better = polish(problem, beta, gradient(problem, beta), 2000)
     assert residual(problem, beta) <= 1e-2 if better else np.array_equal(beta, old)

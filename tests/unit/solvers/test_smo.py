@@ -466,6 +466,45 @@ def test_blocks_and_rows_are_kept_within_the_memory():
     assert np.abs(found[0].coef - found[1].coef).max() < 1e-4
 
 
+@pytest.mark.parametrize("precision", ["mixed", "double"])
+@pytest.mark.parametrize("C", [1e3, 1e6])
+def test_large_boxes_are_no_reason_to_move_pairs_for_ever(C, precision):
+    """Ten million pairs did not get there: the block of the free variables is nearly singular."""
+    points = np.random.default_rng(0).normal(size=(2500, 10))
+    y = np.where((points**2).sum(axis=1) > 9.3, 1.0, -1.0)
+    gram = Tiles(precision=precision).build(Gaussian.from_gamma(0.01), Vectors.pack(points))
+    problem = classifier(gram, y, C)
+    solution = SMO(max_iter=1_000_000).solve(problem)
+    require_feasible(problem, solution.coef)
+    assert solution.status is Status.CONVERGED and residual(problem, solution.coef) <= 1e-3
+    assert solution.details["steps on the free variables"] > 0
+
+
+def test_rows_are_held_in_float64_where_float32_is_not_enough():
+    points = np.random.default_rng(0).normal(size=(1000, 300)) * np.geomspace(1.0, 1e-5, 300)
+    y = np.where(points[:, 0] * points[:, 1] + 0.5 * np.random.default_rng(1).normal(size=1000) > 0.0, 1.0, -1.0)
+    gram = Tiles(precision="mixed").build(Gaussian(30.0), Vectors.pack(points))
+    problem = classifier(gram, y, 1e6)
+    solution = SMO().solve(problem)
+    assert solution.status is Status.CONVERGED and residual(problem, solution.coef) <= 1e-3
+    assert solution.details["row cache, bytes"] > 8 * 1000
+
+
+def test_the_violation_is_that_of_a_gradient_computed_anew():
+    """Two variables for each sample nearly cancel, and a gradient kept up to date by steps loses what is left."""
+    y = np.sin(2 * X[:20, 0]) + 0.3 * Z[:20]
+    problem = nu_regression(dense(X[:20], NegativeDistance()), y, 1e6, 0.37)
+    solution = SMO().solve(problem)
+    beta = solution.coef
+    per_sample = beta[:20] + beta[20:]
+    distance = matrix_of(problem)[:20, :20]
+    g = np.tile(distance @ per_sample, 2) + problem.linear
+    up, down = beta < problem.upper, beta > problem.lower
+    fresh = max(g[down & (problem.group == s)].max() - g[up & (problem.group == s)].min() for s in (0, 1))
+    rounding = 4.0 * 20 * np.finfo(float).eps * (np.abs(distance) @ np.abs(per_sample) + np.abs(y)).max()
+    assert abs(solution.residual - max(fresh, 0.0)) <= rounding
+
+
 def test_ends_as_source():
     box, group = (np.zeros(3), np.ones(3)), np.array([0, 0, 1])
     args = np.array([3.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.5]), box, group
