@@ -139,7 +139,7 @@ def test_machines_without_a_single_element(name):
         factors = np.column_stack([f(T) for f in machine.expansions_])
         expected = machine.predict_factors(T)
         assert np.allclose(factors, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-        assert np.allclose(factors @ machine.mixing_.T, machine.predict(T))
+        assert np.allclose(factors @ machine.mixing_.T + machine.intercept_, machine.predict(T))
     if name == "GaussianProcessMixture":
         means = np.stack([f(T) for f in machine.expansions_], axis=1)
         assert np.allclose(means, machine.predict_components(T).mean)

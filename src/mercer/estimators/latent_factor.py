@@ -342,7 +342,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
 
     @property
     def expansions_(self) -> tuple[Expansion | FeatureExpansion, ...]:
-        """The means of the latent processes as functions of their kernels; ``mixing_`` makes the outputs of them."""
+        """The means of the latent processes; ``mixing_`` and ``intercept_`` make the outputs of them."""
         return self.posterior_.functions()
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -142,9 +142,10 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     >>> import numpy as np
     >>> from mercer import SparseGaussianProcessRegressor
     >>> X = np.linspace(0, 6, 400)[:, None]
-    >>> model = SparseGaussianProcessRegressor(noise=0.01, inducing=12).fit(X, np.sin(X[:, 0]))
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=400)
+    >>> model = SparseGaussianProcessRegressor(noise=0.01, inducing=12).fit(X, y)
     >>> mean, std = model.predict([[1.5]], return_std=True)
-    >>> mean.round(2), bool(std[0] < 0.05)
+    >>> mean.round(1), bool(std[0] < 0.05)
     (array([1.]), True)
     """
 

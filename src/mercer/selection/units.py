@@ -55,6 +55,9 @@ class Units:
     def of(cls, y: Floats, weight: Floats, centred: bool = True) -> Units:
         """Units of targets (n, k), NaN where they were not observed.
 
+        Where some are missing, the means are those of complete samples, if there are two: what relates the outputs then
+        relates their means as well.
+
         Examples
         --------
         >>> Units.of(np.array([[101.0], [103.0]]), np.ones(2)).mean
@@ -62,11 +65,13 @@ class Units:
         """
         seen = ~np.isnan(y)
         w = np.where(seen, weight[:, None], 0.0)
+        whole = seen.all(axis=1, keepdims=True)
+        share = np.where(whole, w, 0.0) if np.count_nonzero(whole) > 1 else w
         total = w.sum(axis=0)
         mean = np.zeros(y.shape[1])
         left = np.where(seen, y, 0.0)
         for _ in range(2 if centred else 0):  # the second time takes away what rounding has left of a large mean
-            step = np.einsum("ij,ij->j", w, left) / total
+            step = np.einsum("ij,ij->j", share, left) / share.sum(axis=0)
             mean, left = mean + step, np.where(seen, y - (mean + step), 0.0)
         largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers are no numbers
         unit = np.where(largest > 0.0, largest, 1.0)

@@ -21,12 +21,15 @@ S = Vectors.pack(X)
 
 def test_mean_and_variance_with_weights_and_gaps():
     y = np.column_stack([Y, 3.0 * Y + 7.0])
-    y[:5, 1] = np.nan
-    units = Units.of(y, W)
     again = np.repeat(np.arange(50), W.astype(int))
-    assert np.allclose(units.mean, np.nanmean(y[again], axis=0)) and np.allclose(
-        units.variances, np.nanvar(y[again], axis=0)
-    )
+    units = Units.of(y, W)
+    assert np.allclose(units.mean, y[again].mean(axis=0)) and np.allclose(units.variances, y[again].var(axis=0))
+    y[:5, 1] = np.nan
+    gaps = Units.of(y, W)
+    assert np.isclose(gaps.mean[1], 3.0 * gaps.mean[0] + 7.0)
+    assert np.allclose(gaps.variances, np.nanmean((y[again] - gaps.mean) ** 2, axis=0))
+    apart = Units.of(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, 5.0], [np.nan, 9.0]]), np.ones(4))
+    assert np.allclose(apart.mean, [2.0, 7.0]) and np.allclose(apart.variances, [1.0, 4.0])
     about_zero = Units.of(y[:, :1], W, centred=False)
     assert about_zero.mean == 0.0 and np.isclose(about_zero.variance, np.mean(Y[again] ** 2))
 
