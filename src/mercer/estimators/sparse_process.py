@@ -24,6 +24,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optio
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.inducing_search import InducingObjective, in_raw_units, spread_of, stand_for_all
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel, Scaled
@@ -36,7 +37,6 @@ from mercer.selection.sparse_evidence import (
     METHODS,
     Inducing,
     SparseData,
-    Whitened,
     choose_inducing,
     inducing_posterior,
     whiten,
@@ -317,7 +317,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             and isinstance(Z, Vectors)
             and isinstance(Z.X, np.ndarray)
             and "pullback_inputs" in kernel.capabilities
-            and not _stand_for_all(data.samples, Z)
+            and not stand_for_all(data.samples, Z)
         )
         options: dict[str, Any] = {
             "bounds": self.bounds,
@@ -329,20 +329,20 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         tuned = None
         if not moving or self.restarts:
             tuned = tune(
-                _Objective(data, Z, None, base), kernel, beside, fixed=self.fixed,
+                InducingObjective(data, Z, None, base), kernel, beside, fixed=self.fixed,
                 search=Search(self.restarts, self.random_state, self.max_iter, self.tol), **options,
             )  # fmt: skip
             if not moving or tuned.status in (Status.TIME, Status.STOPPED):
                 return shifted(tuned, -base), Z
             kernel, beside = tuned.kernel, dict(tuned.beside)
         assert isinstance(Z, Vectors)
-        spread = _spread(Z)
+        spread = spread_of(Z)
         start = {**beside, "inducing": np.asarray(Z.X, dtype=np.float64) / spread}
         tuned = tune(
-            _Objective(data, Z, spread, base), kernel, start, real=("inducing",), fixed=self.fixed,
+            InducingObjective(data, Z, spread, base), kernel, start, real=("inducing",), fixed=self.fixed,
             search=Search(max_iter=self.max_iter, tol=self.tol), **options,
         )  # fmt: skip
-        tuned = shifted(_in_raw_units(tuned, spread), -base)
+        tuned = shifted(in_raw_units(tuned, spread), -base)
         return tuned, Vectors(np.ascontiguousarray(tuned.beside["inducing"]), Z.names)
 
     def _finish(self, data: SparseData, tuned: Tuned, Z: Samples) -> None:
@@ -438,30 +438,6 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             "blocks of rows": 2 * 8 * 8 * _ROWS * m,
         }
         return Plan(f"{type(self).__name__} on {n} samples", buffers, ("fewer inducing points",))
-
-
-class _Objective:
-    """Minus the objective and its derivatives, as `tune` asks for them."""
-
-    def __init__(self, data: SparseData, Z: Samples, spread: Floats | None, base: float = 0.0) -> None:
-        self.data, self.Z, self.spread, self.base = data, Z, spread, base
-        self.last: tuple[Kernel, Whitened] | None = None
-
-    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        Z, whitened = self.Z, None
-        if self.spread is not None:
-            Z = Vectors(np.ascontiguousarray(beside["inducing"] * self.spread))
-        elif self.last is not None and self.last[0] is kernel:  # nothing but the noise moves
-            whitened = self.last[1]
-        else:
-            whitened = whiten(self.data, kernel, Z)
-            self.last = kernel, whitened
-        fit = inducing_posterior(self.data, kernel, Z, float(beside["noise"]), whitened)
-        parameters, noise, points = fit.gradient(self.spread is not None)
-        slopes = {"noise": np.asarray(-noise)}
-        if points is not None and self.spread is not None:
-            slopes["inducing"] = -points * self.spread
-        return self.base - fit.value, -parameters, slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -608,27 +584,3 @@ def _nearest(kernel: Kernel, S: Samples, count: int) -> Indices:
     own = kernel.diag(centres)
     closeness = [2.0 * kernel.block(part, centres) - own for part in prepared.tiles(_ROWS)]
     return np.concatenate([np.argmax(part, axis=1) for part in closeness])
-
-
-def _stand_for_all(S: Samples, Z: Samples) -> bool:
-    """Whether every sample is an inducing point: then Q = K whatever the kernel, and nothing is won by moving."""
-    if not (isinstance(S, Vectors) and isinstance(S.X, np.ndarray) and isinstance(Z, Vectors)):
-        return False
-    if len(S) > 4 * len(Z):
-        return False
-    return {row.tobytes() for row in S.X} <= {row.tobytes() for row in np.asarray(Z.X, dtype=S.X.dtype)}
-
-
-def _spread(Z: Vectors) -> Floats:
-    """The unit in which inducing points move: the standard deviation of each column, or one."""
-    spread = np.asarray(Z.X, dtype=np.float64).std(axis=0)
-    return np.where(spread > 0.0, spread, 1.0)
-
-
-def _in_raw_units(tuned: Tuned, spread: Floats) -> Tuned:
-    """The result of a search whose inducing points were in units of their spread."""
-    unit = np.ones(tuned.path.shape[1])
-    places = np.array([name.startswith("inducing[") for name in tuned.names], dtype=bool)
-    unit[places] = np.resize(spread, int(places.sum()))
-    beside = {**tuned.beside, "inducing": tuned.beside["inducing"] * spread}
-    return dataclasses.replace(tuned, beside=beside, path=tuned.path * unit)

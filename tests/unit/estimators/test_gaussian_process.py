@@ -11,7 +11,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import mercer
 from mercer import KernelRidge
-from mercer.domains import Vectors
 from mercer.errors import CapabilityError, JitterWarning, ParameterError, TimeBudgetError
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.gram import Dense, FastGauss, Features, Tiles
@@ -19,7 +18,7 @@ from mercer.io import registry
 from mercer.kernels import Gaussian, Linear, Matern, NegativeDistance, Polynomial, Spectrum
 from mercer.losses import Linex, Pinball
 from mercer.problems import Status
-from mercer.selection.evidence import DenseEvidence, Observations
+from mercer.selection.evidence import DenseEvidence
 from mercer.solvers import Cholesky, ConjugateGradient, Woodbury
 
 rng = np.random.default_rng(0)
@@ -387,31 +386,6 @@ def test_products_by_a_fast_gauss_transform():
     assert np.allclose(fast.predict(X[:50]), exact.predict(X[:50]), atol=1e-5)
     assert fast.gram_method_ == "hermite" and fast.gram_error_ <= 1e-8
     assert isinstance(fast.solver_, ConjugateGradient)
-
-
-def test_a_start_without_a_slope_is_no_end():
-    """All samples are far from each other at the start: the evidence is that of white noise, and nearly flat."""
-    rng = np.random.default_rng(1)
-    Z = rng.normal(size=(200, 32))
-    y = np.sin(Z[:, 0]) + 0.5 * Z[:, 1]
-    near = GaussianProcessRegressor(1.0 * Gaussian(6.0), 0.1).fit(Z, y)
-    for length in (1.0, 0.3):  # of which the second has no slope at all
-        far = GaussianProcessRegressor(1.0 * Gaussian(length), 0.1).fit(Z, y)
-        assert far.log_marginal_likelihood_ > near.log_marginal_likelihood_ - 0.1
-    assert near.log_marginal_likelihood_ > Observations.of(Vectors.pack(Z), y - y.mean()).white() + 10.0
-
-
-def test_a_noise_that_vanishes_on_some_samples_is_found_on_all(monkeypatch):
-    """The samples with which the search begins are interpolated; those of all must not inherit a noise of zero."""
-    rng = np.random.default_rng(0)
-    Z = np.sort(rng.uniform(-3.0, 3.0, size=200))[:, None]
-    noise = 0.3 * rng.normal(size=200)
-    noise[np.random.RandomState(0).permutation(200)[:50]] = 0.0
-    y = np.sin(2.0 * Z[:, 0]) + noise
-    plain = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1).fit(Z, y)
-    monkeypatch.setattr("mercer.estimators.gaussian_process._MANY", 100)
-    quick = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1).fit(Z, y)
-    assert quick.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 0.1
 
 
 def test_defaults_on_raw_targets():
