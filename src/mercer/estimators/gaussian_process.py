@@ -6,7 +6,6 @@ Symbols: K the Gram matrix, sigma^2 the noise, G = K + diag(sigma^2 / w), a = G^
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ from sklearn.utils import check_random_state
 
 from mercer import constraints
 from mercer.arrays import Floats, Indices
-from mercer.budget import Clock
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.posterior import MeanFunctions, draw, posterior_of
+from mercer.estimators.process_search import EvidenceSearch
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, Expansion, FastGauss, FeatureExpansion, Features, GramSpec, Tiles
 from mercer.kernels import Gaussian, Kernel, Scaled
@@ -31,9 +30,8 @@ from mercer.numerics.background import in_background
 from mercer.problems import Solution, Status
 from mercer.selection.decision import decide
 from mercer.selection.evidence import Conditioned, DenseEvidence, FeatureEvidence, IterativeEvidence, Observations
-from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.leave_one_out import leave_one_out
-from mercer.selection.warm_start import Coordinates, Remembering, curvature, descend
+from mercer.selection.units import Units
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 from mercer.solvers.border import Border
 from mercer.targets import Real
@@ -41,19 +39,9 @@ from mercer.targets import Real
 __all__ = ["GaussianProcessRegressor"]
 
 _RANK = 100  # of the preconditioner where no solver says otherwise
-_MANY, _SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than so many
 
 
-@dataclass(frozen=True, eq=False)
-class _Begin:
-    """Where a search begins, and second derivatives there if they are known."""
-
-    kernel: Kernel
-    noise: Floats
-    curvature: Floats | None = None
-
-
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
     r"""Gaussian process regression: predictions with their uncertainty, and a kernel chosen by the evidence.
 
     .. math:: f \sim \mathcal{GP}(b(\cdot)^\top m, k), \quad y_i \sim \mathcal{N}(f(x_i), \sigma^2), \qquad
@@ -65,19 +53,28 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        The covariance function. None starts from ``a * Gaussian(l)`` with a the mean square of y and l the median
-        distance between training samples. All free parameters of the kernel are optimised unless they are `fixed`.
-    noise : float or (n,) array, default 0.1
+        The covariance function. None is ``a * Gaussian(l)``, from where the evidence is large on a coarse grid about
+        the variance of y and the median distance between training samples; where the grid has several hills, each is
+        climbed. All free parameters of the kernel are optimised unless they are `fixed`.
+    noise : float, (n,) array or None, default None
         Variance of the noise in y, in the unit of y squared (scikit-learn's ``alpha``). Positive. One number is where
-        its search starts; for an array, one variance per training sample, a common factor is searched.
+        its search starts; for an array, one variance per training sample, a common factor is searched. None starts at
+        a tenth of the variance of y.
     mean : None, "constant", "linear", Kernel or callable, default None
         Mean functions with unknown coefficients under a flat prior: None is a mean of zero, "constant" a constant,
         "linear" a constant and the columns, a Kernel its features, a callable the columns that it returns for X.
     fixed : sequence of str or "all", default ()
         Hyper-parameters that are held: names of ``mercer.constraints.free_names(kernel)``, and "noise". "all"
         optimises none.
+    normalize_y : bool or None, default None
+        Whether the process is one about the mean of y. Starts and bounds that are not given follow the variance of y
+        about that mean, so that a y + b has the predictions a f + b. False takes y as it is, about zero. None is True
+        where hyper-parameters are searched, and False for ``fixed="all"`` and for mean functions of one's own. Numbers
+        that are given have the unit of y in any case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of hyper-parameters; within a factor of 1e5 of their start where none are given.
+        Of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of y, the
+        size of a kernel within a factor of 1e6 of it, both farther if they start elsewhere; others within a factor of
+        1e5 of their start.
     restarts : int, default 0
         Further starts of the search, at random.
     gram : GramSpec, optional
@@ -94,8 +91,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     max_iter : int, default 200
         Steps of the search.
     tol : float, default 1e-4
-        The search ends when the largest derivative of the evidence in the logarithm of a parameter is below tol times
-        1 + abs(log evidence).
+        The search ends when the largest derivative of the log evidence in the logarithm of a parameter is below tol;
+        with ``gram=Tiles()``, which estimates it, below tol times 1 + abs(log evidence).
     random_state : int, RandomState or None, default 0
         Of restarts and probes, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
@@ -119,6 +116,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         The posterior mean, but for mean functions other than a constant.
     dual_coef_, alpha_ : (n,) or (n, k) array
         a.
+    intercept_ : float or (k,) array
+        The mean of y, or the constant of ``mean="constant"``; predictions far from all samples.
     mean_coef_ : (q,) or (q, k) array
         m, of the mean functions ("linear": 1, and the columns less their training means).
     posterior_ : object
@@ -135,6 +134,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     evidences are added. With mean functions the evidence is the restricted one (see `mercer.selection.evidence`).
     From 1000 samples on, where neither bounds nor several noises are given, the search begins with a quarter of them
     (2000 at most), chosen at random; where it ends there, the search on all begins, of which ``tuned_`` tells.
+    A search that ends where the evidence is that of white noise is begun again: with the kernel in the size of y, and
+    at four random places. If that does not help, or if a bound is active at the optimum, a warning tells so.
     Cost O(n^3) per step of the search in one n x n array, O(n D^2) plus one pass over tiles for D features. The model
     keeps the n x n factor, from which variances come.
 
@@ -146,13 +147,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=40)
     >>> model = GaussianProcessRegressor(1.0 * Gaussian(1.0), noise=0.1).fit(X, y)
     >>> mean, std = model.predict([[1.5], [60.0]], return_std=True)
-    >>> mean.round(1), bool(std[0] < 0.1 < std[1])
-    (array([0.9, 0. ]), True)
+    >>> mean[0].round(1), bool(np.isclose(mean[1], y.mean())), bool(std[0] < 0.1 < std[1])
+    (np.float64(0.9), True, True)
     """
 
     policies = ()
     own_constraints = {
-        "noise": Positive(vector=True),
+        "noise": Optional(Positive(vector=True)),
+        "normalize_y": Optional(Boolean()),
         "restarts": Integer(0),
         "n_probes": Integer(2),
         "leave_one_out": Boolean(),
@@ -165,10 +167,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     def __init__(
         self,
         kernel: Any = None,
-        noise: Any = 0.1,
+        noise: Any = None,
         *,
         mean: Any = None,
         fixed: Sequence[str] | str = (),
+        normalize_y: bool | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         restarts: int = 0,
         gram: GramSpec | None = None,
@@ -186,6 +189,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         self.noise = noise
         self.mean = mean
         self.fixed = fixed
+        self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
         self.n_probes = n_probes
@@ -220,16 +224,18 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
             run.begin(X, y)
             self.mean_functions_, border = MeanFunctions(self.mean).learn(X, packed)
-            observed = Observations.of(S, values, w, border[used])
+            Y = values.reshape(len(values), -1)
+            units = Units.of(Y, w, self._centred())
+            observed = Observations.of(S, Y - units.mean, w, border[used])
             if border.shape[1]:
                 Border.of(observed.border)  # refuses functions that the samples cannot tell apart
-            start, noise = self._start(kernel.learn(S, values, w), observed), self._noises(used, len(packed))
-            way = self._way(start, observed, run)
-            self.kernel_, self.noise_ = self._search(way, start, noise, run)
+            starts = self._starts(kernel.learn(S, values, w), observed, self._noises(used, len(packed), units), units)
+            way = self._way(starts[0].kernel, observed, run)
+            self.kernel_, self.noise_ = self._search(way, starts, units, run)
             found = self._condition(way, run)
-            self._store(found, observed, used, len(packed))
+            self._store(found, observed, used, len(packed), units.mean)
             if self.leave_one_out:
-                self._store_left_out(way, found, observed, used)
+                self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
             run.end(X, y)
         return self
@@ -253,18 +259,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
     def _default_kernel(self) -> Kernel:
         return Scaled(1.0, Gaussian("median"))
 
-    def _start(self, kernel: Kernel, observed: Observations) -> Kernel:
-        """Return where the search starts; the default kernel has the size of the targets."""
-        if self.kernel is not None or not isinstance(kernel, Scaled):
-            return kernel
-        y, w = observed.y, observed.weight
-        if observed.border.shape[1]:
-            y = y - np.average(y, axis=0, weights=w)
-        square = float(np.mean(np.average(y * y, axis=0, weights=w)))
-        return kernel.replace(scale=square if 0.0 < square < np.inf else 1.0)
+    def _centred(self) -> bool:
+        """Whether the mean of y is taken away before anything else."""
+        if self.normalize_y is not None:
+            return self.normalize_y
+        return self.fixed != "all" and (self.mean is None or isinstance(self.mean, str))
 
-    def _noises(self, used: Indices, n: int) -> Floats:
-        noise = np.asarray(self.noise, dtype=np.float64)
+    def _noises(self, used: Indices, n: int, units: Units) -> Floats:
+        noise = np.asarray(units.noise() if self.noise is None else self.noise, dtype=np.float64)
         if noise.ndim and len(noise) != n:
             raise ParameterError(
                 f"noise has {len(noise)} variances for {n} samples; one variance, or one per training sample, is "
@@ -306,79 +308,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             "and ConjugateGradient() with all. Leave out solver, or choose the Gram for it."
         )
 
-    def _search(self, way: Any, kernel: Kernel, noise: Floats, run: Run) -> tuple[Kernel, Any]:
-        """Return kernel and noise of the largest evidence that was found."""
-        self.tuned_: Tuned | None = None
-        self.n_iter_ = 1
-        if isinstance(self.fixed, str):
-            return kernel, noise[()]
-        with run.stage("evidence", 0.8):
-            begun = self._begun(way, kernel, noise, run)
-            known = Remembering(way)
-            descent = None
-            if begun.curvature is not None:
-                at = Coordinates.of(begun.kernel, float(begun.noise), tuple(self.fixed))
-                descent = descend(known, at, begun.curvature, self.tol, run.solver_monitor(self.tol))
-                begun = _Begin(descent.kernel, descent.noise)
-            found = self._tune(known, begun.kernel, begun.noise, run, restarts=self.restarts, tol=self.tol)
-            self.tuned_ = found = found if descent is None else descent.followed_by(found)
-        if found.status is not Status.CONVERGED:
-            warn_caller(
-                f"The search for the largest evidence stopped after {len(found.values) - 1} steps at a slope of "
-                f"{found.slope:.3g}. {found.status.value}",
-                ConvergenceWarning,
-            )
-            run.clock, run.asked_to_stop = Clock.start(None), False  # what was found is worth one more factor
-        self.n_iter_ = max(1, len(found.values) - 1)
-        best = found.beside["noise"]
-        return found.kernel, best * begun.noise if noise.ndim else float(best)
-
-    def _begun(self, way: Any, kernel: Kernel, noise: Floats, run: Run) -> _Begin:
-        """Return where the search on all samples begins: of many, at the optimum of some of them.
-
-        If that lies at an end of an interval, or there is none, the search begins where the user says.
-        """
-        observed: Observations = way.observations
-        start, n = _Begin(kernel, noise), len(observed.y)
-        if n < _MANY or isinstance(way, FeatureEvidence) or noise.ndim or self.bounds:
-            return start
-        some = np.sort(check_random_state(self.random_state).permutation(n)[: min(n // 4, _SOME)])
-        part = Observations(observed.samples.take(some), observed.y[some], observed.weight[some], observed.border[some])
-        small = DenseEvidence(part, self._resources())
-        try:
-            found = self._tune(small, kernel, noise, run, restarts=0, tol=1e-4)
-        except ParameterError:  # the evidence of so few has no value at the start
-            return start
-        if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
-            return start
-        best = np.asarray(found.beside["noise"])
-        if isinstance(way, IterativeEvidence):
-            return _Begin(found.kernel, best)
-        H = curvature(small, Coordinates.of(found.kernel, float(best), tuple(self.fixed)))
-        return _Begin(found.kernel, best, H * float(observed.weight.sum() / part.weight.sum()))
-
-    def _tune(self, way: Any, start: Kernel, noise: Floats, run: Run, *, restarts: int, tol: float) -> Tuned:
-        """Search for the largest evidence; an array of noises is moved by a common factor."""
-        held = tuple(self.fixed)
-        moves = any(name not in held and name.partition("[")[0] not in held for name in constraints.free_names(start))
-
-        def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-            at = beside["noise"] * noise if noise.ndim else beside["noise"]
-            try:
-                found = way(kernel, at, slopes=moves)
-            except DomainError:  # values beyond the range of numbers: a wall, unless it is the start
-                if kernel == start and np.array_equal(at, noise):
-                    raise
-                return np.inf, np.zeros(0), {}
-            slope = found.noise @ noise if noise.ndim else found.noise.sum()
-            return -found.value, -found.kernel, {"noise": -np.asarray(slope)}
-
-        return tune(
-            criterion, start, {"noise": 1.0 if noise.ndim else float(noise)}, fixed=held, bounds=self.bounds,
-            search=Search(restarts, check_random_state(self.random_state), self.max_iter, tol),
-            monitor=run.solver_monitor(tol),
-        )  # fmt: skip
-
     def _condition(self, way: Any, run: Run) -> Conditioned:
         with run.stage("solver", 1.0):
             if isinstance(way, IterativeEvidence):
@@ -395,14 +324,18 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
                 return way.condition(self.kernel_, self.noise_)
             return in_background(way.condition, self.kernel_, self.noise_, deadline=run.deadline)
 
-    def _store(self, found: Conditioned, observed: Observations, used: Indices, n: int) -> None:
-        """Keep what predictions need."""
+    def _store(self, found: Conditioned, observed: Observations, used: Indices, n: int, centre: Floats) -> None:
+        """Keep what predictions need, in the units of y."""
         flat = self.target_.columns is None
-        coef, m = (part[:, 0] if flat else part for part in (found.coef, found.multipliers))
+        multipliers = found.multipliers
+        if isinstance(self.mean_functions_.mean, str):  # of "constant" and "linear" the first is one
+            multipliers = multipliers + np.eye(len(multipliers), 1) * centre
+            centre = multipliers[0] if self.mean_functions_.mean == "constant" else np.zeros(len(centre))
+        coef, m, centre = (part[..., 0] if flat else part for part in (found.coef, multipliers, centre))
         tol, most = getattr(self.solver_, "tol", 1e-8), getattr(self.solver_, "max_iter", None) or 1000
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
-        self.intercept_ = m[0] if self.mean_functions_.mean == "constant" else np.zeros(coef.shape[1:])[()]
+        self.intercept_ = centre
         if isinstance(self.gram_, FastGauss):
             gram = self.gram_.build(self.kernel_, observed.samples, self._resources())
             self.gram_method_, self.gram_error_ = gram.method, float(gram.bound)
@@ -422,7 +355,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
         self.posterior_ = posterior_of(found, observed.border, observed.shift(self.noise_), tol, most)
         self.y_train_, self.sample_weight_, self.border_ = observed.y, observed.weight, observed.border
 
-    def _store_left_out(self, way: Any, found: Conditioned, observed: Observations, used: Indices) -> None:
+    def _store_left_out(
+        self, way: Any, found: Conditioned, observed: Observations, used: Indices, centre: Floats
+    ) -> None:
         """Keep what the others predict of each sample."""
         if isinstance(way, IterativeEvidence):
             raise CapabilityError(
@@ -431,8 +366,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator
             )
         n, noise = len(self.dual_coef_), np.broadcast_to(self.noise_, observed.weight.shape)
         diagonal = way.inverse_diagonal(self.kernel_, self.noise_, found)
-        y = observed.y[:, 0] if self.target_.columns is None else observed.y
-        coef = found.coef[:, 0] if self.target_.columns is None else found.coef
+        y = observed.y + centre
+        y, coef = (part[:, 0] if self.target_.columns is None else part for part in (y, found.coef))
         latent = np.maximum(1.0 / diagonal - noise / observed.weight, 0.0)
         self.loo_predictions_ = spread(leave_one_out(y, coef, diagonal), used, n)
         self.loo_std_ = spread(np.sqrt(latent + noise), used, n)

@@ -20,11 +20,12 @@ from sklearn.utils import check_array, check_random_state
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import InstanceOf, Integer, Optional, Positive, free_names
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.latent_low_rank import LowRankFactors, low_rank_posterior
+from mercer.estimators.latent_low_rank import LowRankFactors
+from mercer.estimators.latent_search import LowRankObjective, Objective, ScaledObjective
 from mercer.estimators.moving_kernel import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec
@@ -33,8 +34,9 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.numerics.tiling import serial_blas, spans
 from mercer.problems import Status
-from mercer.selection.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
+from mercer.selection.factor_evidence import FactorData, OneFactor
 from mercer.selection.hyperparameters import Search, require_derivative, tune
+from mercer.selection.units import NOISE, Units, told, warn_of_search
 from mercer.targets import Real
 
 __all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
@@ -61,8 +63,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     kernel : Kernel, tuple of Kernel, str or None, default None
         Covariance of the latent processes: one for all, each with its own parameters, or one each. None is the
         Gaussian, starting at the median distance. The scale of a process is in the mixing.
-    noise : float, default 0.1
-        Variance of the noise of every output, where the search starts.
+    noise : float, optional
+        Variance of the noise of every output, where the search starts. None is a tenth of the variance of each output.
     n_factors : int, default 2
         Q; a tuple of kernels has its own length.
     mixing : (J, Q) array, optional
@@ -70,14 +72,19 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     fixed : tuple of str or "all", default ()
         Names that are held: "mixing", "noise", and parameters of kernels with the number of the process before them,
         as "0__length_scale".
+    normalize_y : bool or None, default None
+        Whether the outputs are about their means, with starts and bounds that follow their variances; False is about
+        zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the units of y in any case,
+        and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values.
+        Of raw values; where none are given, a noise is from 1e-8 to 10 times the variance of its output.
     restarts : int, default 0
         Further starts of the search.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-5
-        The search ends when the largest derivative is below tol times 1 + abs(evidence).
+        The search ends when the largest derivative of the log evidence is below tol, in the mixing in units of the
+        standard deviations of the outputs, in the logarithms of all else.
     random_state : int, RandomState or None
         Of the restarts, and of columns of the mixing beyond the number of outputs.
     gram : GramSpec, optional
@@ -96,6 +103,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         A; the sign of a column means nothing.
     noise_ : (J,) array
         Variances d.
+    intercept_ : (J,) array
+        The means of the outputs, or zeros.
     log_marginal_likelihood_ : float
     expansions_ : tuple of Expansion
         The means of the latent processes, each an element of the space of its own kernel.
@@ -135,18 +144,20 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
 
     policies = ()
     own_constraints = {
-        "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Positive(), "n_factors": Integer(1),
+        "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Optional(Positive()), "n_factors": Integer(1),
+        "normalize_y": Optional(Boolean()),
         "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
     }  # fmt: skip
 
     def __init__(
         self,
         kernel: Any = None,
-        noise: float = 0.1,
+        noise: float | None = None,
         *,
         n_factors: int = 2,
         mixing: Any = None,
         fixed: Sequence[str] | str = (),
+        normalize_y: bool | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         restarts: int = 0,
         max_iter: int = 200,
@@ -168,6 +179,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         self.n_factors = n_factors
         self.mixing = mixing
         self.fixed = fixed
+        self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
         self.max_iter = max_iter
@@ -205,12 +217,14 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
             joint = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))  # a factor of which expresses each of them
             self.gram_ = self._chosen_spec(joint, S, run, outputs)
-            data = FactorData(S, values, w, self.n_threads)
+            units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
+            self.intercept_ = units.mean
+            data = FactorData(S, values - units.mean, w, self.n_threads)
             order = values.size
             if not isinstance(self.gram_, Dense):
                 order = len(kernels) * rank_of(self.gram_, len(S), getattr(S, "width", 1))
             with serial_blas() if order <= _SERIAL else nullcontext():
-                self._search(data, kernels, run)
+                self._search(data, kernels, units, run)
             run.end(X, y)
         return self
 
@@ -251,19 +265,29 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             )
         return values
 
-    def _search(self, data: FactorData, kernels: list[Kernel], run: Run) -> None:
-        start = {"mixing": self._start(data, len(kernels)), "noise": np.full(data.y.shape[1], float(self.noise))}
+    def _search(self, data: FactorData, kernels: list[Kernel], units: Units, run: Run) -> None:
+        noise = np.array([NOISE * v if self.noise is None else self.noise for v in units.variances])
+        start = {"mixing": self._start(data, len(kernels)), "noise": noise}
         joint = Sum(tuple(kernels))
         require_derivative(joint, self.fixed)
-        objective: _Objective | _LowRankObjective = _Objective(data)
+        objective: Objective | LowRankObjective = Objective(data)
         if low_rank(self.gram_, type(self).__name__):
-            objective = _LowRankObjective(data, [self._moving(kernel, data) for kernel in kernels])
+            objective = LowRankObjective(data, [self._moving(kernel, data) for kernel in kernels])
+        scaled = ScaledObjective(objective, np.sqrt(units.variances), data.white())
         with run.stage("hyper-parameters", 0.95):
             tuned = tune(
-                objective, joint, start, real=("mixing",), fixed=self.fixed, bounds=self.bounds,
+                scaled, joint, scaled.inward(start), real=("mixing",), fixed=self.fixed,
+                bounds=scaled.bounds(self.bounds or {}, len(kernels)),
+                limits=scaled.bounds(
+                    {f"noise[{j}]": Units(units.mean[[j]], units.variances[[j]]).noise_limits(noise[j])
+                     for j in range(len(noise))}, len(kernels),
+                ),
                 search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
                 monitor=run.solver_monitor(self.tol) if run.watched else None,
             )  # fmt: skip
+        tuned = scaled.outward(tuned, start)
+        if self.fixed != "all":
+            warn_of_search(*told(tuned), -tuned.value - data.white(), tuned.kernel)
         if tuned.status is not Status.CONVERGED:
             warn_caller(
                 f"The search for hyper-parameters stopped at slope {tuned.slope:.3g}. {tuned.status.value}",
@@ -318,7 +342,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
 
     @property
     def expansions_(self) -> tuple[Expansion | FeatureExpansion, ...]:
-        """The means of the latent processes as functions of their kernels; ``mixing_`` makes the outputs of them."""
+        """The means of the latent processes; ``mixing_`` and ``intercept_`` make the outputs of them."""
         return self.posterior_.functions()
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -336,7 +360,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         std : array of the same shape
         """
         T = self._pack_new(X)
-        mean = self.target_.decode(self.posterior_.factors(T, self.n_threads) @ self.mixing_.T)
+        centre = getattr(self, "intercept_", 0.0)  # models that were saved without one have none
+        mean = self.target_.decode(self.posterior_.factors(T, self.n_threads) @ self.mixing_.T + centre)
         if not return_std:
             return mean
         return mean, self.target_.decode(np.sqrt(self.posterior_.variance(T, self.n_threads)))
@@ -375,52 +400,6 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             "SparseGaussianProcessRegressor() per output",
         )  # fmt: skip
         return Plan(what, buffers, options)
-
-
-class _Objective:
-    """Minus the log evidence and its derivatives, as `tune` asks for them."""
-
-    def __init__(self, data: FactorData) -> None:
-        self.data = data
-
-    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        assert isinstance(kernel, Sum)
-        found = self.posterior(kernel.kernels, beside["mixing"], beside["noise"])
-        W, mixing, noise = found.slope()
-        parts: list[Floats] = [np.empty(0)]
-        for term, weights in zip(kernel.kernels, W, strict=True):
-            if free_names(term) and "pullback" in term.capabilities:
-                S = term.prepare(self.data.samples)
-                parts.append(term.pullback(S, S, weights))
-            else:
-                parts.append(np.zeros(len(free_names(term))))
-        return -found.value, -np.concatenate(parts), {"mixing": -mixing, "noise": -noise}
-
-    def posterior(self, kernels: Sequence[Kernel], mixing: Floats, noise: Floats) -> ManyFactors | OneFactor:
-        """Return the posterior under given parameters."""
-        return factor_posterior(self.data, kernels, mixing, noise)
-
-
-class _LowRankObjective:
-    """The same with Gram matrices of low rank."""
-
-    def __init__(self, data: FactorData, moving: Sequence[MovingKernel]) -> None:
-        self.data, self.moving = data, moving
-
-    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        assert isinstance(kernel, Sum)
-        found = self.posterior(kernel.kernels, beside["mixing"], beside["noise"])
-        slopes, mixing, noise = found.slope()
-        raw: list[Floats] = [np.empty(0)]
-        for part, slope in zip(found.parts, slopes, strict=True):
-            known = "pullback" in part.kernel.capabilities
-            raw.append(part.pullback(slope) if known else np.zeros(len(free_names(part.kernel))))
-        return -found.value, -np.concatenate(raw), {"mixing": -mixing, "noise": -noise}
-
-    def posterior(self, kernels: Sequence[Kernel], mixing: Floats, noise: Floats) -> LowRankFactors:
-        """Return the posterior under given parameters."""
-        parts = [moving.at(kernel) for moving, kernel in zip(self.moving, kernels, strict=True)]
-        return low_rank_posterior(self.data, parts, mixing, noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ P the block of the inverse of (G, 1; 1^T, 0) that maps y to a, s^2 the scale of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_e
 from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.pruning import prune
+from mercer.selection.units import shifted, told, warn_of_search
 from mercer.solvers.cholesky import Factored
 from mercer.solvers.woodbury import NormalFactored
 
@@ -64,6 +65,11 @@ class Fitted:
     scale: Floats  # s^2 of each, (k,)
     posteriors: list[Any]  # one per group of outputs
     weights: Floats | None = None  # in the coordinates of the Gram's factor, (r, k)
+
+    def about(self, mean: Floats) -> Fitted:
+        """The same for targets to which a number is added."""
+        left = None if self.left_out is None else self.left_out + mean
+        return replace(self, intercept=self.intercept + mean, left_out=left)
 
 
 class LeastSquaresMachine(KernelEstimator):
@@ -121,8 +127,13 @@ class LeastSquaresMachine(KernelEstimator):
         held = set(self.fixed)
         return [name for name in constraints.free_names(kernel) if not {name, name.partition("[")[0]} & held]
 
-    def _tune(self, kernel: Kernel, S: Samples, parts: list[tuple[Indices, Floats]], w: Floats, run: Run) -> Kernel:
-        """Return the kernel with its best parameters, and remember the best C; the kernel as it is if nothing moves."""
+    def _tune(
+        self, kernel: Kernel, S: Samples, parts: list[tuple[Indices, Floats]], w: Floats, run: Run, unit: float = 1.0
+    ) -> Kernel:  # fmt: skip
+        """Return the kernel with its best parameters, and remember the best C; the kernel as it is if nothing moves.
+
+        The criterion is that of targets over `unit`, so that the search is the same in all units of y.
+        """
         moving = self._moving(kernel)
         for name in _OPTIONAL:  # what an earlier fit has left
             vars(self).pop(name, None)
@@ -144,6 +155,7 @@ class LeastSquaresMachine(KernelEstimator):
             self.memory
         )
         start = self.C
+        parts = [(rows, Y / unit) for rows, Y in parts]
         with run.stage("search of hyper-parameters", 0.4):
             if start is None:
                 grams = [(Dense().build(kernel, S.take(rows), run.resources()), Y, w[rows]) for rows, Y in parts]
@@ -163,7 +175,11 @@ class LeastSquaresMachine(KernelEstimator):
                 f"the search of hyper-parameters stopped at slope {found.slope:.3g}. {found.status.value}",
                 ConvergenceWarning,
             )
-        self.C_, self.tuned_ = float(found.beside["C"]), found
+        total = sum(float(w[rows].sum()) for rows, _ in parts)
+        if self.selection == "evidence":
+            total = sum(Y.shape[1] * (float(w[rows].sum()) - 1.0) for rows, Y in parts)
+        self.C_, self.tuned_ = float(found.beside["C"]), shifted(found, total * float(np.log(unit)))
+        warn_of_search(*told(found), np.inf, found.kernel)
         return found.kernel
 
     def _tuning_monitor(self, run: Run) -> Any:

@@ -23,6 +23,7 @@ from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
 from mercer.gram.dense import DenseGram
 from mercer.problems import LinearSystem, Status
+from mercer.selection.units import Units
 from mercer.solvers import Solver
 from mercer.targets import Real
 
@@ -206,7 +207,9 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
             S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
             run.begin(X, y)
             Y, every = values.reshape(len(values), -1), np.arange(len(values))
-            self.kernel_ = self._tune(kernel.learn(S, values, w), S, [(every, Y)], w, run)
+            units = Units.of(Y, w)  # the bias is free: nothing but rounding depends on the mean
+            Y = Y - units.mean
+            self.kernel_ = self._tune(kernel.learn(S, values, w), S, [(every, Y)], w, run, units.variance**0.5)
             K = self._represent(self.kernel_, S, run, until=0.5)
             groups = [(every, np.arange(Y.shape[1]))]
             self.C_ = self._choose_cost(K, groups, Y, w, run)
@@ -218,7 +221,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
                 fitted = self._solve_groups(K, groups, Y, w, run)
             else:
                 fitted = self._prune(K, Y, w, "squared", run)
-            self._store(packed, K, fitted, used)
+            self._store(packed, K, fitted.about(units.mean), used)
             run.end(X, y)
         return self
 

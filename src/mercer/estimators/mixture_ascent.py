@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import free_names
+from mercer.constraints import free_names, free_values
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
 from mercer.estimators.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
@@ -24,9 +24,11 @@ from mercer.gram import GramSpec
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.pointwise import dense
 from mercer.problems import Status
+from mercer.selection.evidence import Observations
 from mercer.selection.hyperparameters import Search, require_derivative, tune
 from mercer.selection.mean_field import Expert, NormalWishart, entropy, stick_bound, stick_logs
 from mercer.selection.sparse_evidence import choose_inducing
+from mercer.selection.units import Units, warn_of_search
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 
@@ -103,9 +105,12 @@ class Ascent:
                 )
             self.X = dense(S)
             self.prior = NormalWishart.prior(self.X, w, self.T ** (-1.0 / self.X.shape[1]))
-        mean_square = float(w @ np.mean(y**2, axis=1) / w.sum()) or 1.0
-        self.bounds = {"noise": (min(_LOW * mean_square, owner.noise), max(100.0 * mean_square, owner.noise))}
+        units = Units.of(y, w, centred=False)
+        self.noise = units.noise(owner.noise)
+        self.limits = units.limits(kernel)
+        self.bounds = {"noise": (min(_LOW * units.variance, self.noise), max(100.0 * units.variance, self.noise))}
         self.bounds.update(owner.bounds or {})
+        self.white = Observations.of(S, y, w).white()
         self.searched = owner.fixed != "all" and (
             "noise" not in owner.fixed or any(name not in owner.fixed for name in free_names(kernel))
         )
@@ -170,7 +175,7 @@ class Ascent:
             columns = columns * np.exp(chance.normal(size=columns.shape[1]))
         labels = _grouped(columns, self.w, self.T)
         R = np.eye(labels.max() + 1)[labels]
-        return self.beliefs(R, [self.kernel] * R.shape[1], [self.owner.noise] * R.shape[1])
+        return self.beliefs(R, [self.kernel] * R.shape[1], [self.noise] * R.shape[1])
 
     def _inputs(self) -> Floats:
         if isinstance(self.S, Vectors) and isinstance(self.S.X, np.ndarray):
@@ -188,20 +193,24 @@ class Ascent:
         rested = 0  # sweeps since the last search or change of components
         for sweep in range(self.owner.max_iter):
             then = self.sorted(self.beliefs(self.responsibilities(now), now.kernels, now.noises))
-            rise = (then.bound - now.bound) / (1.0 + abs(then.bound))
+            rise = (then.bound - now.bound) / self.size(then.bound)
             rested += 1
             if rise < _EARLY or rested >= _EVERY:
                 then, rested = self.changed(then, rise, late), 0
             gain = then.bound - now.bound
             now = then if gain >= 0.0 else now
             path.append(now.bound)
-            if rested == 0 and gain < self.owner.tol * (1.0 + abs(now.bound)):
+            if rested == 0 and gain < self.owner.tol * self.size(now.bound):
                 status = Status.CONVERGED
                 break
-            if monitor is not None and (answer := monitor(sweep, gain / (1.0 + abs(now.bound)))):
+            if monitor is not None and (answer := monitor(sweep, gain / self.size(now.bound))):
                 status = answer if isinstance(answer, Status) else Status.STOPPED
                 break
         return replace(now, path=tuple(path), status=status, gain=float(gain))
+
+    def size(self, bound: float) -> float:
+        """What changes of a bound are small beside, whatever the unit of y: how far it is from white noise."""
+        return 1.0 + abs(bound - self.white if math.isfinite(self.white) else bound)
 
     def changed(self, now: Beliefs, rise: float, late: Late = lambda: False) -> Beliefs:
         """Better hyper-parameters, and fewer components if the sweeps have found their places."""
@@ -239,13 +248,27 @@ class Ascent:
                 continue
             found = tune(
                 _Criterion(self, omega[:, members]), kernels[members[0]], {"noise": noises[members[0]]},
-                fixed=self.owner.fixed, bounds=self.bounds, search=Search(max_iter=_STEPS, tol=1e-6),
-                monitor=lambda step, slope: late(),
+                fixed=self.owner.fixed, bounds=self.bounds, limits=self.limits,
+                search=Search(max_iter=_STEPS, tol=1e-6), monitor=lambda step, slope: late(),
             )  # fmt: skip
             for t in members:
                 kernels[t], noises[t] = found.kernel, float(found.beside["noise"])
         then = self.beliefs(now.R, kernels, noises)
         return then if then.bound > now.bound else now
+
+    def warn(self, now: Beliefs) -> None:
+        """Warn of hyper-parameters at their bounds, and of a bound that is that of white noise."""
+        held, moved = {}, {}
+        for kernel, noise in zip(now.kernels, now.noises, strict=True):
+            values = dict(zip((*free_names(kernel), "noise"), (*free_values(kernel), noise), strict=True))
+            moved = {name: value for name, value in values.items() if name not in self.owner.fixed}
+            for name, (low, high) in {**self.limits, **self.bounds}.items():
+                if name in moved and not low * (1.0 + 1e-6) < moved[name] < high * (1.0 - 1e-6):
+                    held[name] = moved[name]
+        moved.pop("noise", None)
+        if self.searched:
+            gain = math.inf if self.owner.gating else now.bound - self.white  # the bound is of inputs too
+            warn_of_search(held, moved, gain, now.kernels[0])
 
     def joined(self, now: Beliefs, late: Late = lambda: False) -> Beliefs:
         """Drop a component, or join two, wherever that raises the bound; the best change first."""
@@ -326,7 +349,8 @@ class _Criterion:
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
         value, raw, slope = self.field.functions.slope(kernel, self.omega, float(beside["noise"]))
-        return -value, -raw, {"noise": np.asarray(-slope)}
+        base = self.field.white if math.isfinite(self.field.white) else 0.0  # small is small in every unit of y
+        return base - value, -raw, {"noise": np.asarray(-slope)}
 
 
 def _grouped(columns: Floats, weight: Floats, count: int) -> Indices:

@@ -106,7 +106,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
-        A search ends when the largest derivative in coordinates is below tol times 1 + abs(evidence).
+        A search ends when the largest derivative in coordinates is below tol.
     random_state : int, RandomState or None, default 0
         Of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
     memory, max_time, n_threads : optional

@@ -6,6 +6,7 @@ omega_nt = w_n r_nt, T the truncation, J the number of outputs.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -36,6 +37,7 @@ from mercer.kernels.pointwise import dense
 from mercer.numerics.tiling import serial_blas, spans, thread_count, tile_side
 from mercer.problems import Status
 from mercer.selection.mean_field import NormalWishart, stick_means
+from mercer.selection.units import Units
 from mercer.targets import Real
 
 __all__ = ["Component", "ComponentPredictions", "GaussianProcessMixture", "LowRankComponent"]
@@ -179,10 +181,10 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Covariance of each function. None is a multiple of the Gaussian, starting at the median distance and the mean
-        square of y.
-    noise : float, default 0.1
-        Variance of the noise, where the search starts.
+        Covariance of each function. None is a multiple of the Gaussian, starting at the median distance and the
+        variance of y.
+    noise : float, optional
+        Variance of the noise, where the search starts, in the unit of y squared. None is a tenth of the variance of y.
     n_components : int, default 10
         Where the sticks are cut: no more components than these. Those that are not needed disappear.
     concentration : float, default 1.0
@@ -194,14 +196,19 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         Whether components share kernel parameters and noise, or each has its own.
     fixed : tuple of str or "all", default ()
         Names of kernel parameters, or "noise", that are held; "all" holds everything.
+    normalize_y : bool or None, default None
+        Whether the functions are about the mean of y, with starts and bounds that follow its variance; False is about
+        zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any case,
+        and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values. The noise stays above 1e-4 times the mean square of y where no bounds are given.
+        Of raw values. The noise stays above 1e-4 times the variance of y where no bounds are given.
     restarts : int, default 0
         Further starts from other groupings of the samples; the highest bound wins.
     max_iter : int, default 200
         Sweeps of each start.
     tol : float, default 1e-6
-        A start ends when a sweep raises the bound by less than tol times 1 + abs(bound).
+        A start ends when a sweep raises the bound by less than tol times 1 + abs(bound), where the bound is measured
+        from the log evidence of white noise.
     random_state : int, RandomState or None
         Of the restarts.
     gram : GramSpec, optional
@@ -225,6 +232,8 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         Rows add up to one; zero for samples of weight zero.
     weights_ : (c,) array
         Expected weights of the components.
+    intercept_ : (J,) array
+        The mean of y, or zeros; the functions of the components are added to it.
     lower_bound_ : float
         Of the log evidence.
     bounds_path_ : (t,) array
@@ -262,7 +271,8 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
 
     policies = ()
     own_constraints = {
-        "noise": Positive(), "n_components": Integer(1), "concentration": Positive(), "gating": Boolean(),
+        "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
+        "n_components": Integer(1), "concentration": Positive(), "gating": Boolean(),
         "parameters": OneOf("shared", "own"), "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
         "bounds": Optional(InstanceOf(Mapping)),
     }  # fmt: skip
@@ -270,13 +280,14 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     def __init__(
         self,
         kernel: Any = None,
-        noise: float = 0.1,
+        noise: float | None = None,
         *,
         n_components: int = 10,
         concentration: float = 1.0,
         gating: bool = False,
         parameters: str = "shared",
         fixed: Sequence[str] | str = (),
+        normalize_y: bool | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         restarts: int = 0,
         max_iter: int = 200,
@@ -300,6 +311,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         self.gating = gating
         self.parameters = parameters
         self.fixed = fixed
+        self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
         self.max_iter = max_iter
@@ -332,8 +344,10 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
             self._require_plan(kernel, S, values.shape[1])
             run.begin(X, y)
             kernel = kernel.learn(S, values, w)
+            units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
+            self.intercept_, values = units.mean, values - units.mean
             if self.kernel is None:
-                kernel = float(w @ np.mean(values**2, axis=1) / w.sum() or 1.0) * kernel
+                kernel = units.variance * kernel
             self.gram_ = self._chosen_spec(kernel, S, run, values.shape[1])
             field = Ascent(self, S, values, w, kernel, self.gram_)
             with run.stage("sweeps", 0.98):
@@ -359,6 +373,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
             warn_caller(
                 f"The bound still rose by {best.gain:.3g} in the last sweep. {best.status.value}", ConvergenceWarning
             )
+        field.warn(best)
         return best
 
     def _keep(self, field: Ascent, found: Beliefs, used: Any, n: int) -> None:
@@ -395,14 +410,18 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
             if component.where is not None:
                 log_weight[:, place] += NormalWishart(*component.where).log_predictive(dense(T))
         log_weight -= logsumexp(log_weight, axis=1, keepdims=True)
-        mean = np.stack([m for m, _ in found], axis=1)
+        mean = np.stack([m for m, _ in found], axis=1) + self._centre()
         variance = np.stack([s + c.noise for (_, s), c in zip(found, self.components_, strict=True)], axis=1)
         return log_weight, mean, variance
 
     @property
     def expansions_(self) -> tuple[Expansion | FeatureExpansion, ...]:
         """The means of the components, each an element of the space of its own kernel; who is asked depends on x."""
-        return tuple(component.mean() for component in self.components_)
+        functions = [component.mean() for component in self.components_]
+        return tuple(dataclasses.replace(one, intercept=one.intercept + self._centre()) for one in functions)
+
+    def _centre(self) -> Floats:
+        return np.asarray(getattr(self, "intercept_", 0.0))  # models that were saved without one have none
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the mean of the mixture at new data, and the standard deviation of a new y if asked for.

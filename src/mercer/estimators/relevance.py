@@ -30,6 +30,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.selection.sigmoid import normalize
+from mercer.selection.units import Units
 from mercer.solvers.fixed_point_evidence import FixedPointEvidence
 from mercer.solvers.incremental_evidence import IncrementalEvidence
 from mercer.solvers.solver import Columns
@@ -175,6 +176,9 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         evidence has several such places.
     fit_intercept : bool, default True
         Whether the constant is a basis function too, with a precision of its own.
+    normalize_y : bool or None, default None
+        Whether the mean of y is taken away first and put back into the intercept, so that a y + b has the predictions
+        a f + b. None does so where there is an intercept.
     noise : float, optional
         Variance of the noise, in the unit of y squared. None is found by the evidence.
     tol : float, default 1e-3
@@ -196,13 +200,13 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     dual_coef_ : (r,) array
         Posterior means of their weights.
     intercept_ : float
-        Zero where the constant has been dropped.
+        The mean of y, and the weight of the constant where it has not been dropped.
     alpha_ : (r,) or (r + 1,) array
         Precisions of the weights, that of the intercept last if it has one.
     sigma_ : array
         Posterior covariance of the same weights.
     noise_ : float
-        Variance of the noise; at least 1e-8 of the mean square of y where it is found by the evidence.
+        Variance of the noise; at least 1e-8 of the variance of y where it is found by the evidence.
     log_marginal_likelihood_ : float
     n_iter_ : int
     basis_ : Expansion, FeatureExpansion or None
@@ -227,7 +231,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     (True, True)
     """
 
-    own_constraints = {"noise": Optional(Interval(1e-150, 1e150))}
+    own_constraints = {"noise": Optional(Interval(1e-150, 1e150)), "normalize_y": Optional(Boolean())}
 
     def __init__(
         self,
@@ -235,6 +239,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         *,
         algorithm: str = "fast",
         fit_intercept: bool = True,
+        normalize_y: bool | None = None,
         noise: float | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -249,6 +254,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         self.kernel = kernel
         self.algorithm = algorithm
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.noise = noise
         self.tol = tol
         self.max_iter = max_iter
@@ -286,8 +292,12 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             design = self._design(K)
-            columns = Columns.of(values)
+            centred = self.fit_intercept if self.normalize_y is None else self.normalize_y
+            centre = float(Units.of(values[:, None], w, centred).mean[0])
+            columns = Columns.of(values - centre)
             z, size = columns.values[:, 0], float(columns.scale[0])
+            spread = float(np.sqrt(w @ z**2 / w.sum())) or 1.0  # the same numbers whatever the unit of y
+            z, size = z / spread, size * spread
             if not _SMALLEST < size < _LARGEST:
                 raise TargetError(
                     f"y has values up to {np.abs(values).max():.3g}, whose squares are no floating-point numbers; the "
@@ -298,17 +308,19 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
                 float(w.sum()), None if self.noise is None else self.noise / size / size,
             )  # fmt: skip
             solution = self._maximise(problem, run, until=0.95)
-            self._store(K, solution, used, size, problem.count)
+            self._store(K, solution, used, size, centre, problem.count)
             run.end(X, y)
         return self
 
-    def _store(self, K: Gram, solution: Solution, used: Indices, size: float, count: float) -> None:
+    def _store(
+        self, K: Gram, solution: Solution, used: Indices, size: float, centre: float, count: float
+    ) -> None:  # fmt: skip
         """Keep the posterior in the units of y."""
         found: SparsePosterior = solution.state
         vectors = found.index < len(used)
         mean = size * found.mean
         self.dual_coef_ = mean[vectors]
-        self.intercept_ = float(mean[~vectors].sum())
+        self.intercept_ = centre + float(mean[~vectors].sum())
         self.alpha_ = found.alpha / size / size
         self.root_ = size * found.root
         self.sigma_ = self.root_.T @ self.root_

@@ -24,9 +24,10 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optio
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
+from mercer.estimators.inducing_search import InducingObjective, in_raw_units, spread_of, stand_for_all
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
 from mercer.numerics.tiling import serial_blas, spans
@@ -36,11 +37,11 @@ from mercer.selection.sparse_evidence import (
     METHODS,
     Inducing,
     SparseData,
-    Whitened,
     choose_inducing,
     inducing_posterior,
     whiten,
 )
+from mercer.selection.units import Units, coarse_starts, shifted, told, warn_of_search
 from mercer.targets import Real
 
 __all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
@@ -73,9 +74,10 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Covariance of f. None is a multiple of the Gaussian, starting at the median distance and the mean square of y.
-    noise : float, default 0.1
-        Variance of the noise, where the search starts. In the unit of y squared.
+        Covariance of f. None is ``a * Gaussian(l)``, starting where the exact evidence of some samples is largest on a
+        coarse grid about the variance of y and the median distance.
+    noise : float, optional
+        Variance of the noise, where the search starts. In the unit of y squared. None is a tenth of the variance of y.
     method : {"variational", "fitc", "pitc", "dtc", "sor", "nystrom"}, default "variational"
         "variational" maximises a lower bound of the exact evidence, so that more inducing points are never worse.
         "nystrom" replaces K but not the covariances with new samples: means may be far off and variances negative
@@ -91,14 +93,18 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         None makes blocks of about the size of the inducing points.
     fixed : tuple of str or "all", default ()
         Names of kernel parameters, or "noise", that are held; "all" searches nothing.
+    normalize_y : bool or None, default None
+        Whether the process is one about the mean of y, with starts and bounds that follow its variance; False is one
+        about zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any
+        case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values.
+        Of raw values; where none are given, as in `GaussianProcessRegressor`.
     restarts : int, default 0
         Further starts of the search, in which inducing points stay; they move at the end.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-5
-        The search ends when the largest derivative is below tol times 1 + abs(objective).
+        The search ends when the largest derivative of the objective in the logarithm of a parameter is below tol.
     random_state : int, RandomState or None
         Of the restarts.
     gamma, degree, coef0 : of scikit-learn's words
@@ -109,6 +115,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     ----------
     kernel_ : Kernel
     noise_ : float
+    intercept_ : (J,) array
+        The mean of y, or zeros.
     inducing_ : Samples
         The inducing points; ``inducing_.X`` for vectors.
     posterior_ : InducingPosterior
@@ -134,14 +142,16 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     >>> import numpy as np
     >>> from mercer import SparseGaussianProcessRegressor
     >>> X = np.linspace(0, 6, 400)[:, None]
-    >>> model = SparseGaussianProcessRegressor(noise=0.01, inducing=12).fit(X, np.sin(X[:, 0]))
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=400)
+    >>> model = SparseGaussianProcessRegressor(noise=0.01, inducing=12).fit(X, y)
     >>> mean, std = model.predict([[1.5]], return_std=True)
-    >>> mean.round(2), bool(std[0] < 0.05)
+    >>> mean.round(1), bool(std[0] < 0.05)
     (array([1.]), True)
     """
 
     own_constraints = {
-        "noise": Positive(), "method": OneOf(*METHODS), "optimize_inducing": Boolean(), "restarts": Integer(0),
+        "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
+        "method": OneOf(*METHODS), "optimize_inducing": Boolean(), "restarts": Integer(0),
         "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
         "blocks": Optional(AnyOf(Integer(1), InstanceOf(np.ndarray, list, tuple))),
     }  # fmt: skip
@@ -149,13 +159,14 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     def __init__(
         self,
         kernel: Any = None,
-        noise: float = 0.1,
+        noise: float | None = None,
         *,
         method: str = "variational",
         inducing: Any = 200,
         optimize_inducing: bool = True,
         blocks: Any = None,
         fixed: Sequence[str] | str = (),
+        normalize_y: bool | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         restarts: int = 0,
         max_iter: int = 200,
@@ -177,6 +188,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         self.optimize_inducing = optimize_inducing
         self.blocks = blocks
         self.fixed = fixed
+        self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
         self.max_iter = max_iter
@@ -212,8 +224,9 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             values = values.reshape(len(S), -1)
             run.begin(X, y)
             kernel = kernel.learn(S, values, w)
-            if self.kernel is None:
-                kernel = float(w @ np.mean(values**2, axis=1) / w.sum() or 1.0) * kernel
+            units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
+            self.intercept_, values = units.mean, values - units.mean
+            kernel, noise = self._start(kernel, S, values, w, units)
             require_derivative(kernel, self.fixed)
             Z = self._inducing(kernel, S)
             self._plan(len(S), len(Z), values.shape[1], getattr(S, "width", 1)).require(self.memory)
@@ -222,13 +235,23 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 data = self._in_blocks(data, kernel, len(Z), used, len(packed))
             with serial_blas() if len(S) <= _SERIAL else nullcontext():
                 with run.stage("hyper-parameters", 0.95):
-                    tuned, Z = self._search(data, kernel, Z, run)
+                    tuned, Z = self._search(data, kernel, noise, Z, units, run)
                 self._finish(data, tuned, Z)
             run.end(X, y)
         return self
 
     def _default_kernel(self) -> Kernel:
         return Gaussian("median")
+
+    def _start(self, kernel: Kernel, S: Samples, y: Floats, w: Floats, units: Units) -> tuple[Kernel, float]:
+        """Return where the search starts."""
+        noise = units.noise(self.noise)
+        if self.kernel is None:
+            kernel = units.variance * kernel
+            if not self.fixed and not self.bounds and isinstance(kernel, Scaled):
+                kernel, own = coarse_starts(kernel, S, y, w, units)[0]
+                noise = own if self.noise is None else noise
+        return kernel, noise
 
     # before the search ----------------------------------------------------------------------------
 
@@ -284,7 +307,9 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     # the search -------------------------------------------------------------------------------------
 
-    def _search(self, data: SparseData, kernel: Kernel, Z: Samples, run: Run) -> tuple[Tuned, Samples]:
+    def _search(
+        self, data: SparseData, kernel: Kernel, noise: float, Z: Samples, units: Units, run: Run
+    ) -> tuple[Tuned, Samples]:
         """Return what was found, and the inducing points."""
         moving = (
             self.optimize_inducing
@@ -292,30 +317,32 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             and isinstance(Z, Vectors)
             and isinstance(Z.X, np.ndarray)
             and "pullback_inputs" in kernel.capabilities
-            and not _stand_for_all(data.samples, Z)
+            and not stand_for_all(data.samples, Z)
         )
         options: dict[str, Any] = {
             "bounds": self.bounds,
+            "limits": units.limits(kernel, noise),
             "monitor": run.solver_monitor(self.tol) if run.watched else None,
         }  # fmt: skip
-        noise = {"noise": self.noise}
+        beside: dict[str, Any] = {"noise": noise}
+        base = data.white() if np.isfinite(data.white()) else 0.0  # from which the objective is measured
         tuned = None
         if not moving or self.restarts:
             tuned = tune(
-                _Objective(data, Z, None), kernel, noise, fixed=self.fixed,
+                InducingObjective(data, Z, None, base), kernel, beside, fixed=self.fixed,
                 search=Search(self.restarts, self.random_state, self.max_iter, self.tol), **options,
             )  # fmt: skip
             if not moving or tuned.status in (Status.TIME, Status.STOPPED):
-                return tuned, Z
-            kernel, noise = tuned.kernel, dict(tuned.beside)
+                return shifted(tuned, -base), Z
+            kernel, beside = tuned.kernel, dict(tuned.beside)
         assert isinstance(Z, Vectors)
-        spread = _spread(Z)
-        start = {**noise, "inducing": np.asarray(Z.X, dtype=np.float64) / spread}
+        spread = spread_of(Z)
+        start = {**beside, "inducing": np.asarray(Z.X, dtype=np.float64) / spread}
         tuned = tune(
-            _Objective(data, Z, spread), kernel, start, real=("inducing",), fixed=self.fixed,
+            InducingObjective(data, Z, spread, base), kernel, start, real=("inducing",), fixed=self.fixed,
             search=Search(max_iter=self.max_iter, tol=self.tol), **options,
         )  # fmt: skip
-        tuned = _in_raw_units(tuned, spread)
+        tuned = shifted(in_raw_units(tuned, spread), -base)
         return tuned, Vectors(np.ascontiguousarray(tuned.beside["inducing"]), Z.names)
 
     def _finish(self, data: SparseData, tuned: Tuned, Z: Samples) -> None:
@@ -325,6 +352,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 f"The search for hyper-parameters stopped at slope {tuned.slope:.3g}. {tuned.status.value}",
                 ConvergenceWarning,
             )
+        if self.fixed != "all":
+            warn_of_search(*told(tuned), -tuned.value - data.white(), tuned.kernel)
         self.tuned_, self.kernel_, self.noise_ = tuned, tuned.kernel, float(tuned.beside["noise"])
         self.n_iter_ = max(1, len(tuned.values) - 1)
         whitened = whiten(data, self.kernel_, Z)
@@ -350,7 +379,13 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         own, single = self.posterior_, self.target_.columns is None
         samples = own.samples if own.training is None else own.training.samples
         coef = linalg.solve_triangular(own.root, own.beta) if own.training is None else own.training.alpha
-        return Expansion(own.kernel, samples, coef[:, 0] if single else coef, np.zeros(coef.shape[1:] * (not single)))
+        centre = self._centre() + np.zeros(coef.shape[1])
+        if single:
+            return Expansion(own.kernel, samples, coef[:, 0], np.asarray(centre[0]))
+        return Expansion(own.kernel, samples, coef, centre)
+
+    def _centre(self) -> Floats:
+        return np.asarray(getattr(self, "intercept_", 0.0))  # models that were saved without one have none
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, include_noise: bool = False) -> Any:
         """Return the posterior mean of f at new data, and its spread if asked for.
@@ -379,7 +414,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         mean, spread = self.posterior_.moments(T, self._resources(), "cov" if return_cov else "var" * return_std)
         if not np.isfinite(mean).all():
             raise overflow_error(self.kernel_)
-        mean = self.target_.decode(mean)
+        mean = self.target_.decode(mean + self._centre())
         if spread is None:
             return mean
         if include_noise:
@@ -403,30 +438,6 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             "blocks of rows": 2 * 8 * 8 * _ROWS * m,
         }
         return Plan(f"{type(self).__name__} on {n} samples", buffers, ("fewer inducing points",))
-
-
-class _Objective:
-    """Minus the objective and its derivatives, as `tune` asks for them."""
-
-    def __init__(self, data: SparseData, Z: Samples, spread: Floats | None) -> None:
-        self.data, self.Z, self.spread = data, Z, spread
-        self.last: tuple[Kernel, Whitened] | None = None
-
-    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        Z, whitened = self.Z, None
-        if self.spread is not None:
-            Z = Vectors(np.ascontiguousarray(beside["inducing"] * self.spread))
-        elif self.last is not None and self.last[0] is kernel:  # nothing but the noise moves
-            whitened = self.last[1]
-        else:
-            whitened = whiten(self.data, kernel, Z)
-            self.last = kernel, whitened
-        fit = inducing_posterior(self.data, kernel, Z, float(beside["noise"]), whitened)
-        parameters, noise, points = fit.gradient(self.spread is not None)
-        slopes = {"noise": np.asarray(-noise)}
-        if points is not None and self.spread is not None:
-            slopes["inducing"] = -points * self.spread
-        return -fit.value, -parameters, slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -573,27 +584,3 @@ def _nearest(kernel: Kernel, S: Samples, count: int) -> Indices:
     own = kernel.diag(centres)
     closeness = [2.0 * kernel.block(part, centres) - own for part in prepared.tiles(_ROWS)]
     return np.concatenate([np.argmax(part, axis=1) for part in closeness])
-
-
-def _stand_for_all(S: Samples, Z: Samples) -> bool:
-    """Whether every sample is an inducing point: then Q = K whatever the kernel, and nothing is won by moving."""
-    if not (isinstance(S, Vectors) and isinstance(S.X, np.ndarray) and isinstance(Z, Vectors)):
-        return False
-    if len(S) > 4 * len(Z):
-        return False
-    return {row.tobytes() for row in S.X} <= {row.tobytes() for row in np.asarray(Z.X, dtype=S.X.dtype)}
-
-
-def _spread(Z: Vectors) -> Floats:
-    """The unit in which inducing points move: the standard deviation of each column, or one."""
-    spread = np.asarray(Z.X, dtype=np.float64).std(axis=0)
-    return np.where(spread > 0.0, spread, 1.0)
-
-
-def _in_raw_units(tuned: Tuned, spread: Floats) -> Tuned:
-    """The result of a search whose inducing points were in units of their spread."""
-    unit = np.ones(tuned.path.shape[1])
-    places = np.array([name.startswith("inducing[") for name in tuned.names], dtype=bool)
-    unit[places] = np.resize(spread, int(places.sum()))
-    beside = {**tuned.beside, "inducing": tuned.beside["inducing"] * spread}
-    return dataclasses.replace(tuned, beside=beside, path=tuned.path * unit)

@@ -85,6 +85,23 @@ class Observations:
             )
         return -0.5 * k * float((w.sum() - q) * np.log(2.0 * np.pi) + extra)
 
+    def white(self, noise: Floats | float = 1.0) -> float:
+        """Largest log evidence of noise alone, c times the noises given; minus infinity where nothing is left of y."""
+        w, k, q = self.weight, self.y.shape[1], self.border.shape[1]
+        v = np.broadcast_to(noise, w.shape)
+        root = np.sqrt(w / v)[:, None]
+        left, extra = root * self.y, float(w @ np.log(v))
+        if q:
+            Q, R = np.linalg.qr(root * self.border)
+            plain = np.linalg.qr(np.sqrt(w)[:, None] * self.border, mode="r")
+            left = left - Q @ (Q.T @ left)
+            extra += 2.0 * float(np.sum(np.log(np.abs(np.diagonal(R) / np.diagonal(plain)))))
+        size, freedom = float(np.abs(left).max(initial=0.0)), k * (float(w.sum()) - q)
+        if not size > 0.0 or not freedom > 0.0:
+            return -np.inf
+        c = float(np.log(np.sum((left / size) ** 2) / freedom) + 2.0 * np.log(size))
+        return -0.5 * freedom * (np.log(2.0 * np.pi) + c + 1.0) - 0.5 * k * extra
+
     def noise_slope(self, diagonal: Floats, noise: Floats) -> Floats:
         """Derivative in each sample's noise, (n,), from that in the diagonal of G."""
         w, k = self.weight, self.y.shape[1]
@@ -186,6 +203,7 @@ class _Contracting:
     """What contracts weights of K with its derivatives."""
 
     resources: Resources
+    estimated = False  # whether value and derivatives depend on random probes
 
     def _pull(self, kernel: Kernel, S: Samples, weights: Callable[[slice, slice], Floats], slopes: bool) -> Floats:
         if not slopes:
@@ -357,6 +375,8 @@ class IterativeEvidence(_Contracting):
     Memory O(n (rank + probes)). The value is a mean over probes; its standard error is told. Derivatives use the same
     probes and are estimates of the exact derivatives, not derivatives of the estimate.
     """
+
+    estimated = True
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.selection.evidence import Observations
 
 __all__ = ["FactorData", "ManyFactors", "OneFactor", "factor_posterior"]
 
@@ -51,6 +52,14 @@ class FactorData:
     def complete(self) -> bool:
         """Whether every output was observed at every sample."""
         return not np.isnan(self.y).any()
+
+    def white(self) -> float:
+        """Largest log evidence of noise alone, of a variance for each output."""
+        parts = [
+            Observations(self.samples, self.y[rows, j, None], self.weight[rows], np.zeros((len(rows), 0)))
+            for j, rows in enumerate(self.rows)
+        ]
+        return sum(part.white() for part in parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,12 @@ __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
 
 _FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
 _SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates
+_ROUNDING = 1e-10  # relative gain of a step below which there is nothing more to gain
+_AWAY = np.log(1e3)  # how far from its start a coordinate may have lost its way
+_GAIN = 1e-2  # what is worth another look
+_LOOKS = 3  # at most
+_STEEP = 0.1  # a slope at which no search should end
+_NEAR = 1e-6  # coordinates so near to an end of their interval are at it
 
 Monitor = Callable[[int, float], Any]
 
@@ -98,7 +104,10 @@ class Search:
     max_iter : int, default 200
         Steps of each run.
     tol : float, default 1e-5
-        A run ends when the largest derivative in coordinates is below tol times 1 + abs(value).
+        A run ends when the largest derivative in coordinates is below tol. Criteria are logarithms: a derivative is
+        what is gained when a parameter grows by a factor e, whatever the unit of y and however large the value.
+    rough : bool, default False
+        Whether the criterion is estimated, so that its derivatives are known to tol times 1 + abs(value) only.
 
     Examples
     --------
@@ -110,6 +119,11 @@ class Search:
     random_state: Any = None
     max_iter: int = 200
     tol: float = 1e-5
+    rough: bool = False
+
+    def flat(self, slope: float, value: float) -> bool:
+        """Whether a largest derivative says that there is nothing more to gain."""
+        return slope <= self.tol * (1.0 + abs(value) if self.rough else 1.0)
 
 
 _USUAL = Search()
@@ -123,6 +137,7 @@ def tune(
     real: Sequence[str] = (),
     fixed: Sequence[str] | str = (),
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
     search: Search = _USUAL,
     monitor: Monitor | None = None,
 ) -> Tuned:
@@ -149,6 +164,9 @@ def tune(
         `beside`.
     bounds : mapping of name to (low, high), optional
         Of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
+    limits : mapping of name to (low, high), optional
+        The same where no bounds are given, instead of that factor: how far a number may go is known, but nothing of
+        where it is likely to be, so that restarts are spread about the start.
     search : Search
         How long, how exactly, and how often.
     monitor : callable, optional
@@ -172,9 +190,10 @@ def tune(
     >>> round(found.kernel.length_scale, 6), round(float(found.beside["noise"]), 6)
     (1.0, 2.718282)
     """
-    runs = _Search(criterion, _Layout.of(kernel, beside or {}, real, fixed, bounds or {}), monitor, search.tol)
+    layout = _Layout.of(kernel, beside or {}, real, fixed, bounds or {}, limits or {})
+    runs = _Search(criterion, layout, monitor, search)
     for start in runs.starts(search):
-        runs.run(start, search.max_iter)
+        runs.run(start, search)
         if runs.stopped is not None:
             break
     return runs.result()
@@ -196,8 +215,9 @@ class _Layout:
 
     @classmethod
     def of(
-        cls, kernel: Kernel, beside: Mapping[str, Any], real: Sequence[str], fixed: Any, bounds: Mapping[str, Any]
-    ) -> _Layout:
+        cls, kernel: Kernel, beside: Mapping[str, Any], real: Sequence[str], fixed: Any, bounds: Mapping[str, Any],
+        limits: Mapping[str, Any],
+    ) -> _Layout:  # fmt: skip
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in beside.items()}
         names = constraints.free_names(kernel)
         theta = [constraints.unconstrain(kernel)]
@@ -213,6 +233,8 @@ class _Layout:
             np.where(np.concatenate(positive), start + _FAR, np.inf), np.zeros(len(start), bool),
         )  # fmt: skip
         layout._hold(fixed)
+        layout._bound(limits)
+        layout.given[:] = False
         layout._bound(bounds)
         return layout
 
@@ -281,6 +303,15 @@ class _Layout:
             out.append(np.where(self.moves, drawn, self.theta))
         return out
 
+    def brought_back(self, theta: Floats, start: Floats) -> Floats:
+        """The same with what is at an end of its interval, or far from where it started, at its start again.
+
+        Where a noise is nearly nothing, or a length scale beyond all distances, the criterion no longer depends on it:
+        an early step that was too long leads there, and no slope leads back.
+        """
+        ended = (theta <= self.low + _NEAR) | (theta >= self.high - _NEAR) | (np.abs(theta - start) > _AWAY)
+        return np.where(self.moves & np.isfinite(self.high - self.low) & ended, start, theta)
+
     def at(self, theta: Floats) -> tuple[Kernel, dict[str, Floats]]:
         """The kernel and the numbers beside it at coordinates."""
         p = len(constraints.free_names(self.kernel))
@@ -313,8 +344,8 @@ class _Layout:
 class _Search:
     """All runs of one search: the best point, and the path to it."""
 
-    def __init__(self, criterion: Criterion, layout: _Layout, monitor: Monitor | None, tol: float) -> None:
-        self.criterion, self.layout, self.monitor, self.tol = criterion, layout, monitor, tol
+    def __init__(self, criterion: Criterion, layout: _Layout, monitor: Monitor | None, search: Search) -> None:
+        self.criterion, self.layout, self.monitor, self.search = criterion, layout, monitor, search
         self.kept = kept_by(
             monitor,
             "tune",
@@ -352,8 +383,22 @@ class _Search:
             return np.inf, nothing
         return (float(value), self.layout.slope(kernel, beside, raw, rest)) if np.isfinite(value) else (np.inf, nothing)
 
-    def run(self, start: Floats, max_iter: int) -> None:
-        """Descend from one start."""
+    def run(self, start: Floats, search: Search) -> None:
+        """Descend from one start; from the end once more with what may have lost its way there, while that helps."""
+        value, theta, status = self._descend(start, search.max_iter)
+        for _ in range(_LOOKS):
+            again = self.layout.brought_back(theta, start)
+            if search.rough or status is not Status.CONVERGED or self.stopped or np.array_equal(again, theta):
+                break
+            then = self._descend(again, search.max_iter)
+            gain = value - then[0]
+            if gain > 0.0:
+                value, theta, status = then
+            if gain < _GAIN:
+                break
+        self.ends.append(value)
+
+    def _descend(self, start: Floats, max_iter: int) -> tuple[float, Floats, Status]:
         layout, moves = self.layout, self.layout.moves
         run = _Run(self, start)
         status = Status.CONVERGED
@@ -361,17 +406,11 @@ class _Search:
             if not moves.any():
                 run(start[moves])
             else:
-                found = optimize.minimize(
-                    run, start[moves], jac=True, method="L-BFGS-B", callback=run.step,
-                    bounds=list(zip(layout.low[moves], layout.high[moves], strict=True)),
-                    options={"maxiter": max_iter, "ftol": 1e-12, "gtol": 0.0, "maxls": 30},
-                )  # fmt: skip
-                if found.nit >= max_iter:
-                    status = Status.MAX_ITER
-                elif found.status == 2 and run.best[2] > np.sqrt(self.tol) * (1.0 + abs(run.best[0])):
-                    status = Status.STALLED  # the line search found no way down where derivatives say there is one
+                status = self._descend_with(run, max_iter)
         except _Done as done:
             status = done.status
+        if not run.rows and self.best is not None:
+            return np.inf, start, Status.STALLED
         if not run.rows:
             raise ParameterError(
                 f"The criterion has no finite value at the start, {layout.at(start)[0]!r} with "
@@ -379,9 +418,29 @@ class _Search:
                 "start from, scale the data, or use a positive definite kernel."
             )
         value, theta, slope = run.best
-        self.ends.append(value)
         if self.best is None or value < self.best[0]:
             self.best, self.rows = (value, theta, slope, status), run.rows
+        return value, theta, status
+
+    def _descend_with(self, run: _Run, max_iter: int) -> Status:
+        """Descend by L-BFGS; what it has learned on a plateau misleads it in the valley, where it begins anew."""
+        layout, moves = self.layout, self.layout.moves
+        looks = 0
+        while True:
+            before = run.best[0]
+            found = optimize.minimize(
+                run, run.best[1][moves], jac=True, method="L-BFGS-B", callback=run.step,
+                bounds=list(zip(layout.low[moves], layout.high[moves], strict=True)),
+                options={"maxiter": max(max_iter - run.steps, 1), "ftol": _ROUNDING, "gtol": 0.0, "maxls": 30},
+            )  # fmt: skip
+            if run.steps >= max_iter:
+                return Status.MAX_ITER
+            value, _, slope = run.best
+            looks += 1
+            if looks == _LOOKS or self.search.rough or slope <= _STEEP or before - value < _GAIN:
+                break
+        stuck = found.status == 2 and slope > np.sqrt(self.search.tol) * (1.0 + abs(value))
+        return Status.STALLED if stuck else Status.CONVERGED  # no way down where derivatives say there is one
 
     def result(self) -> Tuned:
         assert self.best is not None
@@ -389,7 +448,7 @@ class _Search:
         layout = self.layout
         kernel, beside = layout.at(theta)
         names = tuple(name for name, moves in zip(layout.names, layout.moves, strict=True) if moves)
-        held = (theta <= layout.low) | (theta >= layout.high)
+        held = (theta <= layout.low + _NEAR) | (theta >= layout.high - _NEAR)
         values, seconds, path = zip(*self.rows, strict=True)
         return Tuned(
             kernel=kernel,
@@ -441,7 +500,7 @@ class _Run:
             self.best = (value, theta, slope)
         if not self.rows:
             self._record()
-            if slope <= search.tol * (1.0 + abs(value)):
+            if search.search.flat(slope, value):
                 raise _Done(Status.CONVERGED)
         self._watch(slope)
         return value, gradient[layout.moves]
@@ -467,7 +526,7 @@ class _Run:
         self.steps += 1
         self._record()
         value, _, slope = self.best
-        if slope <= self.search.tol * (1.0 + abs(value)):
+        if self.search.search.flat(slope, value):
             raise _Done(Status.CONVERGED)
 
 

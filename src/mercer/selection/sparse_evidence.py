@@ -25,6 +25,7 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.tiling import run_tasks, spans
+from mercer.selection.evidence import Observations
 
 __all__ = [
     "METHODS",
@@ -67,6 +68,10 @@ class SparseData:
     method: str = "variational"
     blocks: Sequence[slice] = ()
     resources: Resources = field(default_factory=Resources)
+
+    def white(self) -> float:
+        """Largest log evidence of noise alone."""
+        return Observations.of(self.samples, self.y, self.weight).white()
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,6 +95,8 @@ class Remembering:
 
     def __init__(self, evidence: Any) -> None:
         self.evidence = evidence
+        self.observations = getattr(evidence, "observations", None)
+        self.estimated = getattr(evidence, "estimated", False)
         self.last: tuple[Floats, Any] | None = None
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
@@ -133,7 +135,7 @@ def descend(
     H : (q, q) array
         Positive definite; brought up to date by the BFGS formula.
     tol : float
-        The steps end when the largest derivative is below tol times 1 + abs(value).
+        The steps end when the largest derivative is below tol.
     monitor : callable, optional
         ``monitor(step, slope)``; a true answer ends the steps.
 
@@ -145,7 +147,7 @@ def descend(
     theta: Any = coordinates.theta[coordinates.moves]  # types are not followed through the loop: that takes long
     value, g = coordinates.evaluate(evidence, theta)
     rows, evaluations, failures = [(value, 0.0, coordinates.raw(theta))], 1, 0
-    while len(rows) <= _STEPS and failures < 3 and np.max(np.abs(g), initial=0.0) > tol * (1.0 + abs(value)):
+    while len(rows) <= _STEPS and failures < 3 and np.max(np.abs(g), initial=0.0) > tol:
         if not np.isfinite(value) or (monitor is not None and monitor(len(rows), float(np.abs(g).max()))):
             break
         step: Any = -np.linalg.solve(H, g)

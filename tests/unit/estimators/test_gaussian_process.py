@@ -56,7 +56,7 @@ def test_the_mean_is_ridge_regression():
 
 def test_parity_with_scikit_learn():
     theirs = Reference(ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1), alpha=1e-12).fit(X, Y)
-    ours = GaussianProcessRegressor(1.0 * Gaussian(1.0), noise=0.1, tol=1e-8).fit(X, Y)
+    ours = GaussianProcessRegressor(1.0 * Gaussian(1.0), noise=0.1, tol=1e-8, normalize_y=False).fit(X, Y)
     assert np.isclose(ours.log_marginal_likelihood_, theirs.log_marginal_likelihood_value_, atol=1e-5)
     assert np.isclose(ours.noise_, theirs.kernel_.k2.noise_level, rtol=1e-3)
     mean, std = theirs.predict(T, return_std=True)
@@ -93,10 +93,10 @@ def test_held_and_bounded_parameters():
 
 def test_restarts_find_what_one_start_misses():
     x = np.linspace(0.0, 1.0, 30)[:, None]
-    y = np.sin(20.0 * x[:, 0])
+    y = 5.0 * x[:, 0] + 0.5 * np.sin(20.0 * x[:, 0])  # a line with noise is a hill of its own
     bounds = {"kernel__length_scale": (0.02, 60.0), "noise": (1e-4, 2.0)}
-    lost = GaussianProcessRegressor(1.0 * Gaussian(50.0), 1.0, bounds=bounds).fit(x, y)
-    found = GaussianProcessRegressor(1.0 * Gaussian(50.0), 1.0, restarts=6, bounds=bounds).fit(x, y)
+    lost = GaussianProcessRegressor(1.0 * Gaussian(1.0), 1.0, bounds=bounds).fit(x, y)
+    found = GaussianProcessRegressor(1.0 * Gaussian(1.0), 1.0, restarts=6, bounds=bounds).fit(x, y)
     assert found.log_marginal_likelihood_ > lost.log_marginal_likelihood_ + 10.0
     assert len(found.tuned_.starts) == 7
     assert clone(found).fit(x, y).log_marginal_likelihood_ == found.log_marginal_likelihood_
@@ -229,7 +229,9 @@ def test_sample_paths_have_the_posterior_moments():
 def test_far_away_is_the_prior():
     model = GaussianProcessRegressor(KERNEL).fit(X, Y)
     mean, std = model.predict([[1e3, 1e3]], return_std=True)
-    assert mean[0] == 0.0 and np.isclose(std[0] ** 2, model.kernel_.scale)
+    assert (
+        mean[0] == model.intercept_ and np.isclose(mean[0], Y.mean()) and np.isclose(std[0] ** 2, model.kernel_.scale)
+    )
 
 
 def test_one_sample_and_equal_targets():
@@ -259,7 +261,7 @@ def test_strings():
 
 
 def test_precomputed():
-    model = GaussianProcessRegressor("precomputed").fit(KERNEL(X), Y)
+    model = GaussianProcessRegressor("precomputed", normalize_y=False).fit(KERNEL(X), Y)
     direct = fixed(noise=float(model.noise_)).fit(X, Y)
     assert np.allclose(model.predict(KERNEL(T, X)), direct.predict(T), rtol=1e-6)
 
@@ -283,7 +285,7 @@ def test_time_over_gives_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(DenseEvidence, "__call__", slow)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = GaussianProcessRegressor(1.0 * Gaussian(1.0), max_time=0.2).fit(X, Y)
+        model = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1, max_time=0.2, normalize_y=False).fit(X, Y)
     assert model.tuned_.status is Status.TIME and np.isfinite(model.predict(T)).all()
     assert model.log_marginal_likelihood_ >= fixed(1.0 * Gaussian(1.0)).fit(X, Y).log_marginal_likelihood_
 
@@ -384,3 +386,33 @@ def test_products_by_a_fast_gauss_transform():
     assert np.allclose(fast.predict(X[:50]), exact.predict(X[:50]), atol=1e-5)
     assert fast.gram_method_ == "hermite" and fast.gram_error_ <= 1e-8
     assert isinstance(fast.solver_, ConjugateGradient)
+
+
+def test_defaults_on_raw_targets():
+    raw = GaussianProcessRegressor().fit(X, 1e-6 * Y + 3.0)
+    assert raw.score(X, 1e-6 * Y + 3.0) > 0.95 and np.isclose(raw.intercept_, np.mean(1e-6 * Y + 3.0))
+    paths = raw.sample_y(T, 20_000, random_state=0)
+    mean, std = raw.predict(T, return_std=True)
+    assert np.allclose(paths.mean(axis=1), mean, rtol=0.0, atol=5.0 * std.max() / np.sqrt(20_000))
+    plain = GaussianProcessRegressor().fit(X, Y)
+    shift = -60 * np.log(1e-6)
+    assert np.isclose(raw.log_marginal_likelihood_, plain.log_marginal_likelihood_ + shift, atol=1e-3)
+    assert np.isclose(raw.tuned_.value, -raw.log_marginal_likelihood_)
+
+
+def test_left_out_predictions_are_in_the_units_of_y():
+    far = fixed(normalize_y=True, leave_one_out=True).fit(X, Y + 1e3)
+    near = fixed(normalize_y=True, leave_one_out=True).fit(X, Y)
+    assert np.allclose(far.loo_predictions_, near.loo_predictions_ + 1e3, rtol=1e-10)
+    for mean in ("constant", "linear"):
+        one, two = (GaussianProcessRegressor(KERNEL, 0.1, mean=mean).fit(X, Y + c) for c in (0.0, 1e3))
+        assert np.allclose(one.predict(T) + 1e3, two.predict(T), atol=1e-4)
+        assert np.allclose(one.mean_coef_[0] + 1e3, two.mean_coef_[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("gram", [None, Dense(), Tiles()], ids=str)
+def test_a_saved_model_keeps_the_mean_of_y(tmp_path, gram):
+    model = GaussianProcessRegressor(1.0 * Linear(), gram=gram).fit(X, Y + 1e3)
+    mercer.save(model, tmp_path / "far.mercer")
+    assert np.array_equal(mercer.load(tmp_path / "far.mercer").predict(T), model.predict(T))
+    assert model.score(X, Y + 1e3) > 0.0

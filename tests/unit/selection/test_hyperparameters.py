@@ -124,3 +124,45 @@ def test_a_search_without_derivatives_is_refused_unless_all_is_held():
         require_derivative(Blunt(1.0), ())
     for held in ("all", ("length_scale",)):
         require_derivative(Blunt(1.0), held)
+
+
+def test_a_large_value_does_not_end_a_search():
+    """What is gained is measured by itself: logarithms of evidence grow with the number of samples."""
+    plain = bowl(0.5, 3.0)
+
+    def criterion(kernel, beside):
+        value, raw, rest = plain(kernel, beside)
+        return 1e5 + 0.01 * value, 0.01 * raw, {"noise": 0.01 * rest["noise"]}
+
+    found = tune(criterion, Gaussian(2.0), {"noise": 2.0})
+    np.testing.assert_allclose(found.kernel.length_scale, np.exp(0.5), rtol=1e-2)
+    rough = tune(criterion, Gaussian(2.0), {"noise": 2.0}, search=Search(rough=True))
+    assert rough.evaluations == 1
+
+
+def test_what_ran_away_at_the_start_is_brought_back():
+    """Steep at the start, a long step leads over a valley to a plain without a slope."""
+
+    def criterion(kernel, beside):
+        u, v = np.log(kernel.length_scale), np.log(float(beside["noise"]))
+        edge, hollow = 1.0 / (1.0 + np.exp(-10.0 * u)), 0.8 * np.exp(-50.0 * (u + 0.1) ** 2)
+        h, slope = 0.7 + edge - hollow, 10.0 * edge * (1.0 - edge) + 100.0 * (u + 0.1) * hollow
+        c = 0.036 * (1.0 + 10.0 * v**2)
+        rest = {"noise": 0.72 * v * h / beside["noise"]}
+        return c * h, np.array([c * slope / kernel.length_scale]), rest
+
+    found = tune(criterion, Gaussian(np.exp(0.1)), {"noise": np.exp(3.0)})
+    assert -0.3 < np.log(found.kernel.length_scale) < 0.0 and found.at_bounds == ()
+
+
+def test_limits_hold_where_no_bounds_are_given():
+    found = tune(bowl(0.0), Gaussian(3.0), {"noise": 2.0}, limits={"length_scale": (2.0, 5.0), "noise": (1e-9, 1e9)})
+    assert found.kernel.length_scale == pytest.approx(2.0) and found.at_bounds == ("length_scale",)
+    wider = tune(
+        bowl(0.0),
+        Gaussian(3.0),
+        {"noise": 2.0},
+        limits={"length_scale": (2.0, 5.0)},
+        bounds={"length_scale": (0.5, 5.0)},
+    )
+    assert wider.kernel.length_scale == pytest.approx(1.0, rel=1e-4)
