@@ -3,6 +3,7 @@
 That the code of its pages runs and that links lead somewhere is tested with the other documents.
 """
 
+import functools
 import re
 import shlex
 from pathlib import Path
@@ -24,18 +25,23 @@ INCLUDE = re.compile(r"```\{include\} (\S+)\n:start-after: \"(.+)\"\n:end-before
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 
 
+@functools.cache
+def pages_of(script):
+    return script.pages()
+
+
 def name_of(path: Path) -> str:
     return str(path.relative_to(DOCS))
 
 
 @pytest.mark.parametrize("script", [make_catalogue, make_reference], ids=lambda script: script.__name__)
 def test_generated_pages_are_up_to_date(script):
-    assert not outdated(script.pages()), f"run: python -m {script.__name__}"
+    assert not outdated(pages_of(script)), f"run: python -m {script.__name__}"
 
 
 @pytest.mark.parametrize("script", [make_catalogue, make_reference], ids=lambda script: script.__name__)
 def test_no_generated_page_is_left_over(script):
-    assert {*script.FOLDER.glob("*.md")} == {*script.pages()}
+    assert {*script.FOLDER.glob("*.md")} == {*pages_of(script)}
 
 
 def test_every_page_is_in_a_table_of_contents():

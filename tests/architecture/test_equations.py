@@ -57,16 +57,21 @@ def test_there_are_lines_for_every_seed():
     assert {line.seed for line in LINES} >= set(make_equations.SEEDS)
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.seed} {line.place} {line.name}")
-def test_the_class_of_a_line_names_its_equation_and_has_its_test(line):
+def fault_of(line):
+    """What is wrong with a line of the table, or nothing."""
     seed = seed_of(member(line.name).__doc__ or "")
-    assert seed, f"{line.name} has no Seed line"
-    if line.seed:
-        assert f"[{line.seed}]" in seed
-        assert (line.seed, line.place) in make_equations.references(seed)
-    else:
-        assert seed.startswith(make_equations.FOREIGN)
-    assert (ROOT / line.test).is_file()
+    if not seed:
+        return "no Seed line"
+    if line.seed and (f"[{line.seed}]" not in seed or (line.seed, line.place) not in make_equations.references(seed)):
+        return f"its Seed line does not name the place: {seed}"
+    if not line.seed and not seed.startswith(make_equations.FOREIGN):
+        return f"its Seed line is of no seed: {seed}"
+    return "" if (ROOT / line.test).is_file() else f"no file {line.test}"
+
+
+def test_the_class_of_a_line_names_its_equation_and_has_its_test():
+    wrong = [f"{line.seed} {line.place} {line.name}: {told}" for line in LINES if (told := fault_of(line))]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_class_with_a_seed_line_is_in_the_table():

@@ -18,6 +18,11 @@ from tests.clock import allowed
 rng = np.random.default_rng(0)
 
 
+def slow(*values):
+    """A point that is like another one, and is looked at by `make slow`."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def peak_of(call):
     gc.collect()
     tracemalloc.start()
@@ -50,8 +55,7 @@ def test_kernel_ridge_fits_in_the_memory_of_its_gram_matrix():
     assert peak_of(lambda: model.predict(X)) <= 0.2 * square
 
 
-@pytest.mark.parametrize("n", [1500, 2500])
-@pytest.mark.parametrize("d", [1, 20])
+@pytest.mark.parametrize(("n", "d"), [(1500, 20), slow(2500, 1), slow(1500, 1), slow(2500, 20)])
 @pytest.mark.parametrize(
     "make",
     [
@@ -81,7 +85,9 @@ LOW = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of tolerances that need more columns
-@pytest.mark.parametrize("n, rank, memory", [(20_000, 100, None), (20_000, 200, None), (40_000, 100, "400MB")])
+@pytest.mark.parametrize(
+    ("n", "rank", "memory"), [(20_000, 100, None), slow(20_000, 200, None), slow(40_000, 100, "400MB")]
+)
 @pytest.mark.parametrize("name", LOW)
 def test_the_plan_foretells_the_peak_of_low_rank(name, n, rank, memory):
     compare_with_plan(KernelRidge(Gaussian(1.0), gram=LOW[name](rank), memory=memory), rng.normal(size=(n, 5)))
@@ -114,7 +120,7 @@ def test_the_plan_of_a_transform_is_at_most(n):
 @pytest.mark.parametrize(
     "gram", [Nystrom(200), IncompleteCholesky(200), SparseGreedy(200)], ids=lambda g: type(g).__name__
 )
-@pytest.mark.parametrize("memory", [38e6, 44e6, 50e6])
+@pytest.mark.parametrize("memory", [38e6, slow(44e6), slow(50e6)])
 def test_no_more_than_the_budget_is_used(gram, memory):
     X = rng.normal(size=(20_000, 5))
     model = KernelRidge(Gaussian(1.0), gram=gram, memory=memory)
