@@ -111,6 +111,14 @@ def compared(X: np.ndarray, y: np.ndarray, C: float, gamma: float) -> dict[str, 
     return found
 
 
+def record(name: str, found: dict[str, Any]) -> None:
+    """Put a fit in the place of the one with the same set and C."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))["fits"] if RESULTS.exists() else []
+    kept = [fit for fit in kept if (fit["set"], fit["C"]) != (name, found["C"])]
+    fits = [*kept, {"set": name, **found}]
+    RESULTS.write_text(json.dumps({**commit(), "machine": machine(), "fits": fits}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Print and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -122,7 +130,6 @@ def main() -> None:
     warnings.simplefilter("ignore")
     columns = ("status", "violation", "dual", "seconds")
     print(f"{'set':34}{'rows':>6}{'C':>9}" + "".join(f"{c:>14}" for c in (*columns, *(f"their {c}" for c in columns))))
-    records = []
     for name in given.sets:
         if name == "made":
             X, classes = make_classification(8000, 10, n_informative=5, flip_y=0.1, random_state=0)
@@ -133,16 +140,13 @@ def main() -> None:
         SVC("rbf").fit(X[:600], y[:600])  # compiled code is loaded
         for C in given.costs:
             found = compared(X, y, C, gamma)
-            records.append({"set": name, **found})
+            if not given.no_record:
+                record(name, found)
             line = f"{name:34}{found['rows']:6}{C:9g}"
             for whose in ("", "their "):
                 line += f"{found[whose + 'status']:>14}{found[whose + 'violation']:14.2e}"
                 line += f"{found[whose + 'dual']:14.9g}{found[whose + 'seconds']:14.2f}"
             print(line, flush=True)
-    if not given.no_record:
-        RESULTS.write_text(
-            json.dumps({**commit(), "machine": machine(), "fits": records}, indent=1) + "\n", encoding="utf-8"
-        )
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ _FEWEST = 1000  # pairs that take as long as a step on few free variables
 _DENSER = 40  # how many operations of a factorisation take as long as one of the descent by pairs
 _AGAIN = 3  # steps on the free variables in a row, while some of them reach an end of their box
 _POLISHES = 4  # of the exact optimum, in turn with gradients computed anew
+_UNSEEN = 1e-6  # of the tolerance: what rounding may do to the gradient of an exact solution
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
 
@@ -488,12 +489,14 @@ class _Run:
         self.aside = []
 
     def _polish(self) -> None:
-        """Solve for the free variables exactly; of few variables again, while the gradient computed anew tells more."""
+        """Solve for the free variables exactly; of few large ones again, while a gradient computed anew tells more."""
         most, every = min(_POLISHED, self.order), np.arange(len(self.beta))
+        rounding = _EPS * self.scale * float(np.abs(self.beta).sum())
+        again = self.whole and rounding > _UNSEEN * self.options.tol
         left = violation(self.problem, self.beta, self.g)
-        for _ in range(_POLISHES if self.whole else 1):
+        for _ in range(_POLISHES if again else 1):
             beta, g = self.beta.copy(), self.g.copy()
-            if not polish(self.problem, self.beta, self.g, most, self._halted) or not self.whole:
+            if not polish(self.problem, self.beta, self.g, most, self._halted) or not again:
                 return
             self._recompute(every)
             before, left = left, violation(self.problem, self.beta, self.g)
