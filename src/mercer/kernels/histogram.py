@@ -268,7 +268,8 @@ class Tanimoto(Tiled):
         if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
             row_products(X, Z, same=view.on_diagonal, out=tile)
         else:
-            tile[...] = (X @ Z.T).toarray()
+            t = X @ Z.T
+            tile[...] = t.toarray() if sp.issparse(t) else t
         return _share(tile, a[view.rows], b[view.columns])
 
     def diag(self, A: Samples) -> Floats:

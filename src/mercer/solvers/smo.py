@@ -50,13 +50,15 @@ _LONGEST = 10_000_000  # pairs to move at most unless the caller says so, or 100
 _CHUNK = 5e7  # entries of the gradient that the compiled loop visits before Ctrl-C is looked at: some 50 ms
 _STATE = (
     "beta", "g", "wander", "scale", "single", "refreshed", "stuck", "active", "last", "considered", "steps", "rounds",
-    "largest", "faces", "sharpened", "stiff"
+    "largest", "faces", "sharpened", "stiff", "refreshes"
 )  # fmt: skip  # of a run, as it is kept, with its trace, what was set aside, and the rows and the block held
 _EPS = float(np.finfo(np.float64).eps)
 _BLOCK = 1 << 20  # variables in a block of K, whatever the memory
 _PATIENCE, _EAGER = 20, 4  # pairs for every variable of a working set, until all free ones are moved at once; later on
 _FEWEST = 1000  # pairs that take as long as a step on few free variables
 _DENSER = 40  # how many operations of a factorisation take as long as one of the descent by pairs
+_REFRESHES = 20  # gradients computed anew that each showed what rounding had hidden: it will go on to
+_SLOW = 8  # steps on the free variables in a row that hardly lower the violation, until they are made half as often
 _AGAIN = 3  # steps on the free variables in a row, while some of them reach an end of their box
 _POLISHES = 4  # of the exact optimum, in turn with gradients computed anew
 _UNSEEN = 1e-6  # of the tolerance: what rounding may do to the gradient of an exact solution
@@ -179,7 +181,7 @@ class _Run:
         self.considered = np.inf  # violation at which shrinking was thought of last
         self.steps = self.rounds = self.stuck = self.recorded = 0
         self.limit = options.max_iter or max(_LONGEST, 100 * n)
-        self.largest = self.faces = 0
+        self.largest = self.faces = self.refreshes = 0
         self.began = time.monotonic() - kept.seconds
         self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
@@ -245,8 +247,11 @@ class _Run:
                     self._look_at_all()
                     self.refreshed = False
                 elif not self.refreshed:
+                    if self.refreshes >= _REFRESHES:
+                        return Status.STALLED
                     self._refresh(m, M)
                     self.refreshed = True
+                    self.refreshes += 1
                 else:
                     return Status.CONVERGED
                 continue
@@ -306,7 +311,7 @@ class _Run:
         box = self.lower[W], self.upper[W]
         goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
         chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
-        limit, unheard, idle, face = self.limit - self.steps, chunk, 0, None
+        limit, unheard, idle, least, face = self.limit - self.steps, chunk, 0, np.inf, None
         patience = (_EAGER if self.stiff else _PATIENCE) * len(W) + _FEWEST
         while limit > 0:
             if unheard <= 0:
@@ -330,8 +335,9 @@ class _Run:
                 patience, gained = self._step_on(face)
                 if face.halted:
                     break
-                idle = 0 if gained else idle + 1
-                patience, unheard = patience << min(idle, 20), unheard - patience
+                idle = 0 if gained and left < 0.9 * least else idle + (1 if gained else _SLOW)
+                least = min(least, left)
+                patience, unheard = patience << min(idle // _SLOW, 20), unheard - patience
         self.stiff = face is not None
         return beta, g
 
