@@ -54,7 +54,7 @@ def test_rows_are_divided_and_their_sums_put_together():
     assert np.allclose(square, (C.T * w) @ C) and np.array_equal(square, square.T)
     largest_left = (
         np.linalg.eigvalsh(C.T @ C)[::-1][U.shape[1]] ** 0.5
-    )  # singular value: no entry of the rest is larger
+    )  # no entry of the rest is larger
     assert np.abs(B[:, U.shape[1] :]).max() <= largest_left * (1.0 + 1e-6) < 0.1 * np.abs(C).max()
     divided(C, None, np.sqrt(w), B[:, :20])
     assert np.allclose(B[:, :20], np.sqrt(w)[:, None] * C)
