@@ -52,9 +52,7 @@ def test_rows_are_divided_and_their_sums_put_together():
     T = np.vstack([U.T, np.eye(20)])
     square = sandwiched(B.T @ B, T)
     assert np.allclose(square, (C.T * w) @ C) and np.array_equal(square, square.T)
-    largest_left = (
-        np.linalg.eigvalsh(C.T @ C)[::-1][U.shape[1]] ** 0.5
-    )  # no entry of the rest is larger
+    largest_left = np.linalg.eigvalsh(C.T @ C)[::-1][U.shape[1]] ** 0.5  # no entry of the rest is larger
     assert np.abs(B[:, U.shape[1] :]).max() <= largest_left * (1.0 + 1e-6) < 0.1 * np.abs(C).max()
     divided(C, None, np.sqrt(w), B[:, :20])
     assert np.allclose(B[:, :20], np.sqrt(w)[:, None] * C)
