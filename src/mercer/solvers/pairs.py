@@ -17,7 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.numerics.compiled import compiled
 
-__all__ = ["descend"]
+__all__ = ["descend", "find_ends"]
 
 _FLOOR = 1e-12  # of the curvature of a pair; rounding may make it negative
 
@@ -233,3 +233,16 @@ def _descend64(K, diagonal, g, beta, box, starts, limits):
             return step, left
         _follow(g, K[i], K[j], t)
     return most, left
+
+
+@compiled
+def find_ends(g, beta, box, group, every, groups):
+    """Return m and M of each group, over the variables `every`, or all if there are none."""
+    m, M = np.full(groups, np.inf), np.full(groups, -np.inf)
+    for k in range(every.size if every.size else g.size):
+        i = every[k] if every.size else k
+        if beta[i] < box[1][i] and g[i] < m[group[i]]:
+            m[group[i]] = g[i]
+        if beta[i] > box[0][i] and g[i] > M[group[i]]:
+            M[group[i]] = g[i]
+    return m, M

@@ -22,13 +22,12 @@ from mercer.budget import parse_bytes
 from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
-from mercer.numerics.compiled import compiled
 from mercer.numerics.resuming import Kept, kept_by
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import BoxQP, Solution, Status, Trace
 from mercer.solvers.face import Face
 from mercer.solvers.optimality import duality_gap, multipliers, violation
-from mercer.solvers.pairs import descend
+from mercer.solvers.pairs import descend, find_ends
 from mercer.solvers.polish import polish
 from mercer.solvers.row_cache import RowCache
 from mercer.solvers.solver import Monitor, Solver, resources_of
@@ -224,7 +223,7 @@ class _Run:
     def _ends(self) -> tuple[Floats, Floats]:
         """Return m and M of each group among the variables looked at."""
         every = np.zeros(0, np.intp) if self.active is None else self.active
-        return _find_ends(self.g, self.beta, (self.lower, self.upper), self.group, every, len(self.problem.total))
+        return find_ends(self.g, self.beta, (self.lower, self.upper), self.group, every, len(self.problem.total))
 
     def objective(self) -> float:
         return 0.5 * float(self.beta @ (self.g + self.problem.linear))
@@ -590,16 +589,3 @@ class _Run:
             coef=self.beta, status=status, residual=residual, multipliers=rho, trace=Trace.of(self.rows),
             gap=duality_gap(self.problem, self.beta, product, rho), details=details, state=product,
         )  # fmt: skip
-
-
-@compiled
-def _find_ends(g, beta, box, group, every, groups):
-    """Return m and M of each group, over the variables `every`, or all if there are none."""
-    m, M = np.full(groups, np.inf), np.full(groups, -np.inf)
-    for k in range(every.size if every.size else g.size):
-        i = every[k] if every.size else k
-        if beta[i] < box[1][i] and g[i] < m[group[i]]:
-            m[group[i]] = g[i]
-        if beta[i] > box[0][i] and g[i] > M[group[i]]:
-            M[group[i]] = g[i]
-    return m, M

@@ -509,7 +509,7 @@ def test_ends_as_source():
     box, group = (np.zeros(3), np.ones(3)), np.array([0, 0, 1])
     args = np.array([3.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.5]), box, group
     for every in (np.zeros(0, np.intp), np.arange(3)):
-        for run in (smo._find_ends, smo._find_ends.py_func):
+        for run in (smo.find_ends, smo.find_ends.py_func):
             m, M = run(*args, every, 2)
             assert m.tolist() == [3.0, 2.0] and M.tolist() == [1.0, 2.0]
 
