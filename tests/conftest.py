@@ -27,6 +27,7 @@ CACHE = Path(__file__).resolve().parents[1] / ".cache" / "numba"
 CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
+import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 # Hypothesis counts the first compilation of a loop as a slow example, hence no deadline and no "too slow".
@@ -66,3 +67,13 @@ def pytest_runtest_setup(item):
     """Give each test the same random numbers, whichever tests ran before it in this process."""
     for generator, state in _GENERATORS.get(getattr(item, "module", None), ()):
         generator.bit_generator.state = state
+
+
+@pytest.fixture
+def digits():
+    """Return what sets the digits of mpmath, for this test alone: they belong to the process."""
+    import mpmath
+
+    before = mpmath.mp.dps
+    yield lambda count: setattr(mpmath.mp, "dps", count)
+    mpmath.mp.dps = before

@@ -50,9 +50,9 @@ def test_laws_of_losses(name):
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_all_digits_also_far_out(name):
+def test_all_digits_also_far_out(name, digits):
     loss, responses, exact = EXACT[name]
-    mp.mp.dps = 600 if name == "ordinal" else 60  # the former subtracts probabilities that are 1 to 260 digits
+    digits(600 if name == "ordinal" else 60)  # the former subtracts probabilities that are 1 to 260 digits
     for y in responses:
         for f in (-600.0, -40.0, -1.5, -1e-5, 0.0, 1e-9, 0.7, 30.0, 600.0):
             point = mp.mpf(f)

@@ -107,8 +107,8 @@ def test_the_search_finds_suprema_of_any_loss():
     np.testing.assert_allclose(found, 2.0 * u + 0.75 * np.abs(u) ** (4 / 3), rtol=1e-9, atol=1e-12)
 
 
-def test_conjugates_of_likelihoods_have_all_digits():
-    mp.mp.dps = 60
+def test_conjugates_of_likelihoods_have_all_digits(digits):
+    digits(60)
 
     def exact(q):
         return q * mp.log(q) if q > 0 else mp.mpf(0)

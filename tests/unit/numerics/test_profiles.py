@@ -9,7 +9,11 @@ import pytest
 from mercer.numerics import algebraic, profiles
 
 DTYPES = (np.float64, np.float32)
-mpmath.mp.dps = 50
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits(digits):
+    digits(50)
 
 
 def ulps(computed, exact, dtype):
