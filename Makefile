@@ -113,7 +113,7 @@ lint: style
 test: style
 	@mkdir -p build; $(CHECK_PUBLIC) > build/types.log 2>&1 & types=$$!; \
 	$(BIN)/python -m tests.warm; status=0; \
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal || status=$$?; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal --disable-warnings || status=$$?; \
 	wait $$types || { cat build/types.log; exit 1; }; exit $$status
 
 # What `make test` leaves out: mostly scikit-learn's checks of estimators with other than their default parameters.

@@ -257,9 +257,10 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     *(({"kernel": "poly", "degree": d}, REFUSE) for d in (2.5, "3", float("nan"), [3], 10**400)),
     *(({"kernel": "poly", "coef0": c}, EITHER) for c in (0, -1.0, 1e300, True)),
     *(({"kernel": "poly", "coef0": c}, REFUSE) for c in (float("nan"), "1", None if False else "zero")),
-    *(({"kernel": k}, REFUSE) for k in ("nonsense", "RBF", "", 3, 2.5, K.Gaussian, [], {}, object(), (K.Linear(),))),
+    *(({"kernel": k}, REFUSE) for k in ("nonsense", "RBF", "", 3, 2.5, K.Gaussian, [], {}, (K.Linear(),))),
     *(({"kernel": k}, REFUSE) for k in (K.Spectrum(3), K.Gaussian(-1.0), K.Gaussian("nonsense"), np.ones((3, 3)))),
     ({"kernel": len}, REFUSE),
+    ({"kernel": Ellipsis}, REFUSE),
     ({"kernel": K.Linear() + K.Spectrum(2)}, REFUSE),
     ({"kernel": K.Gaussian((1.0, 2.0))}, REFUSE),
     ({"kernel": K.Gaussian(1.0).on([7])}, REFUSE),
@@ -293,16 +294,18 @@ def setting_probes() -> Iterator[Probe]:
                 several = cls is mercer.SemiparametricLatentFactor and isinstance(parameters.get("kernel"), tuple)
                 yield _setting(cls, parameters, EITHER if several else expect)  # it has a kernel for each factor
         shared = {name for parameters, _ in SETTINGS for name in parameters}
-        for name in set(known) - shared:
+        for name in sorted(set(known) - shared):
             listed = known[name].default == ()  # an empty list is a way to say nothing
-            for _, value, expect in VALUES:
-                yield _setting(cls, {name: value}, EITHER if listed and isinstance(value, list) else expect)
+            for word, value, expect in VALUES:
+                told = f"{name}={word}"
+                yield _setting(cls, {name: value}, EITHER if listed and isinstance(value, list) else expect, told)
         # Grams and solvers check themselves, whoever calls them: one estimator of each family tells enough
         for spec in _parts_of(cls) if cls in FAMILIES else ():
             for name in spec.get_params(deep=False):
-                for _, value, expect in VALUES:
+                for word, value, expect in VALUES:
                     role = "gram" if isinstance(spec, mercer.gram.GramSpec) else "solver"
-                    yield _setting(cls, {role: spec.replace(**{name: value})}, expect)
+                    told = f"{role}={type(spec).__name__}({name}={word})"
+                    yield _setting(cls, {role: spec.replace(**{name: value})}, expect, told)
 
 
 def _parts_of(cls: type) -> list[Spec]:
@@ -320,8 +323,8 @@ def _parts_of(cls: type) -> list[Spec]:
     return found
 
 
-def _setting(cls: type, parameters: dict[str, Any], expect: str) -> Probe:
-    words = ", ".join(f"{name}={value!r}"[:60] for name, value in parameters.items())
+def _setting(cls: type, parameters: dict[str, Any], expect: str, told: str = "") -> Probe:
+    words = told or ", ".join(f"{name}={value!r}"[:60] for name, value in parameters.items())
     return Probe("settings", cls.__name__, words, expect, partial(_setting_calls, cls, parameters))
 
 
@@ -348,7 +351,7 @@ TEXTS = [
 
 def text_probes() -> Iterator[Probe]:
     """Yield texts and other things that describe no kernel."""
-    for text in (*TEXTS, None, 3, b"Linear()", ["Linear()"], object()):
+    for text in (*TEXTS, None, 3, b"Linear()", ["Linear()"], Ellipsis):
         yield Probe(
             "settings", "parse", ascii(text)[:40], REFUSE, lambda text=text: {"parse": lambda: mercer.parse(text)}
         )

@@ -7,6 +7,7 @@ import functools
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,13 @@ def test_there_are_enough_probes():
     counts = {group: len(probes_of(group)) for group in GROUPS}
     assert counts.pop("structures") >= AT_LEAST_STRUCTURED
     assert sum(counts.values()) >= AT_LEAST, counts
+
+
+def test_the_probes_are_the_same_in_every_process():
+    """Which of them a share takes depends on their names: no address may be in one."""
+    words = [f"{probe.subject}|{probe.fault}" for group in GROUPS for probe in probes_of(group)]
+    assert not [word for word in words if " at 0x" in word or tempfile.gettempdir() in word]
+    assert len(words) == len(set(words))
 
 
 def test_every_estimator_is_probed():

@@ -7,7 +7,7 @@ the whitened inducing variables, q(x, x') = a(x)^T a(x').
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -255,19 +255,25 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     # before the search ----------------------------------------------------------------------------
 
-    def _inducing(self, kernel: Kernel, S: Samples) -> Samples:
-        """Return where the inducing points start."""
-        count = self.inducing
-        if isinstance(count, (bool, np.bool_)) or (isinstance(count, (int, np.integer)) and count < 1):
+    def _number_of_inducing(self, n: int) -> int:
+        given = self.inducing
+        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 1:
+            return min(int(given), n)
+        if isinstance(given, (int, np.integer, np.bool_)) or not isinstance(given, Sized):
             raise ParameterError(
-                f"inducing={count!r} was given; a positive number, or the inducing points themselves, are accepted. "
+                f"inducing={given!r} was given; a positive number, or the inducing points themselves, are accepted. "
                 "Give for example inducing=200."
             )
-        if isinstance(count, (int, np.integer)):
-            self._plan(len(S), min(int(count), len(S)), 1, getattr(S, "width", 1)).require(self.memory)
+        return len(given)
+
+    def _inducing(self, kernel: Kernel, S: Samples) -> Samples:
+        """Return where the inducing points start."""
+        if isinstance(self.inducing, (int, np.integer)):
+            count = self._number_of_inducing(len(S))
+            self._plan(len(S), count, 1, getattr(S, "width", 1)).require(self.memory)
             prepared = kernel.prepare(S)
-            return S.take(choose_inducing(kernel, prepared, int(count)))
-        Z = kernel.pack(count)
+            return S.take(choose_inducing(kernel, prepared, count))
+        Z = kernel.pack(self.inducing)
         if isinstance(S, Vectors) and isinstance(Z, Vectors) and Z.width != S.width:
             raise DomainError(
                 f"inducing has {Z.width} columns and X has {S.width}; inducing points are of the kind of the samples. "
@@ -425,9 +431,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        one = isinstance(self.inducing, (int, np.integer))
-        m = min(int(self.inducing), n_samples) if one else len(self.inducing)
-        return self._plan(n_samples, m, n_targets, n_features)
+        return self._plan(n_samples, self._number_of_inducing(n_samples), n_targets, n_features)
 
     def _plan(self, n: int, m: int, targets: int, width: int) -> Plan:
         buffers = {
