@@ -7,6 +7,7 @@ too long is tried once more with twice the time, so that a busy machine is not t
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import json
@@ -66,12 +67,15 @@ def _one_worker(
     if child == 0:
         os.close(reading)
         _work(jobs, rest, writing)
+    with contextlib.suppress(OSError):  # both do it, so that neither is too late; the child may be gone by now
+        os.setpgid(child, child)
     os.close(writing)
     reason, pending = _listen(reading, rest, found, limit)
     os.close(reading)
     if reason == "hang":
-        os.kill(child, signal.SIGKILL)
+        _end_group(child)
     _, status = os.waitpid(child, 0)
+    _end_group(child)  # what the worker started, such as workers of its own
     if pending is None:
         return None, ""
     if reason != "hang":
@@ -79,6 +83,11 @@ def _one_worker(
             f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}"
         )
     return pending, reason
+
+
+def _end_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _listen(
@@ -105,6 +114,7 @@ def _work(jobs: Sequence[Callable[[], Finding]], rest: list[int], writing: int) 
     """Be the worker: never returns."""
     status = 1
     try:
+        os.setpgid(0, 0)
         faulthandler.disable()  # a crash is a finding, told by the parent
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):

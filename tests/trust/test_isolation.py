@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 from tests.trust.isolation import Finding, run_isolated
 
@@ -22,7 +24,7 @@ def test_the_others_go_on():
         time.sleep(60)
         return Finding("finite")
 
-    found = run_isolated([good, dies, good, leaves, hangs, good], seconds=0.5)
+    found = run_isolated([good, dies, good, leaves, hangs, good], seconds=2.0)
     assert [f.verdict for f in found] == ["finite", "crash", "finite", "crash", "hang", "finite"]
     assert "signal 11" in found[1].detail and "exit 3" in found[3].detail
 
@@ -36,3 +38,18 @@ def test_memory_is_limited():
         return Finding("finite")
 
     assert run_isolated([hungry]) == [Finding("refused")]
+
+
+def test_nothing_is_left_behind(tmp_path):
+    def starts_another():
+        process = subprocess.Popen(["sleep", "1000"])
+        (tmp_path / "pid").write_text(str(process.pid))
+        return Finding("finite")
+
+    assert run_isolated([starts_another]) == [Finding("finite")]
+    status = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    for _ in range(200):  # until its new parent has taken note
+        if not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    raise AssertionError("a process outlived the probe that started it")
