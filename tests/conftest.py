@@ -1,7 +1,8 @@
 """What every test run shares: Hypothesis profiles, threads, the cache of compiled code, strict warnings.
 
 ``HYPOTHESIS_PROFILE=deep`` tries many more examples, at random; the default is fast and always the same.
-``MERCER_ORDER=3`` runs the tests in a random order, the same for the same number.
+``MERCER_ORDER=3`` runs the tests in a random order, the same for the same number. ``MERCER_SEEDS=3`` moves every seed
+that is a number: a test that fails then has its seed by luck, unless it asserts printed numbers.
 """
 
 import os
@@ -35,6 +36,12 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "p
 settings.register_profile("default", max_examples=25, derandomize=True, database=None, **_COMMON)
 settings.register_profile("deep", max_examples=1000, derandomize=False, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+if _shift := int(os.environ.get("MERCER_SEEDS", "0")):
+    import numpy
+
+    _own_rng = numpy.random.default_rng
+    numpy.random.default_rng = lambda seed=None: _own_rng(seed + 7919 * _shift if isinstance(seed, int) else seed)
 
 OUR_WARNINGS = ("JitterWarning", "IndefiniteWarning", "DegenerateWarning")
 
