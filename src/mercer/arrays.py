@@ -6,12 +6,15 @@ Shapes are told where the reader looks: in the docstring of the function that re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices"]
+from mercer.errors import ParameterError
+
+__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "is_real", "real_numbers"]
 
 Array: TypeAlias = NDArray[Any]
 """An array of whatever kind."""
@@ -30,3 +33,49 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 Index: TypeAlias = Indices | Bools | Codes | Sequence[int] | Sequence[bool] | slice
 """Anything that selects rows."""
+
+_NOT_NUMBERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
+
+
+def is_real(value: object) -> bool:
+    """Tell whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
+
+    Examples
+    --------
+    >>> is_real(1), is_real(True), is_real(np.timedelta64(1, "s"))
+    (True, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, (bool, np.timedelta64))
+
+
+def real_numbers(given: Any, name: str, error: type[Exception] = ParameterError) -> NDArray[np.float64]:
+    """Return what must be real numbers as a float64 array; raise if it is not.
+
+    NumPy converts more than numbers: a date to the seconds since 1970, "1" to 1.0, a masked value to what lies
+    under the mask. Where an array comes from a user, that hides a mistake.
+
+    Parameters
+    ----------
+    given : array-like
+        Truth values are 0 and 1, and None is NaN.
+    name : str
+        What it is called where the user gave it.
+    error : class of an error
+        That is raised.
+
+    Examples
+    --------
+    >>> real_numbers([1, 2.5], "y")
+    array([1. , 2.5])
+    """
+    try:
+        array = np.asarray(given)
+        some = array.ravel() if array.dtype == object else ()
+        wrong = next((x for x in some if isinstance(x, _NOT_NUMBERS)), None)
+        kind = array.dtype if wrong is None else type(wrong).__name__
+        if array.dtype.kind in "biufO" and wrong is None and not np.ma.is_masked(given):
+            return array.astype(np.float64, copy=False)
+        given_as = "with masked values" if np.ma.is_masked(given) else f"of type {kind}"
+    except (TypeError, ValueError, OverflowError):
+        given_as = f"of type {type(given).__name__} that is no array of numbers"
+    raise error(f"{name} {given_as} was given; real numbers are accepted. Convert {name} to an array of floats.")

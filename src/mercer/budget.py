@@ -7,7 +7,6 @@ refusal tells what was asked, what is there, and which other ways exist at what 
 from __future__ import annotations
 
 import math
-import numbers
 import os
 import re
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mercer.arrays import is_real
 from mercer.errors import MemoryBudgetError, ParameterError
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
@@ -40,7 +40,7 @@ def parse_bytes(size: int | float | str) -> int:
                 f"memory={size!r} is not a size; a number of bytes or text is accepted. Write memory='2GB'."
             )
         amount = float(match[1]) * _UNITS[match[2].lower()]
-    elif isinstance(size, bool) or not isinstance(size, numbers.Real):
+    elif not is_real(size):
         raise ParameterError(
             f"memory={size!r} is not a size; a number of bytes or text is accepted. Write memory='2GB'."
         )
@@ -64,7 +64,7 @@ def parse_seconds(span: float | str, name: str = "every") -> float:
         match = _SPAN.fullmatch(span)
         if match is not None:
             amount = float(match[1]) * _SPANS[match[2].lower()]
-    elif isinstance(span, numbers.Real) and not isinstance(span, bool):
+    elif is_real(span):
         amount = float(span)
     if not 0 <= amount < float("inf"):
         raise ParameterError(

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mercer.arrays import is_real
 from mercer.errors import ParameterError
 from mercer.spec import Spec
 
@@ -273,7 +274,7 @@ class Integer(Constraint):
         return f"an integer {' and '.join(filter(None, (low, high)))}".rstrip()
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, numbers.Integral) or _is_boolean(value):
+        if not isinstance(value, numbers.Integral) or not is_real(value):
             return False
         if abs(int(value)) > _LARGEST_INTEGER:
             return False
@@ -282,7 +283,7 @@ class Integer(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, (float, np.floating)) and float(value).is_integer():
             return f"Write {name}={int(value)}, without a decimal point."
-        if isinstance(value, numbers.Integral) and abs(int(value)) > _LARGEST_INTEGER:
+        if isinstance(value, numbers.Integral) and is_real(value) and abs(int(value)) > _LARGEST_INTEGER:
             return "Give a number below 2**62."
         nearest = self.low if self.low is not None else self.high
         return _number_advice(name, value) or f"Try {name}={1 if nearest is None else nearest}."
@@ -468,7 +469,7 @@ def _numbers(value: Any, vector: bool) -> Doubles | None:
         real = value.ndim == 1 and value.size > 0 and value.dtype.kind in "fiu"
         return value.astype(np.float64) if real else None
     entries = value if vector and type(value) in (tuple, list) else (value,)
-    if not entries or not all(isinstance(x, numbers.Real) and not _is_boolean(x) for x in entries):
+    if not entries or not all(map(is_real, entries)):
         return None
     try:
         return np.array([float(x) for x in entries])

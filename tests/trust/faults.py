@@ -531,6 +531,10 @@ WEIGHTS = [
     Fault("text", lambda w: ["a"] * len(w)),
     Fault("numbers as text", lambda w: ["1"] * len(w)),
     Fault("complex", lambda w: w + 1j),
+    Fault("dates", lambda w: np.full(len(w), np.datetime64("2020-01-01"))),
+    Fault("durations", lambda w: np.arange(1, len(w) + 1).astype("m8[s]")),
+    Fault("durations in a list", lambda w: [np.timedelta64(1, "s")] * len(w)),
+    Fault("pandas dates", lambda w: pd.Series(pd.date_range("2020-01-01", periods=len(w)))),
     Fault("masked", lambda w: np.ma.masked_array(w, np.arange(len(w)) == 2)),
     Fault("a word", lambda w: "balanced"),
     Fault("dict", lambda w: {0: 1.0, 1: 2.0}),
@@ -579,6 +583,7 @@ TARGETS = [
     Fault("generator", lambda y: (v for v in y)),
     Fault("sparse", lambda y: sp.csr_array(y[:, None])),
     Fault("dates", lambda y: np.full(len(y), np.datetime64("2020-01-01")), EITHER),
+    Fault("durations", lambda y: np.arange(1, len(y) + 1).astype("m8[s]"), EITHER),
     Fault("ragged", lambda y: [[1.0], [1.0, 2.0]] * (len(y) // 2)),
     Fault("an object", lambda y: object()),
 ]

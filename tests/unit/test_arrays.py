@@ -1,8 +1,12 @@
 """Type aliases: names for the arrays that functions take."""
 
+from fractions import Fraction
+
 import numpy as np
+import pytest
 
 from mercer import arrays
+from mercer.errors import ParameterError
 
 
 def test_every_alias_names_arrays_of_its_kind():
@@ -10,3 +14,40 @@ def test_every_alias_names_arrays_of_its_kind():
     for name, kind in kinds.items():
         assert kind.__name__ in str(getattr(arrays, name)) or "bool" in str(getattr(arrays, name))
     assert set(kinds) <= set(arrays.__all__)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        np.array([3], dtype="m8[s]"),
+        [np.timedelta64(3, "s")],
+        np.array([np.timedelta64(3, "s")], dtype=object),
+        ["1"],
+        [b"1"],
+        [1j],
+        np.array([1j], dtype=object),
+        np.ma.masked_array([1.0, 2.0], [True, False]),
+        [[1.0], [1.0, 2.0]],
+        object(),
+        {0: 1.0},
+        [10**400],
+    ],
+    ids=repr,
+)
+def test_what_is_no_real_number_is_refused(given):
+    with pytest.raises(ParameterError, match=r"^w .* was given; real numbers are accepted. Convert w"):
+        arrays.real_numbers(given, "w")
+
+
+@pytest.mark.parametrize("given", [[1, 2], (1.0, 2), np.array([1, 2], dtype=object), np.float32([1, 2]), [True, 2]])
+def test_real_numbers_become_float64(given):
+    found = arrays.real_numbers(given, "w")
+    assert found.dtype == np.float64
+    assert found.tolist() == [1.0, 2.0]
+
+
+def test_a_duration_is_no_real_number():
+    values = [1, 1.5, np.float32(1), np.int8(1), Fraction(1, 2)]
+    assert all(map(arrays.is_real, values))
+    assert not any(map(arrays.is_real, [True, np.True_, np.timedelta64(1, "s"), "1", 1j, None]))

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.arrays import Indices
+from mercer.arrays import Indices, is_real
 from mercer.domains.graphs import Graphs
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.domains.strings import is_missing, listed
@@ -306,8 +306,7 @@ def _values(X: Any) -> list[Any]:
 
 def _refuse(values: Any) -> NoReturn:
     for i, value in enumerate(values):
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-        if not number or is_missing(value):
+        if not is_real(value) or is_missing(value):
             given = "missing" if is_missing(value) else f"{str(value)[:40]!r}, of type {kind_of(value)}"
             raise DomainError(
                 f"Sample {i} is {given}; the graph has no such node. {_ACCEPTED} Give numbers, or give the kernel a "

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.domains.samples import Samples, kind_of
 from mercer.domains.vectors import Vectors, require_sound
 from mercer.errors import DomainError, ModelError
@@ -300,7 +300,7 @@ def _check_weights(given: Any, size: int, i: int) -> None:
     if given is None:
         return
     try:
-        weights = np.asarray(given, dtype=float)
+        weights = real_numbers(given, "weights")
     except (TypeError, ValueError):
         weights = np.empty(())
     if weights.shape != (size,) or not bool((np.isfinite(weights) & (weights > 0.0)).all()):

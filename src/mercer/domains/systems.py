@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.domains.samples import Samples, kind_of
 from mercer.errors import DomainError, ModelError
 
@@ -179,7 +179,7 @@ def _matrices(one: Any, i: int) -> tuple[Floats, Floats, Floats]:
     if not isinstance(one, tuple | list) or len(one) != 3:
         raise DomainError(f"System {i} is of type {kind_of(one)}, not a triple. {_ACCEPTED} Give a tuple of three.")
     try:
-        A, C, x = (np.asarray(part, dtype=float) for part in one)
+        A, C, x = (real_numbers(part, "parts") for part in one)
     except (TypeError, ValueError):
         raise DomainError(f"System {i} has parts that are no real numbers. {_ACCEPTED} Give arrays.") from None
     s = len(x) if x.ndim == 1 else -1

@@ -16,7 +16,7 @@ from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
@@ -508,7 +508,7 @@ def _root_of(prior: Any, D: int) -> Floats:
 
 def _is_numeric(prior: Any) -> bool:
     try:
-        np.asarray(prior, dtype=float)
+        real_numbers(prior, "prior")
     except (TypeError, ValueError):
         return False
     return True

@@ -17,12 +17,12 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, warn_caller
 from mercer.estimators.directions import Directions, leading_directions, work_bytes
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
+from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched, weighted
 from mercer.estimators.gram_schmidt import row_of, triangular_expansion
 from mercer.estimators.moving_kernel import FACTORS, rank_of
 from mercer.estimators.running import Run, whole
@@ -64,8 +64,8 @@ def contrast(values: Any, kind: str = "variance", sample_weight: Any = None) -> 
     >>> contrast([1.0, -1.0, 1.0, -1.0]), contrast([1.0, -1.0, 1.0, -1.0], "kurtosis")
     (np.float64(1.0), np.float64(2.0))
     """
-    Z = np.asarray(values, dtype=float)
-    w = np.ones(len(Z)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    Z = real_numbers(values, "values")
+    w = sample_weights(sample_weight, len(Z))
     share = w / w.sum()
     Z = Z - share @ Z
     variance = share @ Z**2

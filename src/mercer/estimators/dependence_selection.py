@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.arrays import Bools, Floats
+from mercer.arrays import Bools, Floats, real_numbers
 from mercer.budget import Plan, budget, parse_bytes
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
@@ -60,13 +60,15 @@ def target_samples(y: Any, kernel: Kernel | None, n: int) -> tuple[Kernel, Sampl
         S = kernel.pack(np.asarray(y)[:, None] if kernel.domain is Vectors and np.ndim(y) == 1 else y)
     else:
         values = np.asarray(y)
+        if values.dtype.kind in "mMc":  # that are neither labels nor numbers
+            real_numbers(values, "y", TargetError)
         kind = type_of_target(values) if values.dtype.kind != "O" or values.ndim == 1 else "unknown"
         if kind in ("binary", "multiclass"):
             labels = np.unique(column_or_1d(values, warn=True), return_inverse=True)[1].ravel()
             kernel, S = Linear(), Vectors.pack(np.eye(labels.max() + 1)[labels])
         else:
             kernel = Gaussian("median")
-            S = Vectors.pack(np.asarray(values, dtype=float).reshape(len(values), -1))
+            S = Vectors.pack(real_numbers(values, "y", TargetError).reshape(len(values), -1))
     if len(S) != n:
         raise TargetError(
             f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(S)}; there must be one "

@@ -17,7 +17,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan, Resources, budget, parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
@@ -445,22 +445,23 @@ def sample_weights(sample_weight: Any, n: int) -> Floats:
 
 
 def _as_numbers(sample_weight: Any) -> Floats:
-    try:
-        given = np.asarray(sample_weight)
-        if given.dtype.kind == "c" or any(isinstance(w, (str, bytes)) for w in given.flat):
-            raise TypeError(f"weights of type {given.dtype}")
-        weight = given.astype(float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DomainError(
-            f"sample_weight of type {kind_of(sample_weight)} was given; one real number per sample is accepted. "
-            "Give a list or an array of numbers."
-        ) from error
     if np.ma.is_masked(sample_weight):
         raise DomainError(
             f"sample_weight is a masked array with {np.ma.count_masked(sample_weight)} masked values; one number "
             "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
         )
-    return weight
+    try:
+        return real_numbers(sample_weight, "sample_weight")
+    except ParameterError as error:
+        raise DomainError(
+            f"sample_weight of type {_type_of(sample_weight)} was given; one real number per sample is accepted. "
+            "Give a list or an array of numbers."
+        ) from error
+
+
+def _type_of(values: Any) -> str:
+    dtype = getattr(values, "dtype", None)
+    return kind_of(values) if dtype is None else f"{type(values).__name__} of {dtype}"
 
 
 def pack_vectors(X: Any, kernel: Any) -> Vectors:

@@ -15,7 +15,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
@@ -225,7 +225,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if isinstance(self.priors, str):
             mass = np.bincount(codes, weights=w, minlength=c)
             return np.full(c, 1.0 / c) if self.priors == "equal" else mass / mass.sum()
-        given = np.asarray(self.priors, dtype=float)
+        given = real_numbers(self.priors, "priors")
         if given.shape != (c,) or not np.all(given > 0.0) or not np.isfinite(given).all():
             raise ParameterError(
                 f"priors={self.priors!r} was given for {c} classes; one positive number per class is accepted. Give "

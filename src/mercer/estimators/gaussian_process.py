@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer import constraints
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
@@ -523,7 +523,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
                 "log_marginal_likelihood was asked for after a fit with gram=Features(), which keeps no training "
                 "samples. Use gram=Dense(), or log_marginal_likelihood_, which is that of the fitted parameters."
             )
-        theta = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
+        theta = self.theta_ if theta is None else real_numbers(theta, "theta")
         kernel = constraints.constrained(self.kernel_, theta[:-1])
         noise = np.exp(theta[-1]) * (np.asarray(self.noise_) if np.ndim(self.noise_) else 1.0)
         observed = Observations(self.expansion_.samples, self.y_train_, self.sample_weight_, self.border_)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Boolean, Integer, Interval, Positive
 from mercer.errors import ParameterError
@@ -252,7 +252,7 @@ def _group_weights(given: Any, groups: list[list[int]]) -> Floats:
     """Return the weight of each group."""
     if given is None:
         return np.sqrt([len(columns) for columns in groups])
-    weights = np.asarray(given, dtype=np.float64)
+    weights = real_numbers(given, "group_weights")
     if weights.shape != (len(groups),) or not np.all(np.isfinite(weights) & (weights > 0.0)):
         raise ParameterError(
             f"group_weights={given!r} was given for {len(groups)} groups; a positive number for each is accepted. "

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
@@ -528,7 +528,7 @@ def retrieval_ranks(A: Floats, B: Floats) -> Indices:
     >>> retrieval_ranks(np.eye(2), np.eye(2)), retrieval_ranks(np.eye(2), np.eye(2)[::-1])
     (array([1, 1]), array([2, 2]))
     """
-    A, B = (np.asarray(one, dtype=float) for one in (A, B))
+    A, B = (real_numbers(one, "scores") for one in (A, B))
     if A.ndim != 2 or A.shape != B.shape or not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise DomainError(
             f"scores of shapes {A.shape} and {B.shape} were given, or they are not finite; two tables of finite "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from mercer.arrays import Array, Floats
+from mercer.arrays import Array, Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import free_names
 from mercer.domains import Similarities
@@ -296,7 +296,7 @@ def kernel_path(
     target = Real(several=False).learn(y)
     S, y_used, w, used = weighted(packed, target.encode(y), sample_weight)
     walk = _Walk(lambda value: _problem(kernel, name, value, S, y_used, w, alpha))
-    points = [float(value) for value in np.atleast_1d(np.asarray(values, dtype=np.float64))]
+    points = [float(value) for value in np.atleast_1d(real_numbers(values, "values"))]
     for value in points:
         walk.go(value, locate_events)
     coefs = np.array([spread(b, used, len(packed)) for b in walk.coefs])

@@ -20,7 +20,7 @@ from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Opti
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.cuts import checked_degrees, checked_weights, first_met, held_gram, tied
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
+from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched, weighted
 from mercer.estimators.lloyd import Cloud, Partition, lloyd, random_labels, restarts_at_once, seeded_labels
 from mercer.estimators.mini_batches import mini_batches
 from mercer.estimators.running import Run, whole
@@ -373,7 +373,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of squared distances of new data from their nearest centres."""
         nearest = np.min(self.transform(X), axis=1) ** 2
-        return -float(nearest.sum() if sample_weight is None else np.asarray(sample_weight, dtype=float) @ nearest)
+        return -float(sample_weights(sample_weight, len(nearest)) @ nearest)
 
     @property
     def cluster_centers_(self) -> Floats:

@@ -16,7 +16,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Boolean, Constraint, Integer, Interval, OneOf, Positive
 from mercer.domains import Vectors
@@ -340,7 +340,7 @@ def lasso_path(
     unit = power_of_two(z)
     problem = PenalisedLeastSquares(design, z / unit, 0.0)
     if alphas is not None:
-        grid = np.unique(np.asarray(alphas, dtype=np.float64))[::-1] / unit
+        grid = np.unique(real_numbers(alphas, "alphas"))[::-1] / unit
         if not (len(grid) and np.isfinite(grid).all() and grid[-1] > 0):
             raise ParameterError(
                 f"alphas={alphas!r} was given; a sequence of positive numbers is accepted. Leave it out for a grid."

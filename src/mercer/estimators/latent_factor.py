@@ -18,7 +18,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan, Resources
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
@@ -320,7 +320,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         """Where the mixing starts."""
         outputs = data.y.shape[1]
         if self.mixing is not None:
-            mixing = np.asarray(self.mixing, dtype=float)
+            mixing = real_numbers(self.mixing, "mixing")
             if mixing.shape != (outputs, factors) or not np.isfinite(mixing).all():
                 raise ParameterError(
                     f"mixing has shape {mixing.shape} for {outputs} outputs and {factors} latent processes; finite "

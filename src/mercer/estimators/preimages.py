@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Resources
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
@@ -479,5 +479,5 @@ def preimage(function: Any, method: Preimage | None = None, start: Any = None) -
     coef = function.coef.reshape(len(function.coef), -1)
     images = Images(function.kernel, function.kernel.prepare(function.samples), coef, np.eye(coef.shape[1]))
     chosen = (method or preimage_method(function.kernel)).check()
-    given = None if start is None else np.asarray(start, dtype=float).reshape(coef.shape[1], -1)
+    given = None if start is None else real_numbers(start, "start").reshape(coef.shape[1], -1)
     return chosen.solve(images, given).points

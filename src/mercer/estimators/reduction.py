@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, is_real
 from mercer.errors import ParameterError, TargetError
 from mercer.targets.codes import decoding_losses, output_code
 
@@ -151,9 +151,7 @@ def class_weights(given: Any, classes: Array, codes: Indices, w: Floats) -> Floa
             "Give weights for labels of y."
         )
     factors = np.array([given.get(label, 1.0) for label in labels], dtype=object)
-    bad = [
-        f for f in factors if isinstance(f, bool) or not isinstance(f, (int, float, np.number)) or not 0 < f < np.inf
-    ]
+    bad = [f for f in factors if not is_real(f) or not 0 < f < np.inf]
     if bad:
         raise ParameterError(
             f"class_weight has the value {bad[0]!r}; weights of classes must be finite numbers greater than zero. "

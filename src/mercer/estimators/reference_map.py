@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Similarities
@@ -204,7 +204,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     def _places(self) -> tuple[Floats, Floats]:
         """Return the places of the reference sample, and the scales, checked."""
         try:
-            places, scales = np.asarray(self.reference, dtype=float), np.asarray(self.scales, dtype=float)
+            places, scales = real_numbers(self.reference, "reference"), real_numbers(self.scales, "scales")
         except (TypeError, ValueError):
             places = scales = np.zeros(0)
         fine = places.ndim == 1 and len(places) > 0 and places.shape == scales.shape

@@ -18,7 +18,7 @@ from scipy import optimize
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Clock, Plan, Resources, budget
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
 from mercer.domains import Samples
@@ -546,7 +546,7 @@ def _ridges(alphas: Any) -> Floats | None:
     if alphas is None:
         return None
     try:
-        grid = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+        grid = np.atleast_1d(real_numbers(alphas, "alphas"))
     except (TypeError, ValueError, OverflowError):
         grid = np.zeros(0)
     if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & np.isfinite(grid)):

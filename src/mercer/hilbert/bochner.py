@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.errors import ParameterError
 from mercer.hilbert.spectral_pieces import Piece, pieces_of
 from mercer.kernels.kernel import Kernel
@@ -146,7 +146,7 @@ class SpectralMeasure:
         return len(piece.columns) == self.width
 
     def _checked(self, omega: Any) -> Floats:
-        found = np.asarray(omega, dtype=float)
+        found = real_numbers(omega, "omega")
         if found.ndim != 2 or found.shape[1] != self.width:
             raise ParameterError(
                 f"An array of shape {found.shape} was given; frequencies and differences are rows of {self.width} "

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion, FeatureExpansion
@@ -214,7 +214,7 @@ def _direction(given: Any, width: int) -> Floats:
     if isinstance(given, (int, np.integer)) and -width <= given < width:
         return np.eye(width)[given]
     try:
-        u = np.asarray(given, dtype=float)
+        u = real_numbers(given, "direction")
     except (TypeError, ValueError):
         u = np.empty(0)
     if u.shape != (width,) or not np.isfinite(u).all():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays import real_numbers
 from mercer.domains import Samples
 from mercer.errors import DomainError
 from mercer.gram import Expansion
@@ -89,7 +90,7 @@ def positive_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return weights of n samples, finite, not negative and not all zero; None is ones."""
     if sample_weight is None:
         return np.ones(n)
-    w = np.asarray(sample_weight, dtype=float)
+    w = real_numbers(sample_weight, "sample_weight", DomainError)
     if w.shape != (n,) or not (np.isfinite(w) & (w >= 0.0)).all() or not w.any():
         raise DomainError(
             f"sample_weight of shape {w.shape} was given for {n} samples; one finite weight per sample, none negative "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.expansion import Expansion
@@ -302,7 +302,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
     >>> bool(np.allclose(fourier_transform(x, np.exp(-0.5 * x**2))(np.array([1.0])), np.exp(-0.5)))
     True
     """
-    x, values = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
+    x, values = real_numbers(x, "x"), real_numbers(values, "values")
     steps = np.diff(x)
     if x.ndim != 1 or x.shape != values.shape or len(x) < 2 or not np.allclose(steps, steps[0]) or steps[0] <= 0:
         raise ParameterError(
@@ -357,7 +357,7 @@ def regularized(f: Expansion, omega: Any) -> Any:
     True
     """
     X, c = _points_of(f)
-    omega = np.asarray(omega, dtype=float)
+    omega = real_numbers(omega, "omega")
     v = spectral_measure(f.kernel, X.shape[1]).density(omega)
     return np.sqrt(np.maximum(v, 0.0)) * (np.exp(-1j * (omega @ X.T)) @ c)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from scipy.special import roots_hermitenorm
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Fixed, Integer, Interval, Positive
 from mercer.domains import Samples, Vectors
@@ -95,7 +95,7 @@ class Sampled(Measure):
         if self.weight is None:
             return self.X, None
         try:
-            weight = np.asarray(self.weight, dtype=float)
+            weight = real_numbers(self.weight, "weight")
         except (TypeError, ValueError):
             weight = np.full(1, np.nan)
         if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0.0).any() or not weight.any():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan, Resources
 from mercer.constraints import Integer, Interval
 from mercer.domains import Samples
@@ -137,7 +137,7 @@ class MercerExpansion:
         f : Expansion or other function of packed samples, or (n,) or (n, k) array
             An array holds its values at the points, ``self.samples``.
         """
-        values = np.asarray(f(self.samples) if isinstance(f, Callable) else f, dtype=float)
+        values = real_numbers(f(self.samples) if isinstance(f, Callable) else f, "f")
         if values.ndim not in (1, 2) or len(values) != len(self.samples):
             raise ParameterError(
                 f"coefficients was given values of shape {values.shape} for {len(self.samples)} points; a number, or a "
@@ -167,7 +167,7 @@ class MercerExpansion:
 
     def function(self, c: Any) -> Expansion:
         """Return sum_i c_i e_i as an element of the kernel's space, for c (r,) or (r, k)."""
-        c = np.asarray(c, dtype=float)
+        c = real_numbers(c, "c")
         return Expansion(self.kernel, self.samples, self.coef @ c, np.zeros(c.shape[1:]))
 
     def truncated(self, rank: int) -> MercerExpansion:

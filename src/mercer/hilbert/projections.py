@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Expansion
@@ -90,8 +90,8 @@ def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Momen
     >>> found.mean, round(found.variance, 12)
     (2.0, 0.666666666667)
     """
-    a = np.asarray(coef, dtype=float)
-    K = gram if hasattr(gram, "samples") else np.asarray(gram, dtype=float)
+    a = real_numbers(coef, "coef")
+    K = gram if hasattr(gram, "samples") else real_numbers(gram, "gram")
     if len(K.shape) != 2 or K.shape[0] != K.shape[1] or a.ndim not in (1, 2) or len(a) != K.shape[0]:
         raise DomainError(
             f"a matrix of shape {K.shape} and coefficients of shape {a.shape} were given; the matrix must be square, "

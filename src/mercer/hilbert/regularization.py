@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import optimize
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, is_real, real_numbers
 from mercer.budget import Plan
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.hilbert.regularizers import NormPower, Radius, Regularizer
 from mercer.kernels import Kernel
@@ -475,8 +475,8 @@ def _path(
             "kernel, or with constant=True one of order 1, is needed. Use KernelMachine, which adds polynomials."
         )
     S: Samples = kernel.pack(X)
-    values = np.asarray(y, dtype=np.float64)
-    w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=np.float64)
+    values = real_numbers(y, "y", TargetError)
+    w = np.ones(len(S)) if weight is None else real_numbers(weight, "sample_weight")
     if values.shape != (len(S),) or w.shape != (len(S),) or not (np.isfinite(values).all() and (w > 0.0).all()):
         raise ParameterError(
             f"y of shape {values.shape} and sample_weight of shape {w.shape} were given for {len(S)} samples; one "
@@ -512,7 +512,7 @@ def _told(form: str, found: RiskMinimum, gram: Gram, constant: bool, multiplier:
 
 
 def _require_positive(function: str, name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < math.inf:
+    if not is_real(value) or not 0.0 < value < math.inf:
         raise ParameterError(
             f"{function} was given {name}={value!r}; a positive, finite number is accepted. Look at how {name} was "
             "computed."

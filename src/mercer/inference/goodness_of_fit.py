@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Resources
 from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.domains import Vectors
@@ -124,7 +124,7 @@ def stein_test(
 def _drawn(given: Any, shape: tuple[int, ...]) -> Floats:
     """Return what a sampler has drawn, if it is what was asked for."""
     try:
-        found = np.asarray(given, dtype=float).reshape(shape)
+        found = real_numbers(given, "what the sampler has drawn").reshape(shape)
     except (TypeError, ValueError):
         found = np.full(shape, np.nan)
     if not np.all(np.isfinite(found)):
@@ -187,7 +187,7 @@ def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
         )
     given = score(X)
     try:
-        found = np.asarray(given, dtype=float)
+        found = real_numbers(given, "score")
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.shape != X.shape or not np.all(np.isfinite(found)):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, is_real
 from mercer.constraints import AnyOf, Constraint, Fixed, Interval, OneOf, Positive
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
@@ -81,8 +81,7 @@ class _Scores(Constraint):
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, tuple) or len(value) != 2:
             return False
-        pair = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in value]
-        return all(pair) and bool(np.isfinite(value).all()) and value[0] >= value[1]
+        return all(map(is_real, value)) and bool(np.isfinite(value).all()) and value[0] >= value[1]
 
     def advice(self, name: str, value: Any) -> str:
         return f"Write {name}=(2.0, -1.0) for letters of any kind, {name}='blosum62' for proteins."

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, is_real
 from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError
@@ -68,7 +68,7 @@ class Gaussian(Radial):
         >>> Gaussian.from_gamma(0.5)
         Gaussian(1.0)
         """
-        if isinstance(gamma, bool) or not isinstance(gamma, (int, float, np.number)) or not 0 < gamma < np.inf:
+        if not is_real(gamma) or not 0 < gamma < np.inf:
             raise ParameterError(
                 f"Gaussian.from_gamma was given gamma={gamma!r}; gamma must be a finite number greater than zero. "
                 "Use 1 / (2 length_scale ** 2)."

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from mercer import budget
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, is_real
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
@@ -216,8 +216,7 @@ class Semantic(OfTerms):
             raise ParameterError(f"Semantic was given links={str(self.links)[:80]}; {_ACCEPTED}. Give one of these.")
         for word, told in found.items():
             for meaning, value in told:
-                real = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-                if not real or not np.isfinite(value) or not is_hashable(meaning):
+                if not is_real(value) or not np.isfinite(value) or not is_hashable(meaning):
                     raise ParameterError(
                         f"Semantic was given the meaning {str(meaning)[:40]!r} with weight {str(value)[:40]} for "
                         f"{str(word)[:40]!r}; {_ACCEPTED}. Give words and finite weights."

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.domains import Samples
 from mercer.domains.doors import open_doors
 from mercer.errors import CapabilityError, DomainError, ParameterError
@@ -192,7 +192,7 @@ def _array(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats:
 
 def weights_of(weight: Floats | None, n: int) -> Floats:
     """Return the weights of samples, all one if none are given; DomainError if nothing is left to learn from."""
-    w = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    w = np.ones(n) if weight is None else real_numbers(weight, "weight", DomainError)
     if not w.sum() > 0.0:
         raise DomainError(
             f"{n} samples of total weight {w.sum():g} were given to learn a model from; some of positive weight are "

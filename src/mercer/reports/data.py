@@ -11,6 +11,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from mercer.arrays import is_real
 from mercer.domains import WHOLE, Frames, Graphs, Samples, Similarities, Strings, Texts, Trees, Vectors
 from mercer.domains.frames import Whole
 from mercer.reports.subject import NotApplicable, Subject
@@ -163,9 +164,7 @@ def _moments(values: Any) -> tuple[float, float]:
 def _as_numbers(array: Any) -> Any:
     if array.dtype.kind in "biuf":
         return array.astype(float)
-    if array.dtype.kind == "O" and all(
-        value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool)) for value in array
-    ):
+    if array.dtype.kind == "O" and all(value is None or is_real(value) for value in array):
         return np.array([np.nan if value is None else float(value) for value in array])
     return None
 

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.domains import Samples
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.kernels import Gaussian, Kernel, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
@@ -194,7 +194,7 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     >>> best_ridge([Gaussian(0.01), Gaussian(1.0)], X, np.sin(X[:, 0])).kernel
     Gaussian(1.0)
     """
-    y = np.asarray(y, dtype=float)
+    y = real_numbers(y, "y", TargetError)
     S = packed_for(kernels, X, y)
     rows = some_rows(len(y), COARSE)
     found: list[tuple[float, float, Floats]] = []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.errors import DomainError
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Linex, Loss, Pinball, Squared
 
@@ -59,7 +59,7 @@ def decide(mean: Any, std: Any, loss: Loss | Callable[[Floats, Floats], Floats])
     >>> decide([1.0], [2.0], lambda y, f: np.where(y > f, 9.0, 1.0) * abs(y - f)).round(3)
     array([3.563])
     """
-    mu, s = np.broadcast_arrays(np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64))
+    mu, s = np.broadcast_arrays(real_numbers(mean, "mean"), real_numbers(std, "std"))
     _require_normal(mu, s)
     if isinstance(loss, Loss):
         loss.check()
@@ -94,7 +94,7 @@ def expected_loss(mean: Any, std: Any, f: Any, loss: Loss | Callable[[Floats, Fl
     >>> expected_loss([0.0], [1.0], [0.0], Absolute()).round(6)  # sqrt(2 / pi)
     array([0.797885])
     """
-    mu, s, f = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (mean, std, f)))
+    mu, s, f = np.broadcast_arrays(real_numbers(mean, "mean"), real_numbers(std, "std"), real_numbers(f, "f"))
     _require_normal(mu, s)
     u = np.where(s > 0.0, (f - mu) / np.where(s > 0.0, s, 1.0), 0.0)
     out = _expectation(mu.reshape(-1), s.reshape(-1), u.reshape(-1), loss)

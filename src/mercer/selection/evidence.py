@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Resources
 from mercer.constraints import free_values
 from mercer.domains import Samples
@@ -67,8 +67,8 @@ class Observations:
     @classmethod
     def of(cls, samples: Samples, y: Any, weight: Any = None, border: Any = None) -> Observations:
         """Observations from arrays of any of the usual shapes."""
-        y = np.asarray(y, dtype=np.float64).reshape(len(samples), -1)
-        w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+        y = real_numbers(y, "y").reshape(len(samples), -1)
+        w = np.ones(len(y)) if weight is None else real_numbers(weight, "weight")
         return cls(samples, y, w, np.zeros((len(y), 0)) if border is None else np.asarray(border, dtype=np.float64))
 
     def shift(self, noise: Floats) -> Floats:

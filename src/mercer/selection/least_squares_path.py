@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
-from mercer.errors import ParameterError
+from mercer.arrays import Floats, real_numbers
+from mercer.errors import ParameterError, TargetError
 from mercer.gram.gram import HasFactor
 from mercer.numerics.background import in_background
 from mercer.numerics.tiling import blas_for, spans
@@ -91,8 +91,8 @@ def lssvm_path(K: Floats, y: Floats, C: Any, weight: Floats | None = None) -> Le
     >>> path.intercept
     array([[3.]])
     """
-    y = np.asarray(y, dtype=float)
-    w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
+    y = real_numbers(y, "y", TargetError)
+    w = np.ones(len(y)) if weight is None else real_numbers(weight, "weight")
     with blas_for(len(y)):
         return _DenseSpectrum.of(np.array(K, dtype=float), y.reshape(len(y), -1), w).at(C)
 
@@ -161,7 +161,7 @@ def least_squares_log_evidence(quadratic: Floats, logdet: float, cost: float, n:
 
 
 def _costs(C: Any) -> Floats:
-    C = np.atleast_1d(np.asarray(C, dtype=float))
+    C = np.atleast_1d(real_numbers(C, "C"))
     if C.ndim != 1 or not np.all((C > 0) & np.isfinite(C)):
         raise ParameterError(f"C={C} was given; all must be positive and finite. Start the grid above zero.")
     return C

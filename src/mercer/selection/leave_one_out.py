@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.errors import DegenerateWarning
 
 __all__ = ["leave_one_out", "leave_one_out_from_hat"]
@@ -56,8 +56,8 @@ def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:
     >>> leave_one_out(y, np.linalg.solve(G, y), np.diag(np.linalg.inv(G)))  # K12 y2 / G22, K21 y1 / G11
     array([1.5, 0.5])
     """
-    y, coef = np.asarray(y, dtype=np.float64), np.asarray(coef, dtype=np.float64)
-    return y - _quotient(coef, np.asarray(inverse_diagonal, dtype=np.float64))
+    y, coef = real_numbers(y, "y"), real_numbers(coef, "coef")
+    return y - _quotient(coef, real_numbers(inverse_diagonal, "inverse_diagonal"))
 
 
 def leave_one_out_from_hat(y: Floats, fitted: Floats, leverage: Floats) -> Floats:
@@ -94,8 +94,8 @@ def leave_one_out_from_hat(y: Floats, fitted: Floats, leverage: Floats) -> Float
     >>> leave_one_out_from_hat(np.array([1.0, 3.0]), np.array([2.0, 2.0]), np.array([0.5, 0.5]))  # a mean
     array([3., 1.])
     """
-    y, fitted = np.asarray(y, dtype=np.float64), np.asarray(fitted, dtype=np.float64)
-    return y - _quotient(y - fitted, 1.0 - np.asarray(leverage, dtype=np.float64))
+    y, fitted = real_numbers(y, "y"), real_numbers(fitted, "fitted")
+    return y - _quotient(y - fitted, 1.0 - real_numbers(leverage, "leverage"))
 
 
 def _quotient(errors: Floats, share: Floats) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError, TargetError
 from mercer.kernels import Kernel, Linear
@@ -70,7 +70,7 @@ def noise_variance(
     if method not in ("differogram", "pairs"):
         raise ParameterError(f"method={method!r} was given; 'differogram' and 'pairs' are accepted. Use one of these.")
     S = kernel.pack(X) if kernel is not None else X if isinstance(X, Samples) else Vectors.pack(X)
-    values = np.asarray(y, dtype=np.float64)
+    values = real_numbers(y, "y", TargetError)
     if len(values) != len(S) or len(S) < 2:
         raise TargetError(
             f"{len(S)} samples and {len(values)} targets were given; as many of each, two at least, are needed. Give "
@@ -115,8 +115,8 @@ def residual_variance(residuals: Any, dof: float, weight: Any = None) -> Floats:
     >>> residual_variance([1.0, -1.0, 1.0, -1.0], dof=2.0)
     np.float64(2.0)
     """
-    residuals = np.asarray(residuals, dtype=np.float64)
-    w = np.ones(len(residuals)) if weight is None else np.asarray(weight, dtype=np.float64)
+    residuals = real_numbers(residuals, "residuals")
+    w = np.ones(len(residuals)) if weight is None else real_numbers(weight, "weight")
     if not dof < w.sum():
         raise ParameterError(
             f"dof={dof} was given for samples of total weight {w.sum()}; it must be smaller. Regularise more strongly."

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices
-from mercer.errors import ParameterError
+from mercer.arrays import Floats, Indices, real_numbers
+from mercer.errors import ParameterError, TargetError
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.tiling import spans
 from mercer.solvers.border import Border
@@ -58,7 +58,7 @@ class RidgeSpectrum:
     def of(cls, K: Floats, weight: Floats | None = None, border: Floats | None = None) -> RidgeSpectrum:
         """Decompose a Gram matrix (n, n), in its memory, with weights (n,) and a border (n, s)."""
         n = len(K)
-        w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+        w = np.ones(n) if weight is None else real_numbers(weight, "weight")
         root = np.sqrt(w)
         if weight is not None:
             K *= root[:, None]
@@ -168,7 +168,7 @@ def ridge_path(
     array([[0.75, 0.25]])
     """
     alphas = positive_ridges(alphas)
-    y = np.asarray(y, dtype=float)
+    y = real_numbers(y, "y", TargetError)
     targets = y.reshape(len(y), -1)
     border = np.ones((len(y), 1)) if intercept else None
     spectrum = RidgeSpectrum.of(np.array(K, dtype=np.float64, order="C"), weight, border)
@@ -178,7 +178,7 @@ def ridge_path(
 
 def positive_ridges(alphas: Floats) -> Floats:
     """Ridges as an array (p,), or ParameterError."""
-    alphas = np.atleast_1d(np.asarray(alphas, dtype=float))
+    alphas = np.atleast_1d(real_numbers(alphas, "alphas"))
     if not np.all(alphas > 0):
         raise ParameterError(f"alphas={alphas} were given; all must be positive. Start the grid above zero.")
     return alphas

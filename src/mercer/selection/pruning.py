@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices
-from mercer.errors import ParameterError
+from mercer.arrays import Floats, Indices, real_numbers
+from mercer.errors import ParameterError, TargetError
 from mercer.numerics.tiling import blas_for
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.solvers.cholesky import Factored
@@ -101,10 +101,10 @@ def prune(
     """
     if not 0.0 < fraction < 1.0:
         raise ParameterError(f"fraction={fraction} was given; a number between 0 and 1 is accepted. Use 0.05.")
-    y = np.asarray(y, dtype=float)
+    y = real_numbers(y, "y", TargetError)
     Y = y.reshape(len(y), -1)
     n = len(Y)
-    w = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    w = np.ones(n) if weight is None else real_numbers(weight, "weight")
     kept, found = np.arange(n, dtype=np.intp), None
     sizes, errors, slack = [], [], 0.0
     while True:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from mercer.arrays import Array, Floats
-from mercer.errors import ParameterError
+from mercer.arrays import Array, Floats, real_numbers
+from mercer.errors import ParameterError, TargetError
 from mercer.numerics.tiling import spans
 
 __all__ = ["Sigmoid", "couple", "fit_sigmoid", "normalize"]
@@ -108,8 +108,8 @@ def fit_sigmoid(values: Floats, y: Array, weight: Floats | None = None, prior: f
     >>> sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
     array([0.303, 0.5  , 0.697])
     """
-    values, positive = np.asarray(values, dtype=np.float64), np.asarray(y) > 0
-    w = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
+    values, positive = real_numbers(values, "values"), real_numbers(y, "y", TargetError) > 0
+    w = np.ones(len(values)) if weight is None else real_numbers(weight, "weight")
     unit = float(np.max(np.abs(values), initial=0.0)) or 1.0
     up, down = float(w[positive].sum()), float(w[~positive].sum())
     t = np.where(positive, (up + prior) / (up + 2.0 * prior), prior / (down + 2.0 * prior))

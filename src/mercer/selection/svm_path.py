@@ -10,14 +10,13 @@ so that beta and b, and with them f, are linear in C.
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NoReturn
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, is_real, real_numbers
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError, TargetError
 from mercer.gram.gram import HasRows
@@ -471,7 +470,7 @@ def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
             "are accepted. Code the two classes so."
         )
     y = y.astype(np.float64)
-    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = np.ones(n) if weight is None else real_numbers(weight, "weight")
     if w.shape != (n,) or not np.all((w >= 0.0) & np.isfinite(w)):
         raise ParameterError(
             f"weights of shape {w.shape} were given; {n} finite numbers that are not negative are accepted. "
@@ -485,7 +484,7 @@ def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
 
 
 def _check_range(C_min: float, C_max: float, max_breakpoints: int | None) -> None:
-    ends = [C if isinstance(C, numbers.Real) and not isinstance(C, bool) else np.nan for C in (C_min, C_max)]
+    ends = [C if is_real(C) else np.nan for C in (C_min, C_max)]
     if not 0.0 < ends[0] < ends[1] < np.inf:
         raise ParameterError(
             f"C_min={C_min!r} and C_max={C_max!r} were given; 0 < C_min < C_max < infinity is accepted. "

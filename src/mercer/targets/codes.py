@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.errors import ParameterError
 
 __all__ = ["DECODINGS", "KINDS", "check_code", "decode", "decoding_losses", "minimum_distance", "output_code"]
@@ -108,7 +108,7 @@ def check_code(code: Any, n_classes: int) -> Array:
            [-1, -1]], dtype=int8)
     """
     try:
-        given = np.asarray(code, dtype=float)
+        given = real_numbers(code, "code")
     except (TypeError, ValueError) as error:
         raise ParameterError(
             f"an output code of type {type(code).__name__} was given; a matrix of -1, 0 and 1 is accepted. Give one "
@@ -156,7 +156,7 @@ def minimum_distance(code: Array) -> float:
     >>> minimum_distance(output_code(4, "exhaustive")), minimum_distance(output_code(4, "ovo"))
     (4.0, 3.5)
     """
-    code = np.asarray(code, dtype=np.float64)
+    code = real_numbers(code, "code")
     distances = 0.5 * (code.shape[1] - code @ code.T)
     return float(np.min(distances[~np.eye(len(code), dtype=bool)]))
 
@@ -190,7 +190,7 @@ def decoding_losses(code: Array, F: Floats, loss: str = "hinge") -> Floats:
         raise ParameterError(
             f"loss={loss!r} was given; {', '.join(map(repr, DECODINGS))} are accepted. Use that of the machines."
         )
-    code, F = np.asarray(code, dtype=np.float64), np.asarray(F, dtype=np.float64)
+    code, F = real_numbers(code, "code"), real_numbers(F, "F")
     F = F[:, None] if F.ndim == 1 else F
     if F.ndim != 2 or F.shape[1] != code.shape[1]:
         raise ParameterError(
