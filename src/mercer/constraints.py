@@ -33,6 +33,7 @@ __all__ = [
     "OneOf",
     "Boolean",
     "InstanceOf",
+    "Several",
     "AnyOf",
     "Optional",
     "free_names",
@@ -326,7 +327,7 @@ class InstanceOf(Constraint):
 
     @property
     def accepted(self) -> str:
-        return _either([f"a {cls.__name__}" for cls in self.types])
+        return _either([f"{'an' if cls.__name__[0] in 'AEIOUaeiou' else 'a'} {cls.__name__}" for cls in self.types])
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, self.types)
@@ -337,6 +338,17 @@ class InstanceOf(Constraint):
         if value is None:
             return f"Leave out {name} to have what is usual."
         return f"Give {name} such an object, not a {type(value).__name__}."
+
+
+class Several(InstanceOf):
+    """A list, tuple or the like that is not empty. Not free."""
+
+    @property
+    def accepted(self) -> str:
+        return f"{super().accepted} that is not empty"
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) and len(value) > 0
 
 
 class AnyOf(Constraint):

@@ -28,7 +28,7 @@ GOOD = {"finite", "warned", "refused"}
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
     r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
-    r"|[a-z_0-9]+=|C=|[A-Z]\w+\(|Sample \d+"
+    r"|\w+=|[A-Z]\w+\(|Sample \d+|\w+\[[\d, ]+\] =|\w+ (of type|of shape|has shape|with masked values)"
     r"|[Nn]odes?|graphs?|[Tt]rees?|[Bb]ags?|[Ss]eries|[Tt]ensors?|[Ss]ystems?|symbols?|objects?)"
 )
 _ADVICE = re.compile(

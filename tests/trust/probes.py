@@ -29,6 +29,7 @@ from tests.trust.isolation import Finding, run_isolated
 from tests.trust.judge import GOOD
 from tests.trust.of_estimators import estimator_probes, setting_probes, structured_probes, text_probes
 from tests.trust.of_files import file_probes
+from tests.trust.of_functions import function_probes
 from tests.trust.of_kernels import kernel_probes, parameter_probes, siblings
 from tests.trust.probe import Probe
 
@@ -38,6 +39,7 @@ GROUPS: dict[str, tuple[Callable[[], Iterator[Probe]], ...]] = {
     "estimators": (estimator_probes,),
     "structures": (structured_probes, kernel_probes),
     "settings": (setting_probes, text_probes),
+    "functions": (function_probes,),
     "readers": (file_probes,),
 }
 
@@ -59,7 +61,7 @@ def _likeness(probe: Probe) -> int:
         return (4 if probe.group == "settings" else 1) if name in CORE else MANY
     if probe.group == "structures":
         return MANY if name.partition(":")[0] in siblings() else 1
-    return 12 if probe.group in ("kernels", "parameters") else 1
+    return 12 if probe.group in ("kernels", "parameters", "functions") else 1
 
 
 def _turn(probe: Probe) -> int:

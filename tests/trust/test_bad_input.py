@@ -23,7 +23,7 @@ LONGEST = 3000  # seconds, for a machine that is busy or has nothing compiled ye
 
 
 # Each process runs everything once on good data before it begins, so they are few.
-PARTS = [("kernels", "parameters", "readers"), ("estimators", "structures", "settings")]
+PARTS = [("kernels", "parameters", "readers", "functions"), ("estimators", "structures", "settings")]
 
 
 def test_every_group_is_in_a_part():

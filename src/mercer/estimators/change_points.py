@@ -13,8 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 from scipy.signal import find_peaks
-from sklearn.utils import check_array
 
+from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.constraints import Integer, OneOf
@@ -24,6 +24,7 @@ from mercer.inference.forms import entries, matrix, packed
 from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel, Linear
+from mercer.solvers.design import power_of_two
 
 __all__ = ["ChangeScores", "ChangeTest", "change_point_test", "krylov_scan", "mmd_scan", "series_windows"]
 
@@ -105,7 +106,7 @@ def series_windows(x: Any, width: int) -> Floats:
            [3., 4.]])
     """
     Integer(1).check("width", width, "series_windows")
-    x = check_array(x, ensure_2d=False, dtype="float64")
+    x = real_array(x, "x")
     x = x[:, None] if x.ndim == 1 else x
     if width > len(x):
         raise ParameterError(
@@ -356,6 +357,7 @@ def krylov_scan(
     k = steps if steps is not None else 2 * rank if rank % 2 == 0 else 2 * rank - 1
     out: list[float] = []
     for count, K in _neighbourhoods(kernel, S, window, f, resources):
+        K = K / power_of_two(K)  # scores do not depend on the unit of K; squares of its entries must be numbers
         for a in range(count):
             near = K[a : a + window + f, a : a + window + f]
             out.append(_krylov_score(near, window, rank, k))

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
+from mercer.domains.strings import is_missing
 from mercer.domains.vectors import require_sound
 from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights
@@ -65,6 +66,8 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     elif sp.issparse(affinity):
         require_sound(affinity)
     given = np.asarray(labels)
+    if np.ma.is_masked(labels) or any(is_missing(label) for label in given.flat):
+        raise DomainError("labels has missing values; one label per sample is accepted. Give samples that have one.")
     if tuple(affinity.shape) != given.shape * 2:
         raise DomainError(
             f"normalized_cut was given affinities of shape {tuple(affinity.shape)} and labels of shape {given.shape}; "
@@ -73,6 +76,7 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     names, codes = np.unique(given, return_inverse=True)
     affinity, n = _symmetric(affinity), len(codes)
     s = sample_weights(sample_weight, n)
+    checked_weights(s[s > 0.0])
     V = (codes[:, None] == np.arange(len(names))) * s[:, None]
     U = np.asarray(affinity @ V, dtype=float)
     degrees = checked_degrees(U.sum(axis=1), s > 0)

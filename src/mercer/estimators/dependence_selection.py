@@ -39,6 +39,12 @@ from mercer.numerics.tiling import thread_count, tile_side
 __all__ = ["DependenceSelector", "target_samples"]
 
 
+def _compares_rows(kernel: Kernel) -> bool:
+    """Tell whether a kernel, and each of its parts, takes whole rows of numbers."""
+    parts = [part for part in kernel.get_params(deep=True).values() if isinstance(part, Kernel)]
+    return all(part.domain is Vectors for part in (kernel, *parts))
+
+
 def target_samples(y: Any, kernel: Kernel | None, n: int) -> tuple[Kernel, Samples]:
     """Return a kernel for targets, and the targets as it packs them.
 
@@ -198,6 +204,11 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                 raise CapabilityError(
                     "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
                     "samples as vectors, and a kernel of vectors."
+                )
+            if kernel is not None and not _compares_rows(kernel):
+                raise CapabilityError(
+                    f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
+                    "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
                 )
             packed = pack_vectors(X, kernel)  # the kernel compares some of the columns
             remember_columns(self, X, packed, reset=True)

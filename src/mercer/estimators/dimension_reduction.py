@@ -35,6 +35,7 @@ from mercer.problems import Status
 __all__ = ["KernelDimensionReduction"]
 
 _FACTOR_TOL = 1e-7
+_HUGE = 1e100  # squares of it are numbers
 _SETTLED = 1e-3
 
 
@@ -246,9 +247,16 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             factor = MovingFactor(kernel, Z @ V.T, w, rank, _FACTOR_TOL)
             E = factor.array
             solved = cho_factor(E.T @ E + c * np.eye(E.shape[1]))
-            A = (H - E @ cho_solve(solved, E.T @ H)) / c  # (K~ + c I)^-1 H
-            slope = factor.pullback(-A @ (A.T @ E))
-            return float(np.vdot(H, A)), slope.T @ Z
+            with np.errstate(over="ignore"):
+                A = (H - E @ cho_solve(solved, E.T @ H)) / c  # (K~ + c I)^-1 H
+                value = float(np.vdot(H, A))
+            slope = factor.pullback(-A @ (A.T @ E)) if np.isfinite(value) and value < _HUGE else None
+            if slope is None:
+                raise ParameterError(
+                    f"epsilon={self.epsilon!r} was given; the inverse of K + n epsilon I is too large for "
+                    "floating-point numbers. Use a larger one, as 1e-3."
+                )
+            return value, slope.T @ Z
 
         return function
 

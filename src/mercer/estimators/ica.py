@@ -18,6 +18,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
+from mercer.arguments import real_array
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
@@ -63,7 +64,7 @@ def amari_error(W: Any, A: Any) -> float:
     >>> amari_error([[1.0, 1.0], [1.0, -1.0]], np.eye(2))
     1.0
     """
-    W, A = (check_array(M, dtype="float64") for M in (W, A))
+    W, A = real_array(W, "W", 2), real_array(A, "A", 2)
     if W.shape != A.shape[::-1] or W.shape[0] != W.shape[1]:
         raise DomainError(
             f"matrices of shapes {W.shape} and {A.shape} were given; square matrices of the same size are accepted. "

@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays import Floats, Indices, real_numbers
+from mercer.arguments import real_array
+from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
@@ -528,14 +529,16 @@ def retrieval_ranks(A: Floats, B: Floats) -> Indices:
     >>> retrieval_ranks(np.eye(2), np.eye(2)), retrieval_ranks(np.eye(2), np.eye(2)[::-1])
     (array([1, 1]), array([2, 2]))
     """
-    A, B = (real_numbers(one, "scores") for one in (A, B))
-    if A.ndim != 2 or A.shape != B.shape or not (np.isfinite(A).all() and np.isfinite(B).all()):
+    A, B = real_array(A, "A", 2), real_array(B, "B", 2)
+    if A.shape != B.shape:
         raise DomainError(
-            f"scores of shapes {A.shape} and {B.shape} were given, or they are not finite; two tables of finite "
-            "numbers with the same rows and columns are accepted. Give what transform(X, Y) returns."
+            f"scores of shapes {A.shape} and {B.shape} were given; two tables with the same rows and columns "
+            "are accepted. Give what transform(X, Y) returns."
         )
     units = []
     for one in (A, B):
+        largest = np.abs(one).max(axis=1, keepdims=True)  # first, since squares may overflow
+        one = one / np.where(largest > 0.0, largest, 1.0)
         length = np.linalg.norm(one, axis=1, keepdims=True)
         units.append(one / np.where(length > 0.0, length, 1.0))
     ranks = np.empty(len(A), dtype=np.intp)

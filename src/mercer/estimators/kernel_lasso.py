@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Array, Floats, real_numbers
+from mercer.arguments import checked, real_array, require_squares
+from mercer.arrays import Array, Floats
 from mercer.budget import Plan
-from mercer.constraints import free_names
+from mercer.constraints import Boolean, InstanceOf, Positive, free_names
 from mercer.domains import Similarities
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.lasso import SparseRegressor
 from mercer.estimators.running import Run, whole
@@ -33,6 +35,7 @@ from mercer.targets import Real
 __all__ = ["KernelLasso", "KernelPath", "kernel_path"]
 
 _NARROW = 1e-6  # relative width of the interval in which an event is located
+_SURE = 0.01  # of alpha: where optimality is violated by more, rounding decides on the active set
 
 
 class KernelLasso(SparseRegressor):
@@ -245,6 +248,7 @@ class KernelPath:
         return int(np.argmin(self.objectives))
 
 
+@checked(kernel=InstanceOf(Kernel), name=InstanceOf(str), alpha=Positive(), locate_events=Boolean())
 def kernel_path(
     X: Any,
     y: Any,
@@ -295,10 +299,18 @@ def kernel_path(
     packed = kernel.pack(X)
     target = Real(several=False).learn(y)
     S, y_used, w, used = weighted(packed, target.encode(y), sample_weight)
+    require_squares(y_used, "y")
+    require_squares(w, "sample_weight")
     walk = _Walk(lambda value: _problem(kernel, name, value, S, y_used, w, alpha))
-    points = [float(value) for value in np.atleast_1d(real_numbers(values, "values"))]
+    points = [float(value) for value in real_array(values, "values", (0, 1)).ravel()]
     for value in points:
         walk.go(value, locate_events)
+    if walk.lost:
+        warn_caller(
+            f"rounding decides on the active set at alpha={alpha:g}; not all of its changes were located. Raise "
+            "alpha, or take locate_events=False.",
+            ConvergenceWarning,
+        )
     coefs = np.array([spread(b, used, len(packed)) for b in walk.coefs])
     events = tuple((value, what, int(used[j])) for value, what, j in walk.events)
     kernels = tuple(kernel.replace(**{name: value}) for value in points)
@@ -329,19 +341,24 @@ class _Walk:
         self.objectives: list[float] = []
         self.violations: list[float] = []
         self.events: list[tuple[float, str, int]] = []
+        self.lost = False  # whether the active set was left to rounding somewhere
 
     def go(self, value: float, locate: bool) -> None:
         """Solve at the next value, and locate what changed on the way."""
         problem, mean = self.problem_at(value)
         start = self.b if len(self.coefs) else np.zeros(problem.design.shape[1])
         b = _corrected(problem, start)
-        if locate and len(self.coefs):
-            self._locate(self.value, np.sign(self.b), value, np.sign(b), b)
         r = problem.left(b)
+        violation = problem.violation(b, problem.design.correlations(r)) / problem.alpha
+        if locate and len(self.coefs):
+            if max(violation, self.violations[-1]) > _SURE:
+                self.lost = True
+            else:
+                self._locate(self.value, np.sign(self.b), value, np.sign(b), b)
         self.coefs.append(b)
         self.intercepts.append(problem.design.intercept(mean, b))
         self.objectives.append(problem.objective(b, r))
-        self.violations.append(problem.violation(b, problem.design.correlations(r)) / problem.alpha)
+        self.violations.append(violation)
         self.value, self.b = value, b
 
     def _locate(self, low: float, before: Floats, high: float, after: Floats, b: Floats) -> None:

@@ -16,6 +16,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import checked, require_squares
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Boolean, Constraint, Integer, Interval, OneOf, Positive
@@ -292,6 +293,7 @@ class LassoPath:
         return np.array(each), float(np.interp(alpha, self.alphas[order], self.intercepts[order]))
 
 
+@checked(method=OneOf("coordinate_descent", "lars"), fit_intercept=Boolean(), tol=Positive(), max_iter=Integer(1))
 def lasso_path(
     X: Any,
     y: Any,
@@ -329,10 +331,10 @@ def lasso_path(
     array([[0.5 ],
            [0.75]])
     """
-    OneOf("coordinate_descent", "lars").check("method", method, "lasso_path")
     S = Vectors.pack(X)
     values = Real(several=False).learn(y).encode(y)
     S, values, w, _ = weighted(S, values, sample_weights(sample_weight, len(S)))
+    require_squares(values, "y")
     model = Lasso(fit_intercept=fit_intercept, tol=tol, max_iter=max_iter)
     model._check_parameters()
     design = columns_of(model, S, w)

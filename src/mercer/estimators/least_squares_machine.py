@@ -101,6 +101,11 @@ class LeastSquaresMachine(KernelEstimator):
         super()._check_parameters()
         for name, constraint in self.machine_constraints.items():
             constraint.check(name, getattr(self, name), self)
+        if not isinstance(self.fixed, str) and not all(isinstance(name, str) for name in self.fixed):
+            raise ParameterError(
+                f"fixed={self.fixed!r} was given; names of hyper-parameters, 'all' or 'kernel' are accepted. Write for "
+                "example fixed=('C',)."
+            )
         if self.prune is not None and (self._needs_posterior() or isinstance(self.gram, Features | Nystrom)):
             raise ParameterError(
                 f"prune={self.prune} was given together with "

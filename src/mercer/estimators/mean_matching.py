@@ -13,9 +13,10 @@ from typing import Any, Unpack
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import checked
 from mercer.arrays import Floats
-from mercer.constraints import Interval
-from mercer.errors import CapabilityError, DomainError, warn_caller
+from mercer.constraints import InstanceOf, Interval, Optional
+from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import weighted
 from mercer.gram import Auto, Gram, GramSpec
 from mercer.gram.expansion import Expansion
@@ -58,6 +59,7 @@ class MeanMatching:
     solution: Solution
 
 
+@checked(gram=Optional(InstanceOf(GramSpec)), solver=Optional(InstanceOf(Solver)))
 def mean_matching(
     X: Any,
     Z: Any,
@@ -119,6 +121,11 @@ def mean_matching(
     """
     Interval(1.0, np.inf, closed="left").check("upper", upper, "mean_matching")
     Interval(0.0, np.inf, closed="left").check("epsilon", epsilon, "mean_matching")
+    if not isinstance(weights, (tuple, list)) or len(weights) != 2:
+        raise ParameterError(
+            f"weights={weights!r:.100} was given; a pair is accepted, weights of X and weights of Z, either of them "
+            "None. Write for example weights=(w, None)."
+        )
     kernel, A = packed(X, kernel)
     _, T = packed(Z, kernel)
     if not len(A) or not len(T):

@@ -23,6 +23,7 @@ from mercer.errors import DomainError
 from mercer.gram import Tiles
 from mercer.gram.gram import Cross
 from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, RationalQuadratic
+from mercer.kernels.kernel import overflow_error
 from mercer.numerics.tiling import Stopped, run_tasks, spans, thread_count
 
 __all__ = ["Neighbours", "affinities", "find_neighbours", "neighbours_of"]
@@ -96,6 +97,9 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     columns, unit = found
     index, distances = _by_trees(columns, count, resources)
     distances /= unit
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(distances.max(initial=0.0))):
+            raise overflow_error(kernel)
     if type(kernel) is Linear:
         values = np.empty_like(distances)
         squares = np.asarray(S.squared_norms, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
@@ -189,6 +193,8 @@ def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:
     scale = np.asarray(kernel.length_scale, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
     if scale.ndim == 0:
         return S.X, float(scale)
+    if scale.shape != (S.width,):
+        kernel(S[:1])  # says so
     unit = float(scale.min())
     return None if S.is_sparse else (np.asarray(S.X, dtype=float) / (scale / unit), unit)
 

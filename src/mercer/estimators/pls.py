@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Bools, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
+from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional, Several
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
@@ -126,7 +126,7 @@ class KernelPLS(
         "algorithm": OneOf("nipals", "krylov"),
         "max_components": Integer(1),
         "criterion": OneOf("gcv", "bic", "aic"),
-        "cv": AnyOf(Integer(2), InstanceOf(list, tuple, BaseCrossValidator)),
+        "cv": AnyOf(Integer(2), InstanceOf(BaseCrossValidator), Several(list, tuple)),
         "sparsity": OneOf(None, "epsilon", "threshold", "landmarks"),
         "epsilon": Interval(0.0, np.inf, closed="left"),
         "threshold": Interval(0.0, 1.0, closed="left"),

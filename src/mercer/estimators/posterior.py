@@ -22,8 +22,10 @@ from scipy.linalg import eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer.arguments import SEED, Callback, answer_of, checked, real_array
 from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
+from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
 from mercer.gram import Expansion, FeatureExpansion, Tiles
@@ -378,13 +380,7 @@ class MeanFunctions:
             values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
             values = values.toarray() if hasattr(values, "toarray") else values
         else:
-            try:
-                values = self.mean(X)
-            except TypeError as error:
-                raise ParameterError(
-                    f"mean={self.mean!r} was given and could not be called with X: {error}. Give a function of X that "
-                    "returns columns."
-                ) from error
+            values = answer_of(self.mean, "mean", X)
         values = np.asarray(values, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
@@ -403,16 +399,18 @@ def _columns(X: Any, S: Samples) -> Floats:
 def draw(mean: Floats, covariance: Floats, count: int, random_state: Any) -> Floats:
     """Draw vectors from normal distributions with one covariance, (m, k, count) for means (m, k).
 
-    The square root of the covariance is taken from its eigenvalues, those below zero by rounding counting as zero: no
-    jitter is needed however smooth the sample paths are.
+    The symmetric square root of the covariance is taken from its eigenvalues, those below zero by rounding counting as
+    zero: no jitter is needed however smooth the sample paths are. Being symmetric it does not depend on the signs of
+    eigenvectors, nor on their choice where eigenvalues are equal, which are an accident of the processor.
     """
     m, k = mean.shape
     values, vectors = in_background(eigh, covariance, work=9.0 * m**3) if m else (np.zeros(0), np.zeros((0, 0)))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
     chance = check_random_state(random_state).normal(size=(m, k * count))
-    return mean[:, :, None] + (root @ chance).reshape(m, k, count)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None]
+    return mean[:, :, None] + (vectors @ (root * (vectors.T @ chance))).reshape(m, k, count)
 
 
+@checked(kernel=InstanceOf(Kernel), n_samples=Integer(1), mean=Optional(Callback()), random_state=SEED)
 def sample_prior(
     kernel: Kernel,
     X: Any,
@@ -452,7 +450,7 @@ def sample_prior(
     (50, 3)
     """
     K = np.asarray(kernel(X), dtype=np.float64)
-    center = np.zeros(len(K)) if mean is None else np.asarray(mean(X), dtype=np.float64)
+    center = np.zeros(len(K)) if mean is None else real_array(answer_of(mean, "mean", X), "mean(X)", (0, 1, 2))
     if center.shape != (len(K),):
         raise TargetError(
             f"mean gave an array of shape {center.shape} for {len(K)} samples; one number per sample is accepted. "

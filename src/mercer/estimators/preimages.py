@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer.arrays import Floats, real_numbers
+from mercer.arguments import checked, real_array
+from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
+from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError
 from mercer.estimators.ridge import KernelRidge
 from mercer.gram import Expansion
@@ -445,6 +447,7 @@ def preimage_method(kernel: Kernel) -> Preimage:
     return FixedPoint() if is_profile(kernel) else Gradient()
 
 
+@checked(method=Optional(InstanceOf(Preimage)))
 def preimage(function: Any, method: Preimage | None = None, start: Any = None) -> Floats:
     r"""Return points whose images are near to given elements of feature space.
 
@@ -473,11 +476,21 @@ def preimage(function: Any, method: Preimage | None = None, start: Any = None) -
     """
     if not isinstance(function, Expansion) or not isinstance(function.samples, Vectors):
         raise DomainError(
-            f"preimage was given {type(function).__name__}; an Expansion on vectors is accepted. Use the expansion_ of "
+            f"preimage was given {kind_of(function)}; an Expansion on vectors is accepted. Use the expansion_ of "
             "a machine fitted with gram=Dense() or Tiles()."
         )
     coef = function.coef.reshape(len(function.coef), -1)
     images = Images(function.kernel, function.kernel.prepare(function.samples), coef, np.eye(coef.shape[1]))
     chosen = (method or preimage_method(function.kernel)).check()
-    given = None if start is None else real_numbers(start, "start").reshape(coef.shape[1], -1)
+    given = None if start is None else _start_of(start, (coef.shape[1], function.samples.width))
     return chosen.solve(images, given).points
+
+
+def _start_of(given: Any, shape: tuple[int, int]) -> Floats:
+    start = real_array(given, "start")
+    if start.size != shape[0] * shape[1]:
+        raise DomainError(
+            f"start has shape {start.shape}; {shape[0]} points of {shape[1]} columns, one for each element, are "
+            "accepted. Leave it out to begin at the nearest samples."
+        )
+    return start.reshape(shape)

@@ -257,7 +257,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     def _number_of_inducing(self, n: int) -> int:
         given = self.inducing
-        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 1:
+        if isinstance(given, (int, np.integer)) and Integer(1).accepts(given):
             return min(int(given), n)
         if isinstance(given, (int, np.integer, np.bool_)) or not isinstance(given, Sized):
             raise ParameterError(

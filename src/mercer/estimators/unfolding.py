@@ -17,9 +17,10 @@ import scipy.sparse.csgraph as csgraph
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import Bytes, checked
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import Integer
+from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.neighbours import Neighbours, affinities, find_neighbours
@@ -43,6 +44,12 @@ _EACH = 96  # bytes for a pair of neighbours of one sample: local matrices, the 
 _PRESENT = 1e-6  # of the largest eigenvalue: dimensions that an unfolding uses
 
 
+_KERNEL = Optional(InstanceOf(Kernel))
+_MEMORY = Optional(Bytes())
+_FACTOR = Optional(Integer(1))
+
+
+@checked(n_neighbors=Integer(1), kernel=_KERNEL, memory=_MEMORY)
 def isomap_kernel(
     X: Any, n_neighbors: int = 10, *, kernel: Kernel | None = None, memory: int | str | None = None
 ) -> Floats:
@@ -95,6 +102,7 @@ def isomap_kernel(
     return _symmetric(G)  # last: subtractions in two orders differ in the last digit
 
 
+@checked(n_neighbors=Integer(1), regularization=Positive(), kernel=_KERNEL, factor=_FACTOR, memory=_MEMORY)
 def locally_linear_kernel(
     X: Any,
     n_neighbors: int = 10,
@@ -117,7 +125,8 @@ def locally_linear_kernel(
     n_neighbors : int, default 10
         k, the neighbours that rebuild a sample.
     regularization : float, default 1e-3
-        Positive; this part of the trace is added to the diagonal of each local Gram matrix.
+        This part of the trace is added to the diagonal of each local Gram matrix. Positive, since more neighbours than
+        dimensions leave the weights open.
     kernel : Kernel, optional
         In whose feature space samples are rebuilt; None is the space of the samples.
     factor : int, optional
@@ -144,24 +153,28 @@ def locally_linear_kernel(
     >>> abs(np.corrcoef(vectors[:, -1], X[:, 0])[0, 1]).round(3)
     np.float64(1.0)
     """
-    if not regularization > 0.0:
-        raise ParameterError(
-            f"regularization={regularization!r} was given; it must be greater than zero, since more neighbours than "
-            "dimensions leave the weights open. Use 1e-3."
-        )
     kernel, S, near = _start(X, n_neighbors, kernel, memory, 2, factor)
     n, k = near.index.shape
     weights = np.empty((n, k))
     for rows, C in _local_grams(kernel, S, near, around_sample=True):
         trace = np.trace(C, axis1=1, axis2=2)
         C[:, np.arange(k), np.arange(k)] += regularization * np.where(trace > 0.0, trace, 1.0)[:, None]
-        found = np.linalg.solve(C, np.ones((len(C), k, 1)))[:, :, 0]
+        try:
+            found = np.linalg.solve(C, np.ones((len(C), k, 1)))[:, :, 0]
+        except np.linalg.LinAlgError:
+            found = np.full((len(C), k), np.nan)
+        if not np.isfinite(found).all():
+            raise ParameterError(
+                f"regularization={regularization!r} was given; weights of neighbours cannot be told apart by it, or by "
+                "distances so small. Use 1e-3, and scale X."
+            )
         weights[rows] = found / found.sum(axis=1, keepdims=True)
     W = sp.csr_array((weights.ravel(), near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     B = sp.csr_array(sp.eye_array(n) - W)
     return _turned_over(sp.csr_array(B.T @ B), factor)
 
 
+@checked(n_neighbors=Integer(1), n_components=Integer(1), kernel=_KERNEL, factor=_FACTOR, memory=_MEMORY)
 def hessian_kernel(
     X: Any,
     n_neighbors: int = 10,
@@ -240,6 +253,7 @@ def hessian_kernel(
     return _turned_over(sp.csr_array(sp.coo_array((blocks.ravel(), places), shape=(n, n))), factor)
 
 
+@checked(n_neighbors=Integer(1), rank=Optional(Integer(1)), penalty=Positive(), kernel=_KERNEL, memory=_MEMORY)
 def unfolding_kernel(
     X: Any,
     n_neighbors: int = 4,
@@ -337,8 +351,6 @@ def _start(
     X: Any, n_neighbors: int, kernel: Kernel | None, memory: int | str | None, arrays: int, factor: int | None = None
 ) -> tuple[Kernel, Samples, Neighbours]:
     """Pack the data, and find the neighbours."""
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, (int, np.integer)) or n_neighbors < 1:
-        raise ParameterError(f"n_neighbors={n_neighbors!r} was given; it must be an integer of at least 1. Use 10.")
     kernel = Linear() if kernel is None else kernel.check()
     S = kernel.pack(X)
     n = len(S)

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from mercer.arguments import checked
 from mercer.arrays import Floats, real_numbers
+from mercer.constraints import InstanceOf, Integer
 from mercer.errors import ParameterError
 from mercer.hilbert.spectral_pieces import Piece, pieces_of
 from mercer.kernels.kernel import Kernel
@@ -166,6 +168,7 @@ class SpectralMeasure:
         return f"<SpectralMeasure of {self.kernel!r} in {columns}: {', '.join(parts)}>"
 
 
+@checked(kernel=InstanceOf(Kernel), width=Integer(1))
 def spectral_measure(kernel: Kernel, width: int = 1) -> SpectralMeasure:
     r"""Return the measure of frequencies that a stationary kernel is made of.
 
@@ -235,6 +238,7 @@ class BochnerTest:
     proved: bool
 
 
+@checked(kernel=InstanceOf(Kernel), width=Integer(1))
 def bochner_test(kernel: Kernel, width: int = 1) -> BochnerTest:
     r"""Look for a frequency with a negative density: if there is one, the function is not positive definite.
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from mercer.arrays import Floats
+from mercer.arguments import SEED, checked, real_array
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
+from mercer.constraints import InstanceOf, Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.gram import Gram, HasRows
@@ -85,6 +87,7 @@ class Definiteness:
         return f"no violation found that it is {kind} on {n} samples: {ends}, residual {self.residual:.2g}"
 
 
+@checked(order=Integer(0), random_state=SEED)
 def definiteness(K: Any, order: int = 0, *, basis: Floats | None = None, random_state: int = 0) -> Definiteness:
     r"""Tell whether a matrix is (conditionally) positive definite, with the vector that shows it is not.
 
@@ -149,6 +152,8 @@ def _operator(K: Any) -> tuple[Any, float]:
     if isinstance(K, Gram):
         return K, max(ENTRY, K.entry_error)
     A = np.asarray(K)
+    if A.dtype.kind not in "fiub" or np.ma.is_masked(K):
+        real_numbers(K, "K", DomainError)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype.kind not in "fiub" or not np.isfinite(A).all():
         raise DomainError(
             f"an array of shape {A.shape} and type {A.dtype} was given; a square matrix of finite real numbers is "
@@ -178,15 +183,13 @@ def _largest_entry(K: Any, rng: np.random.Generator) -> float:
 
 def _constraint(K: Any, order: int, basis: Floats | None, n: int) -> Floats:
     if basis is not None:
-        B = np.asarray(basis, dtype=np.float64)
+        B = real_array(basis, "basis", (1, 2))
         if B.ndim != 2 or len(B) != n:
             raise ParameterError(
                 f"basis of shape {B.shape} was given for a matrix of order {n}; one row per sample and one column per "
                 f"function is accepted. Give an array of shape ({n}, s)."
             )
         return B
-    if not isinstance(order, (int, np.integer)) or isinstance(order, bool) or order < 0:
-        raise ParameterError(f"order={order!r} was given; it must be 0, 1, 2, ... Use kernel.order where it is known.")
     if order > 1:
         samples = getattr(K, "samples", None)
         if samples is None:
@@ -198,6 +201,7 @@ def _constraint(K: Any, order: int, basis: Floats | None, n: int) -> Floats:
     return np.ones((n, order))
 
 
+@checked(S=InstanceOf(Samples), order=Integer(0))
 def polynomials(S: Samples, order: int) -> Floats:
     """Return all monomials of total degree below the order at vectors, scaled; for other samples the constants.
 

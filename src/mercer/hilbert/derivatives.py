@@ -11,7 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.arguments import checked
 from mercer.arrays import Floats, real_numbers
+from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion, FeatureExpansion
@@ -161,6 +163,7 @@ class DerivativeExpansion(Element):
         return squared, _ROUNDING * size
 
 
+@checked(kernel=InstanceOf(Kernel))
 def derivative_representer(kernel: Kernel, x: Any, direction: Any) -> DerivativeExpansion:
     r"""Return the element whose inner product with f is the derivative of f at a sample.
 
@@ -225,6 +228,7 @@ def _direction(given: Any, width: int) -> Floats:
     return u
 
 
+@checked(f=InstanceOf(Element))
 def gradient(f: Element, X: Any) -> Floats:
     r"""Return the partial derivatives of a function of a space at some samples.
 
@@ -309,6 +313,7 @@ def _gradient_of_features(f: FeatureExpansion, T: Vectors) -> Floats:
     return out
 
 
+@checked(f=InstanceOf(Element))
 def sensitivity(f: Element, X: Any, sample_weight: Any = None) -> Floats:
     r"""Return how much each column matters to a function: the mean of its squared partial derivative.
 

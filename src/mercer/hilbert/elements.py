@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import real_numbers
+from mercer.arguments import checked, real_array
+from mercer.arrays import Floats
+from mercer.constraints import InstanceOf
 from mercer.domains import Samples
 from mercer.errors import DomainError
 from mercer.gram import Expansion
@@ -18,6 +20,7 @@ from mercer.kernels import Kernel
 __all__ = ["mean_element", "representer"]
 
 
+@checked(kernel=InstanceOf(Kernel))
 def representer(kernel: Kernel, x: Any) -> Expansion:
     r"""Return the image of one sample: the element whose inner product with f is f(x).
 
@@ -52,6 +55,7 @@ def representer(kernel: Kernel, x: Any) -> Expansion:
     return Expansion(kernel, S, np.ones(1), np.asarray(0.0))
 
 
+@checked(kernel=InstanceOf(Kernel))
 def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion:
     r"""Return the mean of the images of samples: the element whose inner product with f is the mean of f.
 
@@ -86,16 +90,20 @@ def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion
     return Expansion(kernel, S.take(used), w[used] / w.sum(), np.asarray(0.0))
 
 
-def positive_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Return weights of n samples, finite, not negative and not all zero; None is ones."""
+def positive_weights(sample_weight: Any, n: int) -> Floats:
+    """Return weights of n samples, finite, not negative and not all zero, with a finite sum; None is ones."""
     if sample_weight is None:
         return np.ones(n)
-    w = real_numbers(sample_weight, "sample_weight", DomainError)
-    if w.shape != (n,) or not (np.isfinite(w) & (w >= 0.0)).all() or not w.any():
+    w = real_array(sample_weight, "sample_weight", (0, 1))
+    w = np.full(n, float(w)) if w.ndim == 0 else w
+    if w.shape != (n,) or not (w >= 0.0).all() or not w.any():
         raise DomainError(
-            f"sample_weight of shape {w.shape} was given for {n} samples; one finite weight per sample, none negative "
-            "and not all zero, is accepted. Leave it out for equal weights."
+            f"sample_weight of shape {w.shape} was given for {n} samples; one weight per sample, none negative and not "
+            "all zero, is accepted. Leave it out for equal weights."
         )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(w.sum()):
+            raise DomainError("sample_weight has a sum that is not finite. Divide the weights by the largest.")
     return w
 
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats, real_numbers
+from mercer.arguments import Callback, checked, real_array
+from mercer.arrays import Floats
+from mercer.constraints import AnyOf, InstanceOf, Integer, Optional
 from mercer.domains import Vectors
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram.expansion import Expansion
 from mercer.hilbert.bochner import SpectralMeasure, spectral_measure
 from mercer.hilbert.spectral_pieces import Piece
@@ -59,6 +61,12 @@ class FourierNorm:
         return math.sqrt(max(self.squared, 0.0))
 
 
+@checked(
+    f=AnyOf(InstanceOf(Expansion), Callback()),
+    kernel=Optional(InstanceOf(Kernel)),
+    draws=Integer(1),
+    random_state=Integer(0),
+)
 def fourier_norm(
     f: Expansion | Callable[[Floats], Any], kernel: Kernel | None = None, *, draws: int = _DRAWS, random_state: int = 0
 ) -> FourierNorm:
@@ -302,12 +310,12 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
     >>> bool(np.allclose(fourier_transform(x, np.exp(-0.5 * x**2))(np.array([1.0])), np.exp(-0.5)))
     True
     """
-    x, values = real_numbers(x, "x"), real_numbers(values, "values")
+    x, values = real_array(x, "x", 1), real_array(values, "values", 1)
     steps = np.diff(x)
     if x.ndim != 1 or x.shape != values.shape or len(x) < 2 or not np.allclose(steps, steps[0]) or steps[0] <= 0:
         raise ParameterError(
-            f"Places of shape {x.shape} and values of shape {values.shape} were given; equally spaced ascending places "
-            "with one value each are accepted. Use numpy.linspace."
+            f"x of shape {x.shape} and values of shape {values.shape} were given; equally spaced ascending places with "
+            " one value each are accepted. Use numpy.linspace."
         )
     step = float(steps[0])
     weights = np.full(len(x), step / math.sqrt(2.0 * math.pi))
@@ -325,6 +333,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
 # ---------------------------------------------------------------------------------- the regularisation operator
 
 
+@checked(f=InstanceOf(Expansion))
 def regularized(f: Expansion, omega: Any) -> Any:
     r"""Return the image of an expansion under the regularisation operator, in the Fourier domain.
 
@@ -357,11 +366,17 @@ def regularized(f: Expansion, omega: Any) -> Any:
     True
     """
     X, c = _points_of(f)
-    omega = real_numbers(omega, "omega")
+    omega = real_array(omega, "omega", 2)
+    if omega.shape[1] != X.shape[1]:
+        raise DomainError(
+            f"omega has {omega.shape[1]} columns and the samples have {X.shape[1]}; they must be as many. "
+            "Give one column for each."
+        )
     v = spectral_measure(f.kernel, X.shape[1]).density(omega)
     return np.sqrt(np.maximum(v, 0.0)) * (np.exp(-1j * (omega @ X.T)) @ c)
 
 
+@checked(kernel=InstanceOf(Kernel), count=Integer(1))
 def derivative_penalties(kernel: Kernel, count: int = 10) -> Floats:
     r"""Return how much a kernel on the line penalises each derivative.
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from mercer.arguments import checked
 from mercer.arrays import Floats, Indices
+from mercer.constraints import Integer, Positive
 from mercer.domains import Pairs, Samples
 from mercer.errors import ParameterError, TargetError
 from mercer.gram.expansion import Expansion
@@ -21,6 +23,7 @@ from mercer.kernels.algebra import Sum
 from mercer.kernels.functions import PolynomialOf
 from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
+from mercer.targets import Multiclass
 
 __all__ = ["LearnedKernel", "learned_kernel"]
 
@@ -50,6 +53,7 @@ class LearnedKernel:
     error: float
 
 
+@checked(alpha=Positive(), anchors=Integer(1), random_state=Integer(0))
 def learned_kernel(
     hyperkernel: Hyperkernel | Sequence[Hyperkernel],
     X: Any,
@@ -103,14 +107,14 @@ def learned_kernel(
     >>> base(words)[0, [1, 3]].round(2), found.kernel(words)[0, [1, 3]].round(2)
     (array([1.  , 0.58]), array([1.21, 0.25]))
     """
-    given = [hyperkernel] if isinstance(hyperkernel, Hyperkernel) else list(hyperkernel)
-    _check(given, alpha, anchors)
-    labels = np.asarray(y)
+    given: list[Any] = list(hyperkernel) if isinstance(hyperkernel, (list, tuple)) else [hyperkernel]
+    _check(given)
+    target = Multiclass().learn(y)
+    labels = target.codes(y)
     packed = [h.kernel.prepare(h.kernel.pack(X).owned()) for h in given]
-    if labels.ndim != 1 or len(labels) != len(packed[0]) or len(np.unique(labels)) < 2:
+    if len(labels) != len(packed[0]):
         raise TargetError(
-            f"y has shape {labels.shape} for {len(packed[0])} samples, and {len(np.unique(labels))} classes; one class "
-            "for each sample, and at least two classes, are needed. Give the labels of X."
+            f"y has {len(labels)} labels for {len(packed[0])} samples; one for each is needed. Give the labels of X."
         )
     index = _pairs(len(labels), random_state)
     t = (labels[index[:, 0]] == labels[index[:, 1]]).astype(float)
@@ -129,16 +133,11 @@ def learned_kernel(
     return LearnedKernel(_kernel(given, chosen, parts), elements, norm, float(np.sqrt(np.mean(residual**2))))
 
 
-def _check(given: list[Hyperkernel], alpha: float, anchors: int) -> None:
+def _check(given: list[Hyperkernel]) -> None:
     if not given or not all(isinstance(h, Hyperkernel) for h in given):
         raise ParameterError(
             f"learned_kernel was given {given!r}; a Hyperkernel or several are accepted. Write for example "
             "Hyperkernel(Gaussian(1.0), decay=0.9)."
-        )
-    if not (np.isfinite(alpha) and alpha > 0) or anchors < 1:
-        raise ParameterError(
-            f"learned_kernel was given alpha={alpha!r} and anchors={anchors!r}; alpha must be a positive number, and "
-            "there must be at least one anchor. Try alpha=1e-4 and anchors=20."
         )
     for h in given:
         h.check()

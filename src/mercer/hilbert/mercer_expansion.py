@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import Bytes, checked
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan, Resources
-from mercer.constraints import Integer, Interval
+from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.gram import Expansion, Features, Tiles
@@ -182,6 +183,9 @@ class MercerExpansion:
         return f"<MercerExpansion of {self.kernel!r}: {self.rank} term{plural}, {100 * self.share:.3g} % of the trace>"
 
 
+@checked(
+    kernel=InstanceOf(Kernel), measure=InstanceOf(Measure), memory=Optional(Bytes()), n_threads=Optional(Integer(1))
+)
 def mercer_expansion(
     kernel: Kernel,
     measure: Measure,

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats, real_numbers
+from mercer.arguments import Bytes, Callback, answer_of, checked, real_array, require_squares
+from mercer.arrays import Floats
 from mercer.budget import Plan
+from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
@@ -90,8 +92,8 @@ def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Momen
     >>> found.mean, round(found.variance, 12)
     (2.0, 0.666666666667)
     """
-    a = real_numbers(coef, "coef")
-    K = gram if hasattr(gram, "samples") else real_numbers(gram, "gram")
+    a = real_array(coef, "coef")
+    K = gram if hasattr(gram, "samples") else real_array(gram, "gram", 2)
     if len(K.shape) != 2 or K.shape[0] != K.shape[1] or a.ndim not in (1, 2) or len(a) != K.shape[0]:
         raise DomainError(
             f"a matrix of shape {K.shape} and coefficients of shape {a.shape} were given; the matrix must be square, "
@@ -100,6 +102,7 @@ def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Momen
     return _spread(np.asarray(K @ a), sample_weight)
 
 
+@checked(f=AnyOf(InstanceOf(Element), Callback()))
 def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
     r"""Return mean and variance of a function over a sample.
 
@@ -129,16 +132,18 @@ def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
     >>> moments(representer(Linear(), [[2.0]]), [[1.0], [3.0]])
     Moments(mean=4.0, variance=4.0)
     """
-    return _spread(f(X), sample_weight)
+    return _spread(real_array(answer_of(f, "f", X), "f(X)"), sample_weight)
 
 
 def _spread(values: Floats, sample_weight: Any) -> Moments:
     w = positive_weights(sample_weight, len(values))
     w = w / w.sum()
+    require_squares(values, "the function")
     mean = w @ values
     return Moments(plain(mean), plain(w @ (values - mean) ** 2))
 
 
+@checked(f=InstanceOf(Element), rank_tol=Positive(), memory=Optional(Bytes()))
 def project(f: Element, onto: Any, *, rank_tol: float = 1e-12, memory: int | str | None = None) -> Projection:
     r"""Return the element of a subspace that is nearest to f.
 

@@ -7,10 +7,11 @@ import math
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.budget import Resources
+from mercer.constraints import InstanceOf
 from mercer.errors import CapabilityError
 from mercer.gram import Expansion
 from mercer.hilbert.reduced_set import reduced_set
@@ -79,6 +80,7 @@ def reduced_machine(
     >>> float((small.predict(X) == model.predict(X)).mean()) > 0.98
     True
     """
+    InstanceOf(BaseEstimator).check("model", model, "reduced_machine")
     check_is_fitted(model)
     name = type(model).__name__
     f = getattr(model, "expansion_", None)

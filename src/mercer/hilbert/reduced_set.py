@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import checked
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError, TimeBudgetError, warn_caller
-from mercer.gram import Expansion, Tiles
+from mercer.gram import Element, Expansion, Tiles
 from mercer.hilbert.reduced_construction import Function, construct
 from mercer.hilbert.reduced_decisions import Agreement
 from mercer.hilbert.reduced_selection import Selection, Watch
@@ -87,6 +88,7 @@ class ReducedSet:
         return f"<ReducedSet: {len(self)} kernels {how}, ||f - g|| = {self.relative_error:.3g} ||f||{signs}>"
 
 
+@checked(f=InstanceOf(Element), resources=InstanceOf(Resources))
 def reduced_set(
     f: Expansion,
     size: int | None = None,

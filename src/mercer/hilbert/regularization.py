@@ -16,8 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import optimize
 
-from mercer.arrays import Floats, is_real, real_numbers
+from mercer.arguments import checked, real_array, require_squares
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
+from mercer.constraints import Boolean, InstanceOf, Interval, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
@@ -89,6 +91,12 @@ class Regularized:
 # the three forms -----------------------------------------------------------------------------------------
 
 
+_RADIUS = Interval(0.0, 1e150, closed="neither")  # whose square is a number
+
+
+@checked(
+    kernel=InstanceOf(Kernel), penalty=Positive(), loss=Optional(InstanceOf(Loss)), constant=Boolean(), tol=Positive()
+)
 def tikhonov(
     kernel: Kernel,
     X: Any,
@@ -137,6 +145,13 @@ def tikhonov(
     return _told("Tikhonov", path.at(penalty), gram, constant)
 
 
+@checked(
+    kernel=InstanceOf(Kernel),
+    radius=_RADIUS,
+    loss=Optional(InstanceOf(Loss)),
+    constant=Boolean(),
+    tol=Positive(),
+)
 def ivanov(
     kernel: Kernel,
     X: Any,
@@ -181,12 +196,14 @@ def ivanov(
     >>> print(ivanov(Linear(), [[1.0]], [2.0], radius=3.0))
     Ivanov: multiplier 0, norm 2, risk 0, not active, gap 0
     """
-    _require_positive("ivanov", "radius", radius)
     path, gram, unit = _path(kernel, X, y, loss, constant, sample_weight, tol)
     found, multiplier = _in_ball(path, radius, unit)
     return _told("Ivanov", found, gram, constant, multiplier)
 
 
+@checked(
+    kernel=InstanceOf(Kernel), risk=Positive(), loss=Optional(InstanceOf(Loss)), constant=Boolean(), tol=Positive()
+)
 def morozov(
     kernel: Kernel,
     X: Any,
@@ -224,7 +241,6 @@ def morozov(
     >>> print(morozov(Linear(), [[1.0]], [2.0], risk=0.5))
     Morozov: multiplier 1, norm 1, risk 0.5, active, gap 0
     """
-    _require_positive("morozov", "risk", risk)
     path, gram, unit = _path(kernel, X, y, loss, constant, sample_weight, tol)
 
     def excess(found: RiskMinimum) -> float:
@@ -468,7 +484,6 @@ def _path(
 ) -> tuple[Any, Gram, float]:
     """The path of a problem given by raw data, its Gram, and the size of k(x, x)."""
     loss = Squared() if loss is None else loss.check()
-    _require_positive("tikhonov", "penalty", near)
     if kernel.check().order not in ((0, 1) if constant else (0,)):
         raise CapabilityError(
             f"{kernel!r} was given with constant={constant}, which is not positive definite; a positive definite "
@@ -476,12 +491,13 @@ def _path(
         )
     S: Samples = kernel.pack(X)
     values = real_numbers(y, "y", TargetError)
-    w = np.ones(len(S)) if weight is None else real_numbers(weight, "sample_weight")
+    w = np.ones(len(S)) if weight is None else real_array(weight, "sample_weight", 1)
     if values.shape != (len(S),) or w.shape != (len(S),) or not (np.isfinite(values).all() and (w > 0.0).all()):
         raise ParameterError(
             f"y of shape {values.shape} and sample_weight of shape {w.shape} were given for {len(S)} samples; one "
             "finite number and one positive weight per sample are accepted. Leave out samples of weight zero."
         )
+    require_squares(values, "y")
     gram = Dense().build(kernel.learn(S, values, w), S)
     unit = unit_of(gram)  # now: the path takes the matrix
     border = np.ones((len(S), 1)) if constant else None
@@ -509,11 +525,3 @@ def _told(form: str, found: RiskMinimum, gram: Gram, constant: bool, multiplier:
         gap=found.solution.gap,
         function=gram.expand(found.solution, intercept),
     )
-
-
-def _require_positive(function: str, name: str, value: Any) -> None:
-    if not is_real(value) or not 0.0 < value < math.inf:
-        raise ParameterError(
-            f"{function} was given {name}={value!r}; a positive, finite number is accepted. Look at how {name} was "
-            "computed."
-        )

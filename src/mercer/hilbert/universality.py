@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.arguments import checked
+from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Vectors
 from mercer.errors import MercerError
 from mercer.hilbert.claims import Claim, Facts, facts, too_wide
@@ -61,6 +63,7 @@ class Properties:
         return "\n".join(lines)
 
 
+@checked(kernel=InstanceOf(Kernel), width=Optional(Integer(1)))
 def properties(kernel: Kernel, width: int | None = None) -> Properties:
     r"""Derive what a kernel is, each statement with its reason.
 

@@ -9,6 +9,7 @@ The derivative of q in the points goes through c alone: dq = <W, dK> with W = (c
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from mercer.arguments import checked, require_squares
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.domains import Samples, Strings, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, MercerError, ParameterError
 from mercer.hilbert.definiteness import Definiteness, definiteness, polynomials
@@ -141,6 +144,15 @@ class _Search:
         return np.inf if self.best is None else self.best[1].smallest / max(self.best[1].bound, 1e-300)
 
 
+@checked(
+    kernel=InstanceOf(Kernel),
+    order=Optional(Integer(0)),
+    width=Integer(1),
+    size=Integer(2),
+    restarts=Integer(1),
+    random_state=Integer(0),
+    max_time=Optional(Interval(0.0, math.inf, closed="left")),
+)
 def find_violation(
     kernel: Kernel,
     X: Any = None,
@@ -280,6 +292,7 @@ class _Space:
     @classmethod
     def of(cls, S: Vectors) -> _Space:
         X = np.asarray(S.X if isinstance(S.X, np.ndarray) else S.X.toarray(), dtype=np.float64)
+        require_squares(X, "X")
         spread = X.std(axis=0)
         fallback = max(float(spread.max()), 1e-3 * float(np.abs(X).max()), 1e-300)
         spread = np.where(spread > 0.0, spread, fallback if np.abs(X).max() > 0 else 1.0)

@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Index
 from mercer.budget import Plan, Resources
+from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
@@ -341,9 +342,9 @@ def represent(
     centre : bool, default True
         Whether it is K~ or K.
     """
-    if isinstance(gram, bool) or not (gram is None or isinstance(gram, (GramSpec, int, np.integer))):
+    if not (gram is None or isinstance(gram, GramSpec) or Integer(1).accepts(gram)):
         raise ParameterError(
-            f"gram={gram!r} was given; None, a Gram specification or the rank of an incomplete Cholesky factor is "
+            f"gram={gram!r:.100} was given; None, a Gram specification or the rank of an incomplete Cholesky factor is "
             "accepted. Write gram=Nystrom(200) or gram=50."
         )
     if isinstance(gram, (int, np.integer)):
@@ -383,8 +384,6 @@ def pair(
 
 def _incomplete(kernel: Kernel, S: Samples, rank: int, resources: Resources) -> Floats:
     """Return the incomplete Cholesky factor of a kernel on samples, (n, r)."""
-    if rank < 1:
-        raise ParameterError(f"gram={rank} was given; a rank of at least 1 is accepted. Write gram=50.")
     if kernel.order != 0:
         raise CapabilityError(
             f"{kernel!r} is not positive definite; incomplete Cholesky factors exist of positive definite kernels. "

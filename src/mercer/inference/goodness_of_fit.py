@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Resources
 from mercer.constraints import Boolean, Integer, Optional, Positive
@@ -115,7 +116,7 @@ def stein_test(
         return concluded(value, Null.of_draws("wild bootstrap", draws), (kernel,))
     draws = np.empty(n_draws)
     for b in range(n_draws):
-        drawn = _drawn(sampler(rng, len(points)), points.shape)
+        drawn = _drawn(answer_of(sampler, "sampler", rng, len(points)), points.shape)
         draws[b] = _stein_matrix(kernel, drawn, _scores(score, drawn), Resources(n_threads=resources.n_threads)).mean()
         tell(rest, (b + 1) / n_draws)
     return concluded(value, Null.of_draws("simulation", draws), (kernel,))
@@ -185,7 +186,7 @@ def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
             f"score={score!r} was given; a function that returns the gradient of log p at each row is accepted. Write "
             "score=lambda x: -x, for the standard normal density."
         )
-    given = score(X)
+    given = answer_of(score, "score", X)
     try:
         found = real_numbers(given, "score")
     except (TypeError, ValueError):

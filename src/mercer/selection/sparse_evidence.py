@@ -379,7 +379,7 @@ class _Samples(_Own):
         squares = float(np.sum(np.sum(fit.alpha**2, axis=1) / self.weight))
         slope = 0.5 * (outputs * (freedom - float(self.weight.sum())) / fit.noise + squares)
         if fit.data.method == "variational":
-            slope += 0.5 * outputs * float(self.weight @ self.rest) / fit.noise**2
+            slope += 0.5 * outputs * float(self.weight @ self.rest) / fit.noise / fit.noise
         return slope
 
 

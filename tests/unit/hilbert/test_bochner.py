@@ -127,9 +127,9 @@ def test_kernels_that_are_not_stationary_are_refused(kernel):
 
 
 def test_arguments_are_refused():
-    with pytest.raises(ParameterError, match="a kernel is needed"):
+    with pytest.raises(ParameterError, match="kernel must be a Kernel"):
         spectral_measure("rbf")  # pyright: ignore
-    with pytest.raises(ParameterError, match="number of columns"):
+    with pytest.raises(ParameterError, match="width must be an integer >= 1"):
         spectral_measure(Gaussian(1.0), 0)
     with pytest.raises(ParameterError, match="rows of 1 numbers"):
         spectral_measure(Gaussian(1.0)).density([0.0])

@@ -141,11 +141,11 @@ def test_strings_and_conditional_kernels():
 
 def test_what_is_refused():
     for bad in (0.0, -1.0, np.inf, "1", True):
-        with pytest.raises(ParameterError, match="positive, finite"):
+        with pytest.raises(ParameterError, match="must be a finite number > 0"):
             ivanov(K, X, Y, bad)
-        with pytest.raises(ParameterError, match="positive, finite"):
+        with pytest.raises(ParameterError, match="must be a finite number > 0"):
             morozov(K, X, Y, bad)
-        with pytest.raises(ParameterError, match="positive, finite"):
+        with pytest.raises(ParameterError, match="must be a finite number > 0"):
             tikhonov(K, X, Y, bad)
     with pytest.raises(ParameterError, match="one finite number"):
         tikhonov(K, X, Y[:-1], 1.0)

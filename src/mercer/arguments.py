@@ -1,0 +1,159 @@
+"""Arguments of functions: checked before anything is computed, by the constraints that parameters of classes have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.arrays import Floats, real_numbers
+from mercer.budget import parse_bytes
+from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional
+from mercer.errors import DomainError, MercerError, ParameterError
+
+__all__ = ["Bytes", "Callback", "SEED", "answer_of", "checked", "real_array", "require_squares"]
+
+_LARGEST = 1e150
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SEED = Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState, np.random.Generator)))
+"""What random_state may be."""
+
+
+class Callback(Constraint):
+    """Something that can be called."""
+
+    @property
+    def accepted(self) -> str:
+        return "a function"
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value) and not isinstance(value, type)
+
+    def advice(self, name: str, value: Any) -> str:
+        return f"Give {name} a function, by its name or as a lambda."
+
+
+class Bytes(Constraint):
+    """A budget of memory: a number of bytes, or a text as "2GB"."""
+
+    @property
+    def accepted(self) -> str:
+        return 'a positive number of bytes or a text as "2GB"'
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            parse_bytes(value)
+        except MercerError:
+            return False
+        return True
+
+    def advice(self, name: str, value: Any) -> str:
+        return f'Write for example {name}="2GB".'
+
+
+def checked(**constraints: Constraint) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function refuse arguments that it may not have, before it does anything.
+
+    Parameters
+    ----------
+    **constraints : Constraint
+        What an argument of that name may be. Defaults are not checked.
+
+    Returns
+    -------
+    decorator : function
+
+    Examples
+    --------
+    >>> @checked(count=Integer(1))
+    ... def ones(count=3):
+    ...     return [1] * count
+    >>> ones(2)
+    [1, 1]
+    >>> ones(count=0)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.ParameterError: ones was given count=0; count must be an integer >= 1. Try count=1.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        assert set(constraints) <= set(signature.parameters), f"{function.__name__} has no such argument"
+
+        @functools.wraps(function)
+        def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = signature.bind(*args, **kwargs).arguments
+            for name, constraint in constraints.items():
+                if name in given and given[name] is not signature.parameters[name].default:
+                    constraint.check(name, given[name], function.__name__)
+            return function(*args, **kwargs)
+
+        return checking
+
+    return decorate
+
+
+def real_array(value: Any, name: str, ndim: int | tuple[int, ...] = (1, 2)) -> Floats:
+    """Return an array of finite real numbers, whatever holds them; raise DomainError where there are others.
+
+    Parameters
+    ----------
+    value : array-like
+    name : str
+        What the user calls it.
+    ndim : int or tuple of int, default (1, 2)
+        How many dimensions it may have.
+
+    Returns
+    -------
+    array : float64 array
+
+    Examples
+    --------
+    >>> real_array([[1, 2]], "A")
+    array([[1., 2.]])
+    """
+    allowed = (ndim,) if isinstance(ndim, int) else ndim
+    words = " or ".join({0: "one number", 1: "a list of numbers", 2: "a table of numbers"}[d] for d in allowed)
+    given = value.toarray() if sp.issparse(value) else value
+    array = real_numbers("None" if value is None else given, name, DomainError)
+    if array.ndim not in allowed or array.size == 0:
+        raise DomainError(
+            f"{name} has shape {array.shape}; {words} is accepted. Give at least one number, in that shape."
+        )
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise DomainError(
+            f"{name}{list(place)} = {array[place]} was given; finite numbers are accepted. Remove or replace it."
+        )
+    return array
+
+
+def require_squares(values: Floats, name: str) -> None:
+    """Raise DomainError unless sums of squares of numbers are numbers."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > _LARGEST:
+        raise DomainError(
+            f"{name} has values up to {largest:.3g}; their squares are too large for floating-point numbers. "
+            f"Divide {name} by its standard deviation."
+        )
+
+
+def answer_of(function: Callable[..., Any], name: str, *given: Any) -> Any:
+    """Return what a function of the user's returns; an error inside is told as that of the function."""
+    try:
+        return function(*given)
+    except MercerError:
+        raise
+    except Exception as error:
+        raise ParameterError(
+            f'{name}={function!r} was given and failed, "{type(error).__name__}: {error}". Correct the function: it is '
+            f"called with {len(given)} argument{'s' if len(given) > 1 else ''}."
+        ) from error

@@ -1,0 +1,70 @@
+"""Arguments of functions are checked before anything is computed."""
+
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.arguments import SEED, Bytes, Callback, checked, real_array
+from mercer.constraints import Integer, Several
+from mercer.errors import DomainError, ParameterError
+
+
+@checked(count=Integer(1), seed=SEED)
+def drawn(count, *, seed=None):
+    """Return something."""
+    return count, seed
+
+
+def test_good_arguments_pass_by_place_and_by_name():
+    assert drawn(3) == drawn(count=3) == (3, None)
+    assert drawn(3, seed=5) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"count": 0}, {"count": 2.5}, {"count": 1, "seed": "a"}, {"count": 1, "seed": -1}]
+)
+def test_others_are_refused_by_name(arguments):
+    with pytest.raises(ParameterError, match=f"drawn was given {list(arguments)[-1]}="):
+        drawn(**arguments)
+
+
+def test_the_function_looks_as_it_was():
+    assert drawn.__doc__ == "Return something." and list(inspect.signature(drawn).parameters) == ["count", "seed"]
+
+
+def test_a_constraint_of_nothing_is_a_mistake():
+    with pytest.raises(AssertionError):
+        checked(other=Integer(1))(lambda count: count)
+
+
+def test_functions_budgets_and_lists():
+    assert Callback().accepts(len) and not Callback().accepts(int) and not Callback().accepts(3)
+    assert Bytes().accepts("2GB") and not Bytes().accepts("much") and not Bytes().accepts(float("nan"))
+    assert Several(list).accepts([1]) and not Several(list).accepts([])
+
+
+@pytest.mark.parametrize("given", [[[1, 2]], np.array([[1.0, 2.0]]), sp.csr_array([[1.0, 2.0]]), [[True, 2]]])
+def test_numbers_however_they_are_written(given):
+    np.testing.assert_array_equal(real_array(given, "A", 2), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([1.0, np.nan], r"A\[1\] = nan"),
+        ([1.0, np.inf], r"A\[1\] = inf"),
+        ([1j], "complex"),
+        (["1"], "A of type"),
+        ([[1.0], [1.0, 2.0]], "A of type"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), "masked"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64"),
+        ([], "shape"),
+        (1.0, "shape"),
+        (np.ones((1, 1, 1)), "shape"),
+    ],
+)
+def test_what_is_no_list_of_numbers(given, told):
+    with pytest.raises(DomainError, match=told):
+        real_array(given, "A")
