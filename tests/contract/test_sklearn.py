@@ -16,6 +16,7 @@ ESTIMATORS = [
 
 FEWER = {  # what is searched for takes long, many times over, and their own tests look at it
     mercer.GaussianProcessMixture: {"n_components": 2, "tol": 0.02},
+    mercer.GaussianProcessRegressor: {"tol": 0.1},
     mercer.GaussianProcessClassifier: {"tol": 0.1},
     mercer.SparseGaussianProcessRegressor: {"tol": 0.1, "inducing": 20},
     mercer.SemiparametricLatentFactor: {"tol": 0.1},
@@ -30,6 +31,7 @@ SUBJECTS = [
     mercer.KernelRidge(0.5 * Gaussian(2.0) + Polynomial(2), leave_one_out=True),
     mercer.KernelRidge("rbf"),
     mercer.KernelMeanClassifier(Linear()),
+    pytest.param(mercer.GaussianProcessRegressor(), marks=pytest.mark.slow),
 ]
 
 
