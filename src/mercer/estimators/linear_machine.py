@@ -29,6 +29,7 @@ from mercer.solvers.solver import Solver
 __all__ = ["LinearMachine"]
 
 TOL, MAX_ITER = 1e-4, 1000
+_VECTORS = 4  # of as many numbers as there are columns, that a solver holds at a time
 _TICK = 0.05  # seconds between two looks at the clock while threads work
 
 
@@ -70,6 +71,10 @@ class LinearMachine(KernelEstimator):
     def _rows(self, S: Any) -> Rows:
         """Return the samples as rows with their constant column; squared lengths must be finite."""
         assert isinstance(S, Vectors)
+        if S.is_sparse:  # which may have any number of columns
+            what = f"{type(self).__name__} on {S.width} columns"
+            fewer = ("fewer columns, numbered from 1 without gaps",)
+            Plan(what, {"weights": _VECTORS * 8 * S.width}, fewer).require(self.memory)
         rows = Rows.of(S.X, self.intercept_scaling if self.fit_intercept else 0.0)
         if not np.isfinite(rows.squares).all():
             raise overflow_error(self.kernel)

@@ -380,7 +380,7 @@ class Normalized(Wrapped):
             raise CapabilityError(
                 f"{self.kernel!r} was to be normalised, which is conditionally positive definite of order "
                 f"{self.kernel.order} only: its k(x, x) is no squared length and may be zero. Positive definite "
-                "kernels are accepted. Use one that it defines: its exponential, kernel.exp(), or Anchored(kernel, point)."
+                "kernels are accepted. Use one that it defines: kernel.exp(), or Anchored(kernel, point)."
             )
         return self
 
