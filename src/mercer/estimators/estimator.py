@@ -24,6 +24,7 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
+from mercer.estimators.computed import protect
 from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
@@ -84,6 +85,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         "fixed": InstanceOf(tuple, list, str),
         "bounds": Optional(InstanceOf(Mapping)),
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        protect(cls)
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
+from mercer.estimators.computed import frozen
 from mercer.estimators.estimator import KernelEstimator, spread
 from mercer.estimators.running import Run
 from mercer.gram import FeatureExpansion, Features
@@ -118,7 +119,8 @@ class LinearMachine(KernelEstimator):
         """Remember the function of weights (d + 1,) or (d + 1, k); coefficients (k, d) or (d,) and the bias."""
         bias = W[-1] * (self.intercept_scaling if self.fit_intercept else 0.0)
         self.expansion_ = FeatureExpansion(self.kernel, None, np.ascontiguousarray(W[:-1]), np.asarray(bias))
-        return np.ascontiguousarray(W[:-1].T), np.atleast_1d(bias)
+        # predictions do not read these: what is written into them would be lost
+        return frozen(np.ascontiguousarray(W[:-1].T)), frozen(np.atleast_1d(bias))
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated.
