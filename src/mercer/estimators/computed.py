@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Computed", "frozen", "protect"]
+__all__ = ["Computed", "frozen", "keep_told", "protect"]
+
+_TOLD = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what a model tells of its function
 
 
 class Computed(property):
@@ -30,11 +32,18 @@ def frozen(value: Any) -> Any:
         value = value.view()
         value.flags.writeable = False
     elif sp.issparse(value):
-        value = value.copy()
-        value.data.flags.writeable = False
+        value = type(value)(value)  # the same entries
+        value.data = frozen(value.data)
     elif type(value) is tuple:
         value = tuple(map(frozen, value))
     return value
+
+
+def keep_told(estimator: Any) -> None:
+    """Make read-only what a fitted model tells of its function: it predicts with `expansion_`, and not with these."""
+    state = vars(estimator)
+    if "expansion_" in state or hasattr(type(estimator), "expansion_"):
+        state.update({name: frozen(state[name]) for name in _TOLD if name in state})
 
 
 def protect(cls: type) -> None:
