@@ -109,9 +109,9 @@ def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]
     found: dict[str, Callable[..., tuple[float, str]]] = {"summaries, Gaussian": summaries, "warping, nearest": warped}
     found["GlobalAlignmentSeries"] = family([GlobalAlignmentSeries(f * scale) for f in factors])
     found["GlobalAlignmentSeries, band"] = family(
-        [GlobalAlignmentSeries(f * scale, 0.5 * longest) for f in factors]  # lengths differ by less
-        if min(map(len, X)) > 0.5 * longest
-        else [GlobalAlignmentSeries(f * scale, 1.0 * longest) for f in factors]
+        [GlobalAlignmentSeries(f * scale, longest // 2) for f in factors]  # lengths differ by less
+        if min(map(len, X)) > longest - longest // 2
+        else [GlobalAlignmentSeries(f * scale, longest) for f in factors]
     )
     spans = [np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in X[:n]]
     unit = float(np.median(spans))

@@ -65,7 +65,7 @@ def their_aligned(series: list[np.ndarray]) -> np.ndarray:
 
 
 def banded(series: list[np.ndarray]) -> np.ndarray:
-    return GlobalAlignmentSeries(LENGTH, band=50.0)(series)
+    return GlobalAlignmentSeries(LENGTH, band=50)(series)
 
 
 def all_orders(series: list[np.ndarray]) -> np.ndarray:

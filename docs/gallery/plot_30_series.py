@@ -54,9 +54,9 @@ plt.show()
 # definite. A wide band is as good as none.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained", sharey=True)
-for ax, band in zip(axes, (18.0, 30.0, None), strict=True):
+for ax, band in zip(axes, (18, 30, None), strict=True):
     ax.imshow(np.sqrt(GlobalAlignmentSeries(0.3, band).alignment(x, y)), origin="lower", cmap="magma_r", vmin=0, vmax=1)
-    ax.set_title("no band" if band is None else f"band {band:g}")
+    ax.set_title("no band" if band is None else f"band {band}")
 plt.show()
 
 # %%

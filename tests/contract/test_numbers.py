@@ -7,6 +7,11 @@ import pytest
 from sklearn.base import is_regressor
 
 import mercer
+import mercer.gram
+import mercer.kernels
+import mercer.losses
+import mercer.models
+import mercer.solvers
 from mercer.errors import DomainError, MercerError, TargetError
 
 ESTIMATORS = [
@@ -62,3 +67,22 @@ def test_targets_of_regressors_are_numbers(cls):
 def test_parameters_are_numbers(call):
     with pytest.raises(MercerError):
         call(NOT_NUMBERS["durations"])
+
+
+def _whole():
+    """Yield the constraint of every parameter of a Spec that is annotated as a whole number."""
+    for module in (mercer.kernels, mercer.gram, mercer.solvers, mercer.models, mercer.losses):
+        for cls in (getattr(module, name) for name in module.__all__):
+            if not inspect.isclass(cls) or not hasattr(cls, "constraints"):
+                continue
+            for name, parameter in inspect.signature(cls).parameters.items():
+                words = str(parameter.annotation).replace("|", " ").split()
+                if "int" in words and "str" not in words:
+                    yield cls.__name__, name, cls.constraints.get(name)
+
+
+def test_whole_numbers_are_whole():
+    found = list(_whole())
+    assert len(found) > 60
+    loose = [f"{cls}.{name}" for cls, name, rule in found if rule is None or rule.accepts(2.5) or rule.accepts(3.0)]
+    assert not loose, loose

@@ -305,7 +305,7 @@ def _entries() -> dict[str, Entry]:
         "PStepWalk": ([K.PStepWalk(PATH, 3)], NODES),
         "CommuteTime": ([K.CommuteTime(PATH)], NODES),
         "GlobalAlignmentSeries": (
-            [K.GlobalAlignmentSeries(0.8), K.GlobalAlignmentSeries(0.8, 3.5), K.GlobalAlignmentSeries(0.8, form="log")],
+            [K.GlobalAlignmentSeries(0.8), K.GlobalAlignmentSeries(0.8, 3), K.GlobalAlignmentSeries(0.8, form="log")],
             SERIES,
         ),
         "Signature": ([K.Signature(), K.Signature(3), K.Signature(2, "gaussian")], SERIES),

@@ -192,6 +192,7 @@ _SIZES = [  # good data of an unusual kind
         1e-3,
     ),
     *(Fault(f"times {scale:g}", lambda X, s=scale: X * s, EITHER) for scale in (1e8, 1e100, 1e160, 1e300)),
+    Fault("at the largest number", lambda X: X * (1.7e308 / np.abs(X).max()), EITHER),
     Fault("times 1e-8", lambda X: X * 1e-8, EITHER),
     Fault("times 1e-160", lambda X: X * 1e-160, EITHER, slack=1e-2),  # squares have two digits
     Fault("times 1e-310", lambda X: X * 1e-310, EITHER, slack=1e-2),
@@ -285,6 +286,7 @@ SECOND = [
     Fault("one sample", lambda X: X[:1], ACCEPT),
     Fault("far away", lambda X: X + 1e10, EITHER),
     Fault("times 1e160", lambda X: X * 1e160, EITHER),
+    Fault("at the largest number", lambda X: X * (1.7e308 / np.abs(X).max()), EITHER),
     Fault("one row 1e308", _put(1, slice(None), 1e308), EITHER),
     Fault("one dimension", lambda X: X[0]),
     Fault("no samples", lambda X: X[:0]),

@@ -35,6 +35,7 @@ from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
 from mercer.language import parse
+from mercer.numerics.sparse import used_columns
 from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
 from mercer.selection.margins import COSTS, best_margin
 
@@ -339,6 +340,7 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
             steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
         return (WeisfeilerLehman(3).normalized(),)
     X = data.X[some_rows(data.n)]
+    X, *_ = used_columns(X, X)
     mean = np.asarray(X.mean(axis=0)).ravel()
     variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
     size = float(f"{np.sqrt(max(variance, 0.0)) or 1.0:.4g}")

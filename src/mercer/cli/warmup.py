@@ -241,7 +241,7 @@ def _structure_jobs() -> Iterator[tuple[str, Any]]:
         Fisher(HiddenMarkovModel(2), draws=10),
         Fisher(MarkovChain()),
         GlobalAlignmentSeries(1.0),
-        GlobalAlignmentSeries(1.0, 2.5),
+        GlobalAlignmentSeries(1.0, 2),
         MeanMap(Gaussian(1.0)),
         MinMax(Gaussian(1.0)),
         Signature(3),

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Bools, Codes, Floats, Indices
 from mercer.domains.samples import is_hashable, kind_of
-from mercer.domains.strings import is_missing
+from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.numerics.sparse import sparse_fault
 
@@ -132,6 +132,7 @@ class _Gathering:
             heads.append(place[v])
             labels.append(data.get("label"))
             weights.append(data.get("weight", 1.0))
+        self._require_names(place)
         rows = [data["attributes"] for _, data in nodes if "attributes" in data]
         if rows and len(rows) != len(nodes):
             self.refuse(f"has attributes for {len(rows)} of its {len(nodes)} nodes", "Give all of them, or none.")
@@ -202,6 +203,8 @@ class _Gathering:
             self.refuse(f"has an edge of the node {str(error.args[0])[:40]}, which it does not have", "Correct it.")
         except TypeError:
             self.refuse("has an edge of a node whose name cannot be hashed", "Use numbers or texts for nodes.")
+        if not isinstance(names, range):
+            self._require_names(names)
         self._add(len(place), tails, heads, is_directed, bool(graph.get("multigraph", False)))
         edge_labels = self._by_edge(graph.get("edge_labels"), pairs, is_directed, "edge_labels", None)
         self._add_labels(self._by_node(labels, names, "labels"), edge_labels)
@@ -256,6 +259,11 @@ class _Gathering:
             if values is not None and hasattr(values, "__len__"):
                 return range(len(values)), True
         return [], False
+
+    def _require_names(self, names: Iterable[Any]) -> None:
+        missing = next((name for name in names if is_missing(name)), self)
+        if missing is not self:
+            self.refuse(f"has a node of the name {str(missing)[:40]}, which is missing", "Name it, or remove it.")
 
     def _by_node(self, values: Any, names: Any, what: str) -> list[Any] | None:
         """Return what is given for each node, in order; None for nodes that a mapping leaves out."""
@@ -317,7 +325,7 @@ class _Gathering:
             bad = next(label for label in labels if not is_hashable(label))
             self.refuse(f"has the {what} label {str(bad)[:40]}, which cannot be hashed", "Use texts or integers.")
         for label, _ in zip(reversed(words), range(len(words) - before), strict=False):
-            if is_missing(label) or isinstance(label, float | complex | np.floating):
+            if is_missing(label) or is_fraction(label):
                 self.refuse(
                     f"has the {what} label {str(label)[:40]}, a real number or missing",
                     "Use texts or integers, None where there is no label, and attributes for numbers.",

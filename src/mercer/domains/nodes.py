@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from mercer.arrays import Indices, is_real
 from mercer.domains.graphs import Graphs
 from mercer.domains.samples import Samples, is_hashable, kind_of
-from mercer.domains.strings import is_missing, listed
+from mercer.domains.strings import listed
 from mercer.domains.vectors import require_sound
+from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, ModelError
 from mercer.numerics.sparse import sparse_fault
 
@@ -106,6 +107,7 @@ class Network:
             found = _of_networkx(graph)
         else:
             found = _of_edges(graph)
+        _require_names(found[1] or ())
         return cls(_checked(found[0]), found[1], found[2], float(teleport))
 
     def __len__(self) -> int:
@@ -409,6 +411,14 @@ def _checked(W: Any) -> sp.csr_array:
         _weight(W.data[place], int(np.searchsorted(W.indptr, place, side="right")) - 1, W.indices[place])
     W.sort_indices()
     return W
+
+
+def _require_names(names: Iterable[Hashable]) -> None:
+    for name in names:
+        if is_missing(name):
+            raise DomainError(
+                f"The graph has a node of the name {str(name)[:40]}, which is missing. {_FORMS} Name it, or remove it."
+            )
 
 
 def _plural(count: int, what: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
 from mercer.domains.samples import Samples, is_hashable, kind_of
+from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
@@ -198,15 +199,6 @@ def _kind(sample: Any) -> type | None:
     return next((kind for kind in (str, bytes, Sequence) if isinstance(sample, kind)), None)
 
 
-def is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas writes for them (comparing its NA with itself gives no truth value)."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (_is_real(value) and value != value)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, float | complex)
-
-
 def _coded_text(text: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Codes of the characters of a text and the characters in the order first seen, without a Python loop."""
     if text.isascii():  # a byte a character: all distinct ones are looked for
@@ -238,9 +230,9 @@ def _coded_symbols(samples: list[Any]) -> tuple[NDArray[np.int32], tuple[Hashabl
     except TypeError:
         _refuse_symbol(rows, lambda symbol: not is_hashable(symbol), "cannot be hashed")
         raise
-    if any(is_missing(symbol) or _is_real(symbol) for symbol in position):
+    if any(is_missing(symbol) or is_fraction(symbol) for symbol in position):
         _refuse_symbol(rows, is_missing, "is missing")
-        _refuse_symbol(rows, _is_real, "is a real number")
+        _refuse_symbol(rows, is_fraction, "is a real number")
     vocabulary = (symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in position)
     return np.array(codes, dtype=np.int32), tuple(vocabulary)
 

@@ -96,6 +96,8 @@ class Texts(Strings):
     @classmethod
     def _of_words(cls, documents: list[Any]) -> Self:
         S = Strings.pack(documents)
+        if any(isinstance(word, bytes) for word in S.vocabulary):
+            raise DomainError(f"Words of type bytes were given. {_ACCEPTED} Decode them, as in word.decode('utf-8').")
         return cls(S.ragged, S.vocabulary)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
 from mercer.domains.samples import Samples, is_hashable, kind_of
-from mercer.domains.strings import is_missing, listed
+from mercer.domains.strings import listed
 from mercer.domains.tree_forms import (
     Malformed,
     Planting,
@@ -26,6 +26,7 @@ from mercer.domains.tree_forms import (
     plant_xml,
 )
 from mercer.domains.tree_pages import plant_html
+from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
@@ -147,9 +148,9 @@ class Trees(Samples):
         except TypeError:
             _refuse_label(planting, lambda label: not is_hashable(label), "cannot be hashed")
             raise
-        if any(is_missing(label) or isinstance(label, float | complex) for label in position):
+        if any(is_missing(label) or is_fraction(label) for label in position):
             _refuse_label(planting, is_missing, "is missing")
-            _refuse_label(planting, lambda label: isinstance(label, float | complex), "is a real number")
+            _refuse_label(planting, is_fraction, "is a real number")
         vocabulary = tuple(label.item() if isinstance(label, np.generic) else label for label in position)
         nodes = np.column_stack((np.array(codes, dtype=np.int32), np.array(planting.degrees, dtype=np.int32)))
         return cls(Ragged.from_lengths(nodes, planting.sizes), vocabulary)

@@ -18,7 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError
 from mercer.numerics.row_products import row_products
-from mercer.numerics.sparse import sparse_fault
+from mercer.numerics.sparse import sparse_fault, used_columns
 
 __all__ = ["Vectors", "require_sound"]
 
@@ -156,7 +156,10 @@ class Vectors(Samples):
             return np.ascontiguousarray((other.X @ self.X.T).T)
         if isinstance(self.X, np.ndarray) and isinstance(other.X, np.ndarray):
             return row_products(self.X, other.X, same=other is self)
-        product = self.X @ other.X.T
+        X, Z = self.X, other.X
+        if not isinstance(X, np.ndarray) and not isinstance(Z, np.ndarray):
+            X, Z, _ = used_columns(X, Z)
+        product = X @ Z.T
         return product if isinstance(product, np.ndarray) else product.toarray()
 
     def columns(self, index: Sequence[int | str]) -> Vectors:

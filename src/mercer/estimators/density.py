@@ -14,7 +14,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Vectors
-from mercer.errors import warn_caller
+from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion
@@ -33,7 +33,10 @@ class ParzenDensity(DensityMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Not negative. None is the Gaussian with Scott's width: the root mean variance of the columns times
+        A window on vectors: nowhere negative, of finite integral, the same around every sample. These are `Gaussian`,
+        `Matern`, `Exponential`, `Laplacian`, `RationalQuadratic` with alpha > d / 2, `Cauchy` in one column,
+        `Wendland`, `Epanechnikov`, `BSpline`, `SpectralMixture` without waves, and their sums
+        and positive multiples. None is the Gaussian with Scott's width: the root mean variance of the columns times
         W^(-1 / (d + 4)).
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
@@ -44,9 +47,8 @@ class ParzenDensity(DensityMixin, KernelEstimator):
     ----------
     expansion_ : Expansion
         The mean similarity.
-    log_integral_ : float or None
-        Logarithm of the kernel's integral. None where the integral is not known (other domains than
-        vectors, kernels without one): then scores are logarithms of the mean similarity, not of a density.
+    log_integral_ : float
+        Logarithm of the kernel's integral.
 
     Notes
     -----
@@ -105,8 +107,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
             S, _, w, _ = weighted(packed, np.empty(len(packed)), sample_weight)
             run.begin(X)
             self.kernel_ = scott(S, w) if self.kernel is None else kernel.learn(S, None, w)
-            width = S.width if isinstance(S, Vectors) else 0
-            self.log_integral_ = self.kernel_.log_integral(width)
+            self.log_integral_ = _log_integral(self.kernel_, S)
             S = self.kernel_.prepare(S).landmarks()
             self.expansion_ = Expansion(self.kernel_, S, w / w.sum(), np.asarray(0.0))
             run.end(X)
@@ -114,19 +115,25 @@ class ParzenDensity(DensityMixin, KernelEstimator):
 
     def score_samples(self, X: Any) -> Floats:
         """Return the logarithm of the density at new data, shape (m,)."""
-        similarity = self._evaluate(X)
-        if np.any(similarity < 0):
-            warn_caller(
-                f"{self.kernel_!r} takes negative values, so its mean is not a density; negative means are counted "
-                "as zero. Use a kernel that is not negative, for example Gaussian().",
-                UserWarning,
-            )
-        log = np.log(np.maximum(similarity, np.finfo(float).tiny))
+        log = np.log(np.maximum(self._evaluate(X), np.finfo(float).tiny))
         return log - (self.log_integral_ or 0.0)
 
     def score(self, X: Any, y: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the sum of `score_samples`: the log-likelihood of new data."""
         return float(np.sum(self.score_samples(X)))
+
+
+def _log_integral(kernel: Kernel, S: Samples) -> float:
+    found = kernel.log_integral(S.width) if isinstance(S, Vectors) else None
+    if found is None or not np.isfinite(found):
+        columns = f" on {S.width} columns" if isinstance(S, Vectors) else ""
+        raise CapabilityError(
+            f"ParzenDensity was given {kernel!r}{columns}, whose mean is no density; kernels on vectors that are "
+            "nowhere negative and have a finite integral, the same around every sample, are accepted: Gaussian, "
+            "Matern, Exponential, Laplacian, Wendland and others that its page names, and their sums. Use Gaussian(), "
+            "or mercer.hilbert.mean_element(kernel, X) for the mean similarity itself."
+        )
+    return found
 
 
 def scott(S: Samples, w: Floats) -> Kernel:

@@ -22,7 +22,9 @@ from mercer.budget import Plan, Resources, budget, parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
+from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
+from mercer.estimators.computed import protect
 from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
@@ -83,6 +85,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         "fixed": InstanceOf(tuple, list, str),
         "bounds": Optional(InstanceOf(Mapping)),
     }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        protect(cls)
 
     def __init__(
         self,
@@ -482,7 +488,13 @@ def _no_default(what: str, kernel: Any) -> str:
 
 
 def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None:
-    """Keep (or compare) the number and the names of the columns, as scikit-learn does."""
+    """Keep (or compare) the number and the names of the columns, as scikit-learn does, and the kinds of symbols."""
+    if reset:
+        vars(estimator).pop("symbols_in_", None)
+        if kinds := symbol_kinds(S):
+            estimator.symbols_in_ = kinds
+    else:
+        require_kin(getattr(estimator, "symbols_in_", {}), S)
     if isinstance(X, Samples):
         if isinstance(S, Vectors):
             expected = getattr(estimator, "n_features_in_", S.width)

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer.arrays import Array, Floats
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError
+from mercer.estimators.computed import protect
 from mercer.estimators.estimator import remember_columns
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
@@ -32,6 +33,10 @@ class _Imported(BaseEstimator):
 
     expansion: Any
     feature_names: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        protect(cls)
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
         """Raise CapabilityError: the function was fitted elsewhere."""

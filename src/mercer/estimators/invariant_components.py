@@ -18,7 +18,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, Positive
-from mercer.domains import Samples
+from mercer.domains import Samples, Vectors
+from mercer.domains.samples import kind_of
 from mercer.errors import ConvergenceWarning, DomainError, warn_caller
 from mercer.estimators.contrasts import FeatureExtractor
 from mercer.estimators.directions import FEW, decomposed, is_whole, krylov_bytes
@@ -38,6 +39,7 @@ __all__ = ["InvariantComponents"]
 
 _EPS = float(np.finfo(float).eps)
 _TOL = 1e-9  # of the ratios' residuals, relative to the largest; the systems inside are solved to a tenth of it
+_MANY = 10  # samples, none of which has the label of another unless by mistake
 _MOST = 300  # products with S^T (B + l)^-1 S, and steps of conjugate gradients in each
 
 
@@ -127,6 +129,7 @@ class InvariantComponents(FeatureExtractor):
         ----------
         X : raw data or packed samples
         y : ignored
+            Targets, as a pipeline gives them. What looks like samples is refused: variants are given by their name.
         sample_weight : (n,) array, optional
             Not negative; a sample of weight w counts as w copies.
         variants : raw data or packed samples, optional
@@ -140,6 +143,7 @@ class InvariantComponents(FeatureExtractor):
             self._check_parameters()
             run = Run(self)
             packed, kernel = self._pack(X)
+            _require_no_samples(y, packed)
             S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
@@ -237,6 +241,25 @@ class InvariantComponents(FeatureExtractor):
         else:  # seven arrays of conjugate gradients, and their products
             own = {"bases": krylov_bytes(n_samples, q), "systems": 128 * n_samples * (5 * q // 4 + 8)}
         return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
+
+
+def _require_no_samples(y: Any, S: Samples) -> None:
+    """Raise DomainError if samples are given in the place of targets, which are ignored: they are meant as variants."""
+    if y is None:
+        return
+    shape = tuple(y.shape) if hasattr(y, "shape") else (len(y),) if hasattr(y, "__len__") else ()
+    if isinstance(S, Vectors):
+        row = shape[1:] if len(shape) > 1 else np.shape(y[0]) if isinstance(y, (list, tuple)) and len(y) else ()
+        is_samples = row == (S.width,) and S.width > 1
+    else:
+        given = list(y) if len(shape) == 1 else [()]
+        plain = all(isinstance(one, (str, int, float, np.generic)) for one in given)
+        is_samples = not plain or len(set(given)) == len(S) >= _MANY  # no text twice: no labels
+    if is_samples or isinstance(y, Samples) or shape[:1] != (len(S),):
+        raise DomainError(
+            f"fit(X, y) was given y of type {kind_of(y)}, which is no target of {len(S)} samples; InvariantComponents "
+            "ignores targets, and variants are given by name. Call fit(X, variants=...)."
+        )
 
 
 class _Products:

@@ -16,6 +16,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
+from mercer.estimators.computed import frozen
 from mercer.estimators.estimator import KernelEstimator, spread
 from mercer.estimators.running import Run
 from mercer.gram import FeatureExpansion, Features
@@ -29,6 +30,7 @@ from mercer.solvers.solver import Solver
 __all__ = ["LinearMachine"]
 
 TOL, MAX_ITER = 1e-4, 1000
+_VECTORS = 4  # of as many numbers as there are columns, that a solver holds at a time
 _TICK = 0.05  # seconds between two looks at the clock while threads work
 
 
@@ -70,6 +72,10 @@ class LinearMachine(KernelEstimator):
     def _rows(self, S: Any) -> Rows:
         """Return the samples as rows with their constant column; squared lengths must be finite."""
         assert isinstance(S, Vectors)
+        if S.is_sparse:  # which may have any number of columns
+            what = f"{type(self).__name__} on {S.width} columns"
+            fewer = ("fewer columns, numbered from 1 without gaps",)
+            Plan(what, {"weights": _VECTORS * 8 * S.width}, fewer).require(self.memory)
         rows = Rows.of(S.X, self.intercept_scaling if self.fit_intercept else 0.0)
         if not np.isfinite(rows.squares).all():
             raise overflow_error(self.kernel)
@@ -113,7 +119,8 @@ class LinearMachine(KernelEstimator):
         """Remember the function of weights (d + 1,) or (d + 1, k); coefficients (k, d) or (d,) and the bias."""
         bias = W[-1] * (self.intercept_scaling if self.fit_intercept else 0.0)
         self.expansion_ = FeatureExpansion(self.kernel, None, np.ascontiguousarray(W[:-1]), np.asarray(bias))
-        return np.ascontiguousarray(W[:-1].T), np.atleast_1d(bias)
+        # predictions do not read these: what is written into them would be lost
+        return frozen(np.ascontiguousarray(W[:-1].T)), frozen(np.atleast_1d(bias))
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated.

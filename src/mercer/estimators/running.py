@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer.budget import Clock, Resources
 from mercer.errors import TimeBudgetError
+from mercer.estimators.computed import keep_told
 from mercer.numerics.background import heard
 from mercer.numerics.resuming import Kept, Store
 from mercer.numerics.tiling import Stopped
@@ -191,3 +192,4 @@ def whole(estimator: Any) -> Iterator[None]:
         state.clear()
         state.update(before, **kept)
         raise
+    keep_told(estimator)

@@ -6,6 +6,7 @@ Symbols: beta the signed coefficients, rho the multipliers of the program, b the
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -92,14 +93,7 @@ class SupportVectorMachine(KernelEstimator):
         """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
         gamma = self.gamma
         if gamma is None or gamma == "scale":
-            with np.errstate(over="ignore", invalid="ignore"):
-                variance = centered_variance(S, weight)
-            if not np.isfinite(variance * S.width):
-                raise DomainError(
-                    "Input X has numbers whose variance is too large for floating-point numbers; it must be finite. "
-                    "Scale the data, for example with StandardScaler."
-                )
-            gamma = 1.0 / (max(S.width, 1) * variance) if variance > 0 else 1.0
+            gamma = 1.0 if word == "linear" else _scale(S, weight)
         elif gamma == "auto":
             gamma = 1.0 / max(S.width, 1)
         return kernel_from_word(word, S.width, gamma, self.degree, 0.0 if self.coef0 is None else self.coef0)
@@ -249,14 +243,34 @@ def alone(gram: Gram, memory: Any) -> Gram:
     return gram
 
 
+def _scale(S: Vectors, weight: Floats | None) -> float:
+    """Return what gamma="scale" means: 1 / (d variance), and 1 where nothing varies."""
+    unit = math.ldexp(1.0, math.frexp(S.largest)[1] - 1) if not 1e-100 < S.largest < 1e100 else 1.0
+    variance = centered_variance(Vectors(S.X / unit) if unit != 1.0 else S, weight)  # whose squares stay in range
+    if variance == 0.0:
+        return 1.0
+    inverse = 1.0 / (max(S.width, 1) * variance)
+    gamma = inverse / unit / unit
+    if not np.finfo(float).tiny <= gamma < np.inf:
+        raise DomainError(
+            f"Input X has numbers whose variance is too {'large' if unit > 1.0 else 'small'} for floating-point "
+            "numbers; its inverse, gamma='scale', must be finite and positive. Scale the data, for example with "
+            "StandardScaler."
+        )
+    return gamma
+
+
 def centered_variance(S: Vectors, weight: Floats | None = None) -> float:
-    """Return the variance of all numbers of the samples together, a row of weight w counting as w rows."""
+    """Return the variance of all numbers of the samples together, a row of weight w counting as w rows.
+
+    Their squares must be in the range of floating-point numbers.
+    """
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
     w = w / (w.sum() * max(S.width, 1))
     X: Any = S.X
     mean = float(w @ np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1))
     if S.is_sparse:
-        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=float).reshape(-1)
+        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).reshape(-1)
         found = float(w @ squares) - mean * mean
         return 0.0 if found <= 1e-12 * mean * mean else found  # less is rounding
     total = 0.0

@@ -7,12 +7,14 @@ Every node asks its terms for the same tile, so that bases they share are comput
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import logsumexp
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval
@@ -145,6 +147,11 @@ class Sum(Terms):
     def series(self) -> Series:
         """Add the series of the terms."""
         return functools.reduce(operator.add, (kernel.series() for kernel in self.kernels))
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the sum of the integrals, if all terms are windows."""
+        found = [kernel.log_integral(width) for kernel in self.kernels]
+        return float(logsumexp(found)) if None not in found else None
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the terms one after another."""
@@ -406,6 +413,11 @@ class Scaled(Wrapped):
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw from the kernel's spectral measure (normalised to mass one)."""
         return self.kernel.frequencies(rng, count, width)
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the scaled integral."""
+        found = self.kernel.log_integral(width)
+        return None if found is None or not self.scale > 0.0 else found + math.log(self.scale)
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in a, then those of the kernel times a."""

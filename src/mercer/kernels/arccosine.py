@@ -16,6 +16,7 @@ from mercer.domains import Samples, Vectors
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.pointwise import dense
+from mercer.numerics.sparse import used_columns
 
 __all__ = ["ArcCosine"]
 
@@ -138,12 +139,19 @@ def _directions(A: Vectors) -> tuple[Any, Floats]:
     X: Any = A.X
     tops = np.asarray(abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float).ravel()
     inverse = np.divide(1.0, tops, out=np.zeros(len(A)), where=tops > 1e-300)
-    Y = sp.diags_array(inverse) @ X if A.is_sparse else X * inverse[:, None]
-    squares = Y.multiply(Y).sum(axis=1) if A.is_sparse else np.einsum("ij,ij->i", Y, Y)
+    Y = _times(X, inverse)
+    squares = Y.power(2).sum(axis=1) if A.is_sparse else np.einsum("ij,ij->i", Y, Y)
     lengths = np.sqrt(np.asarray(squares, dtype=float).ravel())
     unit = np.divide(1.0, lengths, out=np.zeros(len(A)), where=lengths > 0)
-    U = sp.csr_array(sp.diags_array(unit) @ Y) if A.is_sparse else Y * unit[:, None]
+    U = _times(Y, unit)
     return U.astype(X.dtype, copy=False), lengths * tops
+
+
+def _times(X: Any, factors: Floats) -> Any:
+    """Return the rows times factors; of sparse rows the entries alone, since a product looks at every column."""
+    if not sp.issparse(X):
+        return X * factors[:, None]
+    return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
 
 
 def _both_directions(A: Vectors, B: Vectors) -> tuple[tuple[Any, Floats], tuple[Any, Floats]]:
@@ -157,6 +165,8 @@ def _supplements(U: Any, V: Any) -> Floats:
     Half the chord between two unit vectors is the sine of half their angle: where the cosine is near 1 or -1
     and tells little, the chord to the other vector or to its opposite tells it to the last digits.
     """
+    if sp.issparse(U) and sp.issparse(V):
+        U, V, _ = used_columns(U, V)
     product = U @ V.T
     cosine = np.asarray(product.toarray() if sp.issparse(product) else product, dtype=float)
     phi = np.arccos(np.clip(-cosine, -1.0, 1.0))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.domains import Samples
-from mercer.errors import DegenerateWarning, DomainError, ParameterError
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Wrapped, dense_series, enclosed, row_products
 from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, overflow_error, pull_block
@@ -348,12 +348,14 @@ class Normalized(Wrapped):
     Parameters
     ----------
     kernel : Kernel
-        Positive definite.
+        Positive definite, or indefinite with k(x, x) >= 0. One that is conditionally positive definite only is
+        refused: its k(x, x) is no squared length, often zero.
 
     Notes
     -----
     An object with k(x, x) = 0 has no direction: two such objects have the value 1, one such and any
-    other 0, with a DegenerateWarning. Cost that of the kernel; k(x, x) is computed once per collection.
+    other 0, with a DegenerateWarning; where an indefinite kernel has k(x, x') != 0 for it, that is refused.
+    Cost that of the kernel; k(x, x) is computed once per collection.
 
     Examples
     --------
@@ -370,6 +372,17 @@ class Normalized(Wrapped):
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+
+    def check(self) -> Self:
+        """Raise CapabilityError for a kernel whose k(x, x) is no squared length."""
+        super().check()
+        if self.kernel.order:
+            raise CapabilityError(
+                f"{self.kernel!r} was to be normalised, which is conditionally positive definite of order "
+                f"{self.kernel.order} only: its k(x, x) is no squared length and may be zero. Positive definite "
+                "kernels are accepted. Use one that it defines: kernel.exp(), or Anchored(kernel, point)."
+            )
+        return self
 
     @property
     def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -398,6 +411,11 @@ class Normalized(Wrapped):
             raise overflow_error(self.kernel)
         left, right = view.comparison.keep(("lengths", id(self), view.path), lambda: self._both_lengths(view))
         a, b = left[view.rows], right[view.columns]
+        if self.kernel.order != 0 and (tile[a == 0].any() or tile[:, b == 0].any()):
+            raise DomainError(
+                f"A sample has k(x, x) = 0 and k(x, z) != 0 with another under {self.kernel!r}, so that it cannot be "
+                "normalised; samples with k(x, x) > 0 are accepted. Use a positive definite kernel, or leave it out."
+            )
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             tile /= a[:, None].astype(tile.dtype)
             tile /= b.astype(tile.dtype)

@@ -22,6 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean
 from mercer.domains import Samples
 from mercer.domains.graphs import Graphs
+from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
@@ -88,8 +89,7 @@ def recoding(ours: tuple[Hashable, ...], theirs: tuple[Hashable, ...]) -> NDArra
     """Return our codes of their labels, -2 for labels that we do not have; the last entry is for -1, no label."""
     if ours is theirs:
         return np.append(np.arange(len(ours)), -1)
-    place = {label: code for code, label in enumerate(ours)}
-    return np.array([*(place.get(label, -2) for label in theirs), -1], dtype=np.int64)
+    return np.append(codes_among(ours, theirs, -2), -1)
 
 
 def recoded(table: NDArray[np.int64], kinds: tuple[str, ...], codes: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:

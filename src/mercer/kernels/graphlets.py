@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.arrays import Indices
-from mercer.constraints import Boolean, Integer, OneOf, Optional
+from mercer.constraints import Boolean, Integer, Optional
 from mercer.domains.graphs import Graphs
 from mercer.kernels.graph_histograms import GraphCounts, GraphPatterns, PatternCount
 from mercer.numerics.compiled import compiled
@@ -68,7 +68,7 @@ class Graphlet(PatternCount):
     formula = r"\langle f(G), f(G') \rangle"
     cost = "O(V d^(k - 1)) a graph, then O(1) a pair"
     constraints = {
-        "size": OneOf(3, 4, 5),
+        "size": Integer(3, 5),
         "connected": Boolean(),
         "samples": Optional(Integer(1)),
         "random_state": Integer(0),

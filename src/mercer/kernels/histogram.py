@@ -23,6 +23,7 @@ from mercer.kernels.pointwise import dense
 from mercer.numerics import profiles
 from mercer.numerics.compiled import compiled
 from mercer.numerics.row_products import row_products
+from mercer.numerics.sparse import used_columns
 
 __all__ = ["AdditiveChiSquared", "ChiSquared", "Intersection", "Tanimoto"]
 
@@ -268,6 +269,8 @@ class Tanimoto(Tiled):
         if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
             row_products(X, Z, same=view.on_diagonal, out=tile)
         else:
+            if sp.issparse(X) and sp.issparse(Z):
+                X, Z, _ = used_columns(X, Z)
             t = X @ Z.T
             tile[...] = t.toarray() if sp.issparse(t) else t
         return _share(tile, a[view.rows], b[view.columns])

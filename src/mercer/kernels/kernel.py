@@ -283,7 +283,11 @@ class Kernel(Spec, ABC):
         raise self._lacks("a spectral measure of points")
 
     def log_integral(self, width: int) -> float | None:
-        """Return log of the integral of k(., z) over `width` dimensions, or None if it is not known."""
+        """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window.
+
+        A window is nowhere negative, and its integral is finite and the same for every z: divided by it, k(., z) is
+        the density of a distribution around z.
+        """
         return None
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:

@@ -289,6 +289,14 @@ class RationalQuadratic(Radial):
         """Return the gamma mixture of normal densities, a Bessel function; infinite at 0 if alpha <= d / 2."""
         return rational_quadratic_density(omega, float(self.alpha), self.length_scale)
 
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the constant of Student's distribution with 2 alpha - d degrees of freedom."""
+        alpha = float(self.alpha)
+        if not alpha > 0.5 * width:  # the integral is infinite
+            return None
+        gammas = special.gammaln(alpha - 0.5 * width) - special.gammaln(alpha)
+        return float(0.5 * width * math.log(2.0 * math.pi * alpha) + gammas + _log_volume(self.length_scale, width))
+
 
 class Cauchy(Radial):
     r"""Cauchy kernel: long tails, so that distant points still matter.

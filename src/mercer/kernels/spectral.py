@@ -148,7 +148,12 @@ class SpectralMixture(Kernel):
         return total
 
     def log_integral(self, width: int) -> float | None:
-        """Return log of the spectral density at zero, times (2 pi)^d."""
+        """Return log of the spectral density at zero, times (2 pi)^d; None unless all means are zero.
+
+        With another mean the kernel is a wave, which is negative somewhere.
+        """
+        if any(w > 0.0 and np.any(mean != 0.0) for w, mean, _ in self._components()):
+            return None
         value = float(self.spectral_density(np.zeros((1, width)))[0])
         return width * math.log(2.0 * math.pi) + math.log(value) if value > 0.0 else None
 

@@ -23,7 +23,8 @@ from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, OneOf, Positive, free_names
 from mercer.domains import Samples, Strings
 from mercer.domains.samples import is_hashable
-from mercer.domains.strings import is_missing, listed
+from mercer.domains.strings import listed
+from mercer.domains.vocabularies import codes_among, is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Pullback, Tiled, pull_block
@@ -298,7 +299,7 @@ def _aligned(A: Samples, B: Samples) -> tuple[Strings, Strings]:
 
 def _as_symbol(value: Any, i: int) -> tuple[Hashable]:
     """Return a category as a string of one symbol."""
-    given = "missing" if is_missing(value) else "a real number" if isinstance(value, float | complex) else None
+    given = "missing" if is_missing(value) else "a real number" if is_fraction(value) else None
     if given is None and not is_hashable(value):
         given = f"of type {type(value).__name__}"
     if given is not None:
@@ -356,8 +357,7 @@ class Kmers:
         """Return for each k-mer of `other` its place here, or -1."""
         if other is self:
             return np.arange(len(self), dtype=np.intp)
-        place = {symbol: code for code, symbol in enumerate(self.vocabulary)}
-        recoded = np.array([place.get(symbol, -1) for symbol in other.vocabulary], dtype=np.int64)
+        recoded = codes_among(self.vocabulary, other.vocabulary, -1)
         codes = recoded[other.codes] if len(recoded) else np.empty(0, np.int64)
         if self.numbers is None:
             ours, theirs = self._ranked_with(codes, other.starts)

@@ -21,6 +21,7 @@ from mercer import budget
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, Optional, Positive, free_names
 from mercer.domains import Samples, Strings
+from mercer.domains.vocabularies import codes_among
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.calls import called
 from mercer.kernels.comparison import View
@@ -348,8 +349,7 @@ class SuffixNodes:
 
     def locate(self, S: Strings) -> tuple[Any, Any]:
         """Return where the longest matches of the suffixes of new strings end: nodes and lengths."""
-        place = {symbol: code for code, symbol in enumerate(self.vocabulary)}
-        recoded = np.array([place.get(symbol, -1) for symbol in S.vocabulary], dtype=np.int32)
+        recoded = codes_among(self.vocabulary, S.vocabulary, -1).astype(np.int32)
         codes = recoded[S.codes] if len(recoded) else S.codes
         return in_background(self.tree.match, codes, S.offsets, work=_WORK * len(codes))
 

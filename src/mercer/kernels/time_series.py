@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, OneOf, Optional, Positive
+from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sequences import Sequences
 from mercer.errors import DomainError, ParameterError
@@ -56,9 +56,9 @@ class GlobalAlignmentSeries(Tiled):
     length_scale : float or "median", default 1.0
         l, the distance within which two points are alike. Long series need a larger one than single points: "median"
         takes the median distance between points of the training series times the root of their median length.
-    band : float, optional
-        b > 0: points are paired only if their numbers differ by less than b. None pairs any,
-        as an infinite band would.
+    band : int, optional
+        b >= 1: points are paired only if their numbers differ by less than b, which counts points and is no share of
+        the length. None pairs any, as an infinite band would.
     form : {"normalised", "sum", "log"}, default "normalised"
         k as above; K itself, which grows exponentially with the series; or log K, a soft score.
 
@@ -92,11 +92,11 @@ class GlobalAlignmentSeries(Tiled):
     cost = "O(n m d) a pair of series of n and m points"
     constraints = {
         "length_scale": Positive(words=("median",)),
-        "band": Optional(Fixed(Positive())),
+        "band": Optional(Integer(1)),
         "form": OneOf("normalised", "sum", "log"),
     }
 
-    def __init__(self, length_scale: float | str = 1.0, band: float | None = None, form: str = "normalised") -> None:
+    def __init__(self, length_scale: float | str = 1.0, band: int | None = None, form: str = "normalised") -> None:
         self.length_scale = length_scale
         self.band = band
         self.form = form
@@ -199,7 +199,7 @@ class GlobalAlignmentSeries(Tiled):
 
     @property
     def _band(self) -> float:
-        return np.inf if self.band is None else max(float(self.band), 0.5)  # below 1 all bands are the diagonal
+        return np.inf if self.band is None else float(self.band)
 
     def _local(self, x: Floats, y: Floats) -> Floats:
         """Return log kappa for all pairs of points of two scaled series."""

@@ -22,6 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean, Integer, OneOf, Positive, free_names
 from mercer.domains import Samples
 from mercer.domains.trees import Trees
+from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Pullback, Tiled, overflow_error, pull_block
@@ -350,8 +351,7 @@ def _labels(A: Trees, leaves: str) -> NDArray[np.int64]:
 
 def _recoding(ours: tuple[Hashable, ...], theirs: tuple[Hashable, ...]) -> NDArray[np.int64]:
     """Return our codes of their labels, -2 for labels that we do not have; the last is for -1, any leaf."""
-    place = {label: code for code, label in enumerate(ours)}
-    return np.array([*(place.get(label, -2) for label in theirs), -1], dtype=np.int64)
+    return np.append(codes_among(ours, theirs, -2), -1)
 
 
 def _slots(count: int) -> NDArray[np.int64]:

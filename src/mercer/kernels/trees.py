@@ -22,6 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import OneOf, Positive, free_names
 from mercer.domains import Samples
 from mercer.domains.trees import Trees
+from mercer.domains.vocabularies import codes_among
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Pullback, Tiled, pull_block
 from mercer.numerics.compiled import compiled
@@ -297,9 +298,8 @@ class _Productions:
         """Return for each production of `other` its place here, or -1."""
         if other is self:
             return np.arange(len(self), dtype=np.intp)
-        place = {label: code for code, label in enumerate(self.vocabulary)}
         # -1 stands for any leaf, on both sides; a label that is not here, -2, is in no production
-        recoded = np.array([*(place.get(label, -2) for label in other.vocabulary), -1], dtype=np.int64)
+        recoded = np.append(codes_among(self.vocabulary, other.vocabulary, -2), -1)
         return find_sequences(self.codes, self.offsets, recoded[other.codes], other.offsets)
 
 

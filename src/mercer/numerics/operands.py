@@ -16,6 +16,7 @@ from scipy import sparse
 
 from mercer.arrays import Floats, Indices
 from mercer.numerics.differences import Matrix
+from mercer.numerics.sparse import used_columns
 
 __all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
 
@@ -152,6 +153,10 @@ def _operands(X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: b
         index = np.asarray(columns, dtype=np.intp)
         X, Z = X[:, index], (None if same else Z[:, index])
         center = None if center is None else np.asarray(center)[index]
+    if sparse.issparse(X):
+        X, Z, used = used_columns(X, X if same else Z)
+        if used is not None and np.ndim(scale):
+            scale = np.asarray(scale)[used]
     X = _typed(X, dtype)
     Z = X if same else _typed(Z, dtype)
     shift, weights, unit = _plan(X, Z, center, scale)

@@ -8,8 +8,37 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-__all__ = ["compressed_fault", "sparse_fault"]
+__all__ = ["compressed_fault", "sparse_fault", "used_columns"]
+
+_FEW = 2**16  # columns, for each of which products keep a few bytes, whether it is used or not
+
+
+def used_columns(X: Any, Z: Any) -> tuple[Any, Any, Any]:
+    """Return two CSR matrices without the columns in which both have no entry, and which columns are left.
+
+    A product of sparse matrices keeps a pointer for each column: of a file whose largest index is 2 10^9, eight
+    gigabytes. Where few columns are without entries the matrices are returned as they are, and None.
+
+    Examples
+    --------
+    >>> X = sp.csr_array(([1.0, 2.0], ([0, 1], [5, 10**9 - 1])), shape=(2, 10**9))
+    >>> narrow, _, columns = used_columns(X, X)
+    >>> narrow.toarray(), columns
+    (array([[1., 0.],
+           [0., 2.]]), array([        5, 999999999]))
+    """
+    width = X.shape[1]
+    if width <= max(_FEW, 4 * (X.nnz + Z.nnz)):
+        return X, Z, None
+    used = np.unique(X.indices if Z is X else np.concatenate([X.indices, Z.indices]))
+
+    def narrow(M: Any) -> Any:
+        return sp.csr_array((M.data, np.searchsorted(used, M.indices), M.indptr), shape=(M.shape[0], len(used)))
+
+    left = narrow(X)
+    return left, left if Z is X else narrow(Z), used
 
 
 def compressed_fault(pointers: Any, indices: Any, count: int, lines: int, width: int) -> str | None:

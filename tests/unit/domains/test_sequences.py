@@ -123,7 +123,7 @@ def test_other_collections_are_refused():
 def test_a_model_of_series_is_saved_and_read(tmp_path):
     rng = np.random.default_rng(1)
     X = [rng.normal(size=(length, 2)) for length in (3, 5, 4, 7)]
-    model = KernelRidge(GlobalAlignmentSeries("median", band=6.0), alpha=0.1).fit(X, [0.0, 1.0, 2.0, 3.0])
+    model = KernelRidge(GlobalAlignmentSeries("median", band=6), alpha=0.1).fit(X, [0.0, 1.0, 2.0, 3.0])
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.predict(X).tobytes() == model.predict(X).tobytes()

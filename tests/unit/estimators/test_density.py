@@ -1,12 +1,26 @@
 """Parzen windows."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
 from sklearn.neighbors import KernelDensity
 
 from mercer import ParzenDensity
-from mercer.kernels import Cauchy, Exponential, Gaussian, Laplacian, Linear, Matern, Spectrum
+from mercer.errors import CapabilityError, IndefiniteWarning
+from mercer.kernels import (
+    Cauchy,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+    SpectralMixture,
+    Spectrum,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 2))
@@ -42,14 +56,22 @@ def test_densities_integrate_to_one(kernel):
     assert np.isclose(np.exp(two.score_samples(grid)).sum() * (axis[1] - axis[0]) ** 2, 1.0, atol=2e-2)
 
 
-def test_scores_without_a_known_integral_are_mean_similarities():
-    model = ParzenDensity(Spectrum(1)).fit(["ab", "b"])
-    assert model.log_integral_ is None
-    assert np.allclose(model.score_samples(["b"]), np.log([1.0]))
-    assert ParzenDensity(Cauchy(1.0)).fit(X).log_integral_ is None  # it is infinite in two dimensions
-    assert np.isclose(
-        np.exp(ParzenDensity(Cauchy(2.0)).fit([[0.0]]).score_samples([[0.0]]))[0], stats.cauchy(0, 2).pdf(0)
-    )
+def test_heavy_tails():
+    cauchy = ParzenDensity(Cauchy(2.0)).fit([[0.0]])
+    assert np.isclose(np.exp(cauchy.score_samples([[0.0]]))[0], stats.cauchy(0, 2).pdf(0))
+    for alpha, width in ((0.9, 1), (2.5, 3)):  # Student's distribution with 2 alpha - d degrees of freedom
+        dof, x = 2.0 * alpha - width, np.full(width, 0.3)
+        scale = np.sqrt(2.0 * alpha / dof) * 0.7
+        expected = stats.multivariate_t(np.zeros(width), scale**2 * np.eye(width), dof).logpdf(x)
+        model = ParzenDensity(RationalQuadratic(alpha, 0.7)).fit(np.zeros((1, width)))
+        assert np.isclose(model.score_samples(x[None])[0], expected)
+
+
+def test_sums_of_windows_are_windows():
+    model = ParzenDensity(2.0 * Gaussian(0.5) + 3.0 * Gaussian(2.0)).fit([[0.0]])
+    masses = 2.0 * 0.5, 3.0 * 2.0
+    expected = np.average([stats.norm(0, 0.5).pdf(0.4), stats.norm(0, 2.0).pdf(0.4)], weights=masses)
+    assert np.isclose(np.exp(model.score_samples([[0.4]]))[0], expected)
 
 
 def test_the_default_is_scotts_width():
@@ -64,6 +86,29 @@ def test_far_away_scores_are_finite():
     assert np.all(np.isfinite(model.score_samples([[1e200, 1e200]])))
 
 
-def test_a_kernel_with_negative_values_is_no_density():
-    with pytest.warns(UserWarning, match="not a density"):
-        ParzenDensity(Linear()).fit(X).score_samples(-10 * X)
+@pytest.mark.parametrize(
+    ("kernel", "data"),
+    [
+        (Linear(), X),
+        ("linear", X),
+        ("poly", X),
+        ("sigmoid", X),
+        (Cauchy(1.0), X),  # its integral is infinite in two dimensions
+        (RationalQuadratic(1.0), X),
+        (Gaussian(1.0) + Linear(), X),
+        (Gaussian(1.0) * Linear(), X),
+        (Periodic(), X),
+        (SpectralMixture(1.0, (3.0, 0.0), (1.0, 1.0)), X),  # a wave, negative between its crests
+        (Gaussian(1.0).on([0]), X),
+        (Spectrum(1), ["ab", "b"]),
+        ("precomputed", np.eye(3)),
+    ],
+    ids=lambda given: str(given) if not isinstance(given, (np.ndarray, list)) else "",
+)
+def test_what_is_no_window_is_refused(kernel, data):
+    model = ParzenDensity(kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteWarning)
+        with pytest.raises(CapabilityError, match=r"no density; .* are accepted: Gaussian, .* Use Gaussian"):
+            model.fit(data)
+    assert not hasattr(model, "kernel_")

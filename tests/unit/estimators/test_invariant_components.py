@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.linalg import eigh
 
+from mercer.domains import Vectors
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
 from mercer.estimators.invariant_components import InvariantComponents
 from mercer.estimators.kernel_pca import KernelPCA
@@ -77,6 +79,26 @@ def test_products_alone_tell_of_nothing_and_of_time():
     assert two.n_components_ == 2
     assert InvariantComponents(Gaussian(), gram=Tiles()).memory_plan(50_000, 3).total < 0.02 * 8 * 50_000**2
     assert InvariantComponents(Gaussian(), gram=Dense()).memory_plan(5_000, 3).total >= 4 * 8 * 5_000**2
+
+
+@pytest.mark.parametrize("storage", [np.asarray, list, sp.csr_array, Vectors.pack])
+def test_variants_in_the_place_of_targets_are_refused(storage):
+    for moved in (V[:40], V):
+        with pytest.raises(DomainError, match=r"no target of 40 samples; .* Call fit\(X, variants=\.\.\.\)"):
+            InvariantComponents(Linear()).fit(X, storage(moved))
+
+
+def test_other_samples_in_the_place_of_targets_are_refused():
+    words = [f"ab{i}" for i in range(12)]
+    for y in (words[::-1], [list(word) for word in words], words * 2):
+        with pytest.raises(DomainError, match="variants are given by name"):
+            InvariantComponents(Spectrum(1)).fit(words, y)
+
+
+@pytest.mark.parametrize("y", [X[:, 0], X[:, :1], X[:, :2], ["a", "b"] * 20, np.arange(40), list(range(40))])
+def test_targets_are_ignored(y):
+    a, b = (InvariantComponents(Gaussian(3.0)).fit(X, given, variants=V) for given in (y, None))
+    np.testing.assert_array_equal(a.ratios_, b.ratios_)
 
 
 def test_strings_and_errors():

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.domains import Similarities, Vectors
-from mercer.errors import ParameterError
+from mercer.errors import DomainError, ParameterError
 from mercer.estimators.support import centered_variance
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.gram import Auto, Dense, Tiles
@@ -36,6 +36,24 @@ def test_variance_of_all_numbers():
     assert centered_variance(far) == pytest.approx(A.var(), rel=1e-6)
     assert centered_variance(Vectors.pack(np.ones((4, 2)))) == 0.0
     assert centered_variance(Vectors.pack(X)) == pytest.approx(X.var())
+
+
+@pytest.mark.parametrize("word", ["rbf", "laplacian", "poly", "sigmoid"])
+@pytest.mark.parametrize("size", [np.finfo(float).max, 1e307, 1e200, 1e-200, 1e-300])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_variances_out_of_range_are_refused(word, size, storage):
+    small = np.random.default_rng(1).uniform(-1.0, 1.0, size=(20, 3))
+    with pytest.raises(DomainError, match=rf"variance is too {'large' if size > 1 else 'small'} .* Scale the data"):
+        SVC(word).fit(storage(size * small), EASY[:20])
+
+
+@pytest.mark.parametrize("size", [1e150, 1e-150, 1e20])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_gamma_scale_has_the_unit_of_the_data(size, storage):
+    small = np.random.default_rng(1).uniform(-1.0, 1.0, size=(20, 3))
+    dtype = np.float32 if size == 1e20 else float  # whose squares overflow in float32
+    model = SVC("rbf").fit(storage((size * small).astype(dtype)), EASY[:20])
+    assert model.kernel_.length_scale == pytest.approx(size * np.sqrt(1.5 * small.var()), rel=1e-6)
 
 
 def test_constant_data_have_some_gamma():

@@ -3,19 +3,23 @@
 import numpy as np
 import pytest
 
+from mercer import SVC
 from mercer.constraints import free_names
 from mercer.domains import Vectors
-from mercer.errors import DegenerateWarning, DomainError, ParameterError
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.kernels import (
+    Anchored,
     ExponentialDot,
     Gaussian,
     Linear,
+    Multiquadric,
     NegativeDistance,
     Normalized,
     Polynomial,
     PolynomialOf,
     Sigmoid,
     Spectrum,
+    ThinPlate,
 )
 from mercer.testing import check_kernel
 
@@ -82,6 +86,27 @@ def test_zero_self_similarity_has_a_value_and_a_warning():
     np.testing.assert_allclose(F @ F.T, K, atol=1e-15)
     with pytest.warns(DegenerateWarning):
         assert Spectrum(3).normalized()(["a", "b"]).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [NegativeDistance(), Multiquadric(), ThinPlate(), 2.0 * NegativeDistance(), G + NegativeDistance()],
+    ids=repr,
+)
+def test_what_is_conditionally_definite_only_cannot_be_normalised(kernel):
+    for make in (kernel.normalized, lambda: Normalized(kernel)(X), lambda: SVC(Normalized(kernel)).fit(X, X[:, 0] > 0)):
+        with pytest.raises(CapabilityError, match=r"is no squared length and may be zero.* Use one that it defines"):
+            make()
+    kernel = NegativeDistance()
+    assert np.all(np.isfinite(kernel.exp().normalized()(X))) and Anchored(kernel, X[:1]).normalized().order == 0
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateWarning")
+def test_an_indefinite_kernel_with_a_zero_on_its_diagonal_cannot_be_normalised():
+    K = Sigmoid(1.0).normalized()
+    with pytest.raises(DomainError, match=r"k\(x, x\) = 0 and k\(x, z\) != 0"):
+        (Linear() * Sigmoid(1.0, offset=-1.0) + 0.0).normalized()([[1.0], [2.0]])
+    assert np.allclose(np.diagonal(K(X)), 1.0)
 
 
 def test_a_normalised_kernel_on_a_part_of_a_table():
