@@ -21,7 +21,7 @@ from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.running import Run
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.words import GAMMA, kernel_from_word
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
 from mercer.gram.products import product
 from mercer.gram.tiles import fits_single
@@ -90,7 +90,7 @@ class SupportVectorMachine(KernelEstimator):
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
         """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
-        gamma = self.gamma
+        gamma = GAMMA.get(word) if self.gamma is None else self.gamma
         if gamma is None or gamma == "scale":
             with np.errstate(over="ignore", invalid="ignore"):
                 variance = centered_variance(S, weight)
