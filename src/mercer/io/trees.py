@@ -409,6 +409,8 @@ def _remedy(value: Any) -> str:
         return f"Use mercer's kernel instead: {kernel!r}." if kernel is not None else "Leave it out."
     if isinstance(value, Samples):
         return "Samples of any kind are not stored; use a kernel of mercer, whose samples are arrays."
+    if hasattr(value, "transform"):
+        return "Transform the data before the model sees them, as a Pipeline does, and keep the transformer apart."
     return "Use numbers, texts, arrays, and classes of mercer."
 
 

@@ -339,7 +339,7 @@ class Kernel(Spec, ABC):
         return self.operators.Selected(self, columns).check()
 
     def of(self, transform: Any) -> maps.Composed:
-        """Return k(t(x), t(z)) for a function or a fitted transformer t."""
+        """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted."""
         return self.operators.Composed(self, transform).check()
 
     def tensor(self, other: Kernel) -> maps.Tensor:
