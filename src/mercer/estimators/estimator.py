@@ -221,8 +221,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} was given {kernel!r}, which is conditionally positive definite of order {kernel.order}; it "
                 f"accepts order {self.highest_order}"
                 + (" (positive definite) only" if self.highest_order == 0 else " at most")
-                + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()."
+                + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()"
+                + (", or fit_intercept=True." if self._order_with_intercept() >= kernel.order else ".")
             )
+
+    def _order_with_intercept(self) -> int:
+        other = copy.copy(self)
+        vars(other)["fit_intercept"] = True
+        return other.highest_order
 
     def _has_policy(self) -> bool:
         """Tell whether the user has said what is done about negative eigenvalues."""

@@ -67,6 +67,7 @@ class Custom(Kernel):
     """
 
     domain = Vectors
+    other_domains = (Objects,)
     formula = r"f(x, x')"
     cost = "that of the function"
     constraints = {"pairs": Optional(Boolean()), "order": OneOf(0, 1, 2, None)}

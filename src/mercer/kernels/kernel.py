@@ -71,6 +71,7 @@ class Kernel(Spec, ABC):
     """
 
     domain: ClassVar[type[Samples]]
+    other_domains: tuple[type[Samples], ...] = ()  # what `pack` may return besides, for some kinds of data
     composite: ClassVar[bool] = False  # hands the parts of a table on to its terms
     formula: ClassVar[str] = ""
     cost: ClassVar[str] = ""
