@@ -322,6 +322,9 @@ class Status(Enum):
     )
     STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
+
     @property
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
