@@ -115,6 +115,8 @@ class Interval(Constraint):
         Which ends are accepted.
     vector : bool, default False
         Whether a tuple, list or one-dimensional array of such numbers will do as well.
+    table : bool, default False
+        Whether rows of them, of equal length, will do as well: tuples in a tuple, or a two-dimensional array.
     words : tuple of str, default ()
         Words that stand for a number found later, as "median"; a parameter given by a word is not free.
 
@@ -139,11 +141,12 @@ class Interval(Constraint):
         closed: Literal["both", "left", "right", "neither"] = "both",
         vector: bool = False,
         words: tuple[str, ...] = (),
+        table: bool = False,
     ) -> None:
         if not low < high or closed not in ("both", "left", "right", "neither"):
             raise ValueError(f"Interval needs low < high and a known word for closed: {low}, {high}, {closed!r}")
         self.low, self.high, self.closed = float(low), float(high), closed
-        self.vector, self.words = vector, words
+        self.vector, self.words, self.table = vector, words, table
         self._ends = (math.isfinite(low), math.isfinite(high))
         self._least = self.low if self._ends[0] and closed in ("both", "left") else math.nextafter(low, math.inf)
         self._most = self.high if self._ends[1] and closed in ("both", "right") else math.nextafter(high, -math.inf)
@@ -159,7 +162,7 @@ class Interval(Constraint):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str):
             return value in self.words
-        x = _numbers(value, self.vector)
+        x = _numbers(value, self.vector, self.table)
         return x is not None and bool(np.all((x >= self._least) & (x <= self._most)))  # NaN fails both
 
     def advice(self, name: str, value: Any) -> str:
@@ -167,7 +170,7 @@ class Interval(Constraint):
         return general or f"Try {name}={float(self.constrain(np.zeros(1))[0])!r}."
 
     def mover(self, value: Any) -> Interval | None:
-        return None if _numbers(value, self.vector) is None else self
+        return None if _numbers(value, self.vector, self.table) is None else self
 
     def unconstrain(self, x: Doubles) -> Doubles:
         """Theta of raw values."""
@@ -219,7 +222,7 @@ class Positive(Interval):
 
     Parameters
     ----------
-    vector, words
+    vector, words, table
         As for Interval.
 
     Examples
@@ -230,8 +233,8 @@ class Positive(Interval):
     False
     """
 
-    def __init__(self, vector: bool = False, words: tuple[str, ...] = ()) -> None:
-        super().__init__(0.0, math.inf, closed="neither", vector=vector, words=words)
+    def __init__(self, vector: bool = False, words: tuple[str, ...] = (), table: bool = False) -> None:
+        super().__init__(0.0, math.inf, closed="neither", vector=vector, words=words, table=table)
 
 
 class Fixed(Constraint):
@@ -394,13 +397,16 @@ class _Free(NamedTuple):
 
     @property
     def entries(self) -> Doubles:
-        return np.atleast_1d(np.asarray(self.value, dtype=np.float64))
+        return np.asarray(self.value, dtype=np.float64).reshape(-1)
 
     def holding(self, entries: Doubles) -> Any:
         """Entries in the same container as the present value."""
         if isinstance(self.value, np.ndarray):
-            return entries.copy()
+            return entries.copy().reshape(self.value.shape)
         if isinstance(self.value, (tuple, list)):
+            first = self.value[0]
+            if isinstance(first, (tuple, list)):
+                return type(self.value)(type(first)(row) for row in entries.reshape(len(self.value), -1).tolist())
             return type(self.value)(entries.tolist())
         return float(entries[0])
 
@@ -408,9 +414,9 @@ class _Free(NamedTuple):
 def free_names(spec: Spec) -> tuple[str, ...]:
     """Names of the p free parameters as in ``get_params``; entries of a vector are ``length_scale[2]``."""
     names: list[str] = []
-    for name, value, _ in _walk(spec):
-        one = isinstance(value, numbers.Real)
-        names += [name] if one else [f"{name}[{i}]" for i in range(len(value))]
+    for free in _walk(spec):
+        one = isinstance(free.value, numbers.Real)
+        names += [free.name] if one else [f"{free.name}[{i}]" for i in range(len(free.entries))]
     return tuple(names)
 
 
@@ -475,8 +481,12 @@ def _joined(parts: list[Doubles]) -> Doubles:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _numbers(value: Any, vector: bool) -> Doubles | None:
-    """A number as an array of one, a vector of numbers as an array of its entries; None if it is neither."""
+def _numbers(value: Any, vector: bool, table: bool = False) -> Doubles | None:
+    """A number as an array of one, a vector or table of numbers as an array of its entries; None if it is none."""
+    if table and isinstance(value, np.ndarray) and value.ndim == 2:
+        value = value.reshape(-1)
+    elif table and type(value) in (tuple, list) and value and all(type(row) in (tuple, list) for row in value):
+        value = [x for row in value for x in row] if len({len(row) for row in value}) == 1 else None
     if vector and isinstance(value, np.ndarray):
         real = value.ndim == 1 and value.size > 0 and value.dtype.kind in "fiu"
         return value.astype(np.float64) if real else None

@@ -20,6 +20,7 @@ __all__ = [
     "BoxQP",
     "ConvexRisk",
     "LinearRisk",
+    "SparseRisk",
     "LinearSystem",
     "MulticlassQP",
     "SmoothRisk",
@@ -154,6 +155,42 @@ class LinearRisk:
 
 
 @dataclass(frozen=True, eq=False)
+class SparseRisk:
+    r"""Squared hinge losses of a linear function, and the sum of the sizes of its weights.
+
+    .. math:: \min_{w, v} \; \sum_i c_i \max(0, 1 - y_i (\langle w, x_i \rangle + s v))^2 + \|w\|_1 + |v|
+
+    The losses have no 1/2, as in LIBLINEAR. The bias is s v, the weight of a constant column of value s.
+
+    Parameters
+    ----------
+    X : (n, d) array or CSR matrix, float64 or float32
+        The samples.
+    y : (n,) array
+        -1 and +1.
+    weight : (n,) array
+        c.
+    constant : float, default 0.0
+        s; 0 is a function without a bias.
+
+    Examples
+    --------
+    >>> SparseRisk(np.eye(2), np.array([1.0, -1.0]), weight=np.ones(2)).constant
+    0.0
+    """
+
+    X: Any
+    y: Floats
+    weight: Floats
+    constant: float = 0.0
+
+    @property
+    def gram(self) -> Any:
+        """The samples."""
+        return self.X
+
+
+@dataclass(frozen=True, eq=False)
 class MulticlassQP:
     r"""The quadratic program of all classes together, without a bias.
 
@@ -284,6 +321,9 @@ class Status(Enum):
         "positive definite kernel."
     )
     STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
 
     @property
     def converged(self) -> bool:

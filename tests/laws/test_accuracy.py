@@ -290,7 +290,12 @@ ROWS |= {f"ArcCosine {n}": Row(K.ArcCosine(n), arc_cosine(n), signed=False) for 
 ROWS["Gaussian per column"] = Row(
     K.Gaussian((0.5, 1.25, 3.0)), lambda x, z: mpmath.exp(-norm2(x, z, (0.5, 1.25, 3.0)) / 2)
 )
-NO_FORMULA_OF_THEIR_OWN = {"Basis", "Constant", "SpectralDensity"}  # functions of a user's, and no arithmetic at all
+NO_FORMULA_OF_THEIR_OWN = {
+    "Basis",
+    "Constant",
+    "Custom",
+    "SpectralDensity",
+}  # functions of a user's, and no arithmetic at all
 OF_COMPLEX_NUMBERS = {"Hermitian"}  # their unit tests compare them with complex arithmetic
 
 

@@ -144,6 +144,10 @@ def first_column(X):
     return np.asarray(X)[:, 0]
 
 
+def dot_products(A, B):
+    return A @ B.T
+
+
 def lines(X):
     return np.column_stack([np.ones(len(X)), np.asarray(X)[:, 0]])
 
@@ -213,6 +217,7 @@ def _entries() -> dict[str, Entry]:
         "AllSubsets": [K.AllSubsets()],
         "Basis": [K.Basis(lines), K.Basis(lines, (4.0, 1.0))],
         "RankOne": [K.RankOne(first_column)],
+        "Custom": [K.Custom(dot_products, False)],
         "Composed": [G.of(np.tanh), (L + 0.5).of(np.tanh)],
         "Constant": [K.Constant(1.0), K.Constant(2.5)],
         "Sum": [G + L, G + 0.5 * L + 2.0, G.on([0]) + L],

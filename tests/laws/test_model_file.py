@@ -24,7 +24,16 @@ from tests.laws.test_kernels import ENTRIES
 ROOT = Path(__file__).resolve().parents[2]
 
 FUNCTIONS = {  # they hold code
-    *("RadialFunction", "Basis", "RankOne", "Composed", "SpectralDensity", "Convolution", "LaplacianFunction"),
+    *(
+        "RadialFunction",
+        "Basis",
+        "RankOne",
+        "Custom",
+        "Composed",
+        "SpectralDensity",
+        "Convolution",
+        "LaplacianFunction",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from mercer.domains.distributions import Distributions
 from mercer.domains.frames import WHOLE, Frames, Whole
 from mercer.domains.graphs import Graphs
 from mercer.domains.nodes import Network, Nodes
+from mercer.domains.objects import Objects
 from mercer.domains.pairs import Pairs
 from mercer.domains.samples import Samples
 from mercer.domains.sequences import Sequences
@@ -25,6 +26,7 @@ __all__ = [
     "Graphs",
     "Network",
     "Nodes",
+    "Objects",
     "Pairs",
     "Samples",
     "Sequences",

@@ -113,6 +113,13 @@ class Frames(Samples):
             return self
         return type(self)({**self.parts, columns: samples})._deriving(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # pairs, for files that have texts alone as keys (skops)
+        return {**super().__getstate__(), "parts": list(self.parts.items())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, parts=dict(state["parts"]))
+
     def __len__(self) -> int:
         return len(next(iter(self.parts.values())))
 

@@ -25,6 +25,7 @@ from mercer.domains.samples import kind_of
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.computed import protect
+from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
@@ -33,7 +34,7 @@ from mercer.gram.auto import Chosen, exact_choice
 from mercer.gram.dense import Dense, DenseGram
 from mercer.gram.gram import tile_bytes
 from mercer.gram.repair import POLICIES, Repair
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.problems import Solution, Status
@@ -50,9 +51,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, str or None
+    kernel : Kernel, str, callable or None
         None is the Gaussian at the median distance of the training samples; a str is one of scikit-learn's
-        words.
+        words; a function of two collections is wrapped in `mercer.kernels.Custom`, which checks what it returns; a
+        kernel object of scikit-learn is translated.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words; an error together with a Kernel.
     gram : GramSpec, optional
@@ -74,9 +76,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
     gram_choice_: dict[str, Any]  # what `Auto` has chosen, its error, and the alternatives with bytes and seconds
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
+    takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
     own_constraints: ClassVar[Mapping[str, Constraint]] = {}
     _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
-        "kernel": Optional(InstanceOf(Kernel, str)),
+        "kernel": AnyKernel(),
         "gram": Optional(InstanceOf(GramSpec)),
         "solver": Optional(InstanceOf(Solver)),
         "max_time": Optional(Positive()),
@@ -120,9 +123,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for name, constraint in {**self._shared_constraints, **self.own_constraints}.items():
             if hasattr(self, name):
                 constraint.check(name, getattr(self, name), self)
-        for value in (self.kernel, getattr(self, "gram", None), getattr(self, "solver", None)):
+        for value in (self._given_kernel(), getattr(self, "gram", None), getattr(self, "solver", None)):
             if isinstance(value, Spec):
                 value.check()
+        if hasattr(self, "fixed"):
+            check_searched(self)
         if self.memory is not None:
             parse_bytes(self.memory)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
@@ -134,8 +139,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _pack(self, X: Any) -> tuple[Samples, Kernel]:
         """Pack training data, and return the kernel with scikit-learn's words and the default resolved."""
-        kernel = self.kernel
-        if isinstance(kernel, Kernel):
+        kernel = self._given_kernel()
+        if is_scikit_learn(self.kernel):
+            S = pack_vectors(X, self.kernel)
+            kernel = self._given_kernel(S.width)
+        elif isinstance(kernel, Kernel):
             S = kernel.pack(X)
         elif kernel == "precomputed":
             kernel = Precomputed()
@@ -160,6 +168,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
             self._plan_with(spec, S).require(self.memory)
         return S, kernel
+
+    def _given_kernel(self, width: int = 1) -> Any:
+        """Return the kernel that was given: functions are wrapped, objects of scikit-learn translated, words left."""
+        if self.takes_noise and is_scikit_learn(self.kernel):
+            return translated(self.kernel, width).kernel or Constant(0.0)
+        return as_kernel(self.kernel, width)
+
+    def _known_kernel(self, otherwise: Kernel) -> Kernel:
+        """Return the kernel that was given, or what stands for it where it is not known before the data are."""
+        kernel = self._given_kernel()
+        return kernel if isinstance(kernel, Kernel) else otherwise
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
@@ -208,8 +227,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} was given {kernel!r}, which is conditionally positive definite of order {kernel.order}; it "
                 f"accepts order {self.highest_order}"
                 + (" (positive definite) only" if self.highest_order == 0 else " at most")
-                + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()."
+                + ". Use a positive definite kernel, for example Gaussian() or its exponential k.exp()"
+                + (", or fit_intercept=True." if self._order_with_intercept() >= kernel.order else ".")
             )
+
+    def _order_with_intercept(self) -> int:
+        other = copy.copy(self)
+        vars(other)["fit_intercept"] = True
+        return other.highest_order
 
     def _has_policy(self) -> bool:
         """Tell whether the user has said what is done about negative eigenvalues."""
@@ -356,7 +381,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         -------
         Plan
         """
-        kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
+        kernel = self._known_kernel(Gaussian())
         spec = self._planned_gram(n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
         factor = isinstance(spec, FACTORS)  # whose plans have the rows that are computed at once
@@ -374,7 +399,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         spec = getattr(self, "gram", None) or Auto()
         if not isinstance(spec, Auto):
             return spec
-        spec = spec.choose(self.kernel if isinstance(self.kernel, Kernel) else Gaussian(), n_samples, None, self.memory)
+        spec = spec.choose(self._known_kernel(Gaussian()), n_samples, None, self.memory)
         return spec if self._can_use(spec) else Dense()
 
     # scikit-learn -------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optio
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
+from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.process_search import EvidenceSearch
 from mercer.estimators.running import Run, whole
@@ -152,6 +153,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     """
 
     policies = ()
+    takes_noise = True
     own_constraints = {
         "noise": Optional(Positive(vector=True)),
         "normalize_y": Optional(Boolean()),
@@ -265,8 +267,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             return self.normalize_y
         return self.fixed != "all" and (self.mean is None or isinstance(self.mean, str))
 
+    def _given_noise(self) -> Any:
+        """Return the noise, that of scikit-learn's WhiteKernel included."""
+        white = translated(self.kernel).noise if is_scikit_learn(self.kernel) else 0.0
+        if not white:
+            return self.noise
+        return white if self.noise is None else white + np.asarray(self.noise, dtype=float)
+
     def _noises(self, used: Indices, n: int, units: Units) -> Floats:
-        noise = np.asarray(units.noise() if self.noise is None else self.noise, dtype=np.float64)
+        given = self._given_noise()
+        noise = np.asarray(units.noise() if given is None else given, dtype=np.float64)
         if noise.ndim and len(noise) != n:
             raise ParameterError(
                 f"noise has {len(noise)} variances for {n} samples; one variance, or one per training sample, is "
@@ -378,7 +388,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         if not len(rest):
             return
         T, b = packed.take(rest), border[rest]
-        given = np.asarray(self.noise, dtype=np.float64)
+        given = np.asarray(self._given_noise(), dtype=np.float64)
         noise = given[rest] * (self.noise_[0] / given[used[0]]) if given.ndim else self.noise_
         self.loo_predictions_[rest] = self._mean(T, b)
         self.loo_std_[rest] = np.sqrt(self._posterior("variance", T, b) + noise)

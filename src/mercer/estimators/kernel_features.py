@@ -19,7 +19,6 @@ from mercer.estimators.running import Run, whole
 from mercer.gram import GramSpec, Nystrom
 from mercer.gram.factor import FactorGram
 from mercer.kernels import Gaussian
-from mercer.kernels.kernel import Kernel
 
 __all__ = ["KernelFeatures"]
 
@@ -143,7 +142,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         plan = super().memory_plan(n_samples, n_features, 0)
         if self.gram is not None:
             return plan
-        kernel = self.kernel if isinstance(self.kernel, Kernel) else Gaussian()
+        kernel = self._known_kernel(Gaussian())
         own = {name: size for name, size in plan.buffers.items() if name != "Gram matrix"}
         low = Nystrom(_RANK).plan(kernel, n_samples, n_features, self.memory)
         return Plan(plan.what, {**own, **low.buffers}, low.options)

@@ -8,19 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, Interval, OneOf, Optional
+from mercer.errors import ParameterError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.linear_machine import MAX_ITER, TOL, LinearMachine
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.running import Run, whole
 from mercer.losses import EpsilonInsensitive, Hinge, Loss, SquaredHinge
 from mercer.losses.tubes import SquaredEpsilonInsensitive
-from mercer.problems import LinearRisk, MulticlassQP
+from mercer.problems import LinearRisk, MulticlassQP, SparseRisk
 from mercer.solvers.block_descent import BlockDescent
+from mercer.solvers.column_descent import ColumnDescent
 from mercer.solvers.dual_descent import DualDescent
 from mercer.solvers.rows import Rows
 from mercer.solvers.solver import Solver
@@ -35,6 +39,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     .. math:: \min_{w, v} \; C \sum_i w_i \, \psi(y_i f(x_i)) + \tfrac12 (\|w\|^2 + v^2), \qquad
         f(x) = \langle w, x \rangle + b, \quad b = s v
 
+    or, with ``penalty="l1"``, :math:`\|w\|_1 + |v|` in place of the last term,
     with :math:`\psi(m) = \max(0, 1 - m)` for ``loss="hinge"`` and :math:`\psi(m) = \max(0, 1 - m)^2` for
     ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and other than elsewhere in mercer, the squared hinge has no
     1/2 here: the same C gives scikit-learn's numbers.
@@ -48,9 +53,12 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         Weight of the losses against the penalty. Positive.
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         With ``multi_class="crammer_singer"`` it has no effect.
+    penalty : {"l2", "l1"}, default "l2"
+        "l1" sets the weights of columns that do not help to zero; for the squared hinge, each class against the rest.
+        The value is LIBLINEAR's (solver 5), with the bias penalised as all weights are.
     solver : Solver, optional
-        None is `DualDescent`, finished by Newton's method; `BundleMethod` and `CuttingPlane` solve the same problem.
-        For Crammer and Singer's form None is `BlockDescent`.
+        With ``penalty="l1"`` None is `ColumnDescent`. Otherwise None is `DualDescent`, finished by Newton's method;
+        `BundleMethod` and `CuttingPlane` solve the same problem. For Crammer and Singer's form None is `BlockDescent`.
     fit_intercept : bool, default True
         Whether f has a bias. It is the weight of a constant column and is penalised as all weights are.
     intercept_scaling : float, default 1.0
@@ -103,6 +111,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     own_constraints = {
         **LinearMachine._linear_constraints,
         "loss": OneOf("squared_hinge", "hinge"),
+        "penalty": OneOf("l2", "l1"),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "multi_class": OneOf("ovr", "crammer_singer"),
     }
@@ -112,6 +121,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         C: float = 1.0,
         *,
         loss: str = "squared_hinge",
+        penalty: str = "l2",
         solver: Solver | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -126,6 +136,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     ) -> None:
         self.C = C
         self.loss = loss
+        self.penalty = penalty
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -168,9 +179,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
                 problems: list[Any] = [MulticlassQP(rows, codes, self.C * w * scale[codes], len(target.classes))]
             else:
                 problems = self._against_the_rest(rows, codes, self.C * w, scale)
-            solver = self.solver or (BlockDescent if together else DualDescent)(
-                self.tol, self.max_iter, random_state=self._seed()
-            )
+            usual: Any = BlockDescent if together else ColumnDescent if self.penalty == "l1" else DualDescent
+            solver = self.solver or usual(self.tol, self.max_iter, random_state=self._seed())
             solution = self._report(self._solve_each(problems, solver, run), solver, used, len(packed))
             assert solution.weights is not None
             W = solution.weights
@@ -182,18 +192,41 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             run.end(X, y)
         return self
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.penalty == "l1" and (self.loss != "squared_hinge" or self.multi_class != "ovr"):
+            raise ParameterError(
+                f"penalty='l1' was given with loss={self.loss!r} and multi_class={self.multi_class!r}; it goes with "
+                "the squared hinge, each class against the rest. Use loss='squared_hinge' and multi_class='ovr'."
+            )
+
+    def sparsify(self) -> LinearSVC:
+        """Turn ``coef_`` into a sparse matrix, as scikit-learn does; predictions stay what they are."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> LinearSVC:
+        """Turn ``coef_`` back into an array."""
+        check_is_fitted(self)
+        coef: Any = self.coef_
+        self.coef_ = coef.toarray() if sp.issparse(coef) else coef
+        return self
+
     def _against_the_rest(self, rows: Rows, codes: Indices, c: Floats, scale: Floats) -> list[Any]:
         """Return a problem for each class, or one for the second of two."""
         squared = self.loss == "squared_hinge"
         loss: Loss = SquaredHinge() if squared else Hinge()
-        c = 2.0 * c if squared else c  # scikit-learn's squared hinge is without 1/2
+
+        def problem(own: Any, cost: Floats) -> Any:
+            y = np.where(own, 1.0, -1.0)
+            if self.penalty == "l1":
+                return SparseRisk(rows, y, cost, rows.constant)
+            return LinearRisk(rows, y, loss, 2.0 * cost if squared else cost)  # scikit-learn's is without 1/2
+
         if len(scale) == 2:
-            return [LinearRisk(rows, np.where(codes == 1, 1.0, -1.0), loss, c * scale[codes])]
-        problems = []
-        for code in range(len(scale)):
-            own = codes == code
-            problems.append(LinearRisk(rows, np.where(own, 1.0, -1.0), loss, np.where(own, c * scale[code], c)))
-        return problems
+            return [problem(codes == 1, c * scale[codes])]
+        return [problem(codes == code, np.where(codes == code, c * scale[code], c)) for code in range(len(scale))]
 
     def decision_function(self, X: Any) -> Floats:
         """Return f, shape (m, c); for two classes shape (m,), positive for the second."""

@@ -430,7 +430,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes; `n_targets` is the number of classes."""
-        kernel = self.kernel if isinstance(self.kernel, Kernel) else self._default_kernel()
+        kernel = self._known_kernel(self._default_kernel())
         return self._plan(self._planned_gram(n_samples), kernel, n_samples, n_features, max(n_targets, 2))
 
     def _plan(self, spec: GramSpec, kernel: Kernel, n: int, width: int, count: int) -> Plan:

@@ -61,6 +61,11 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     products_suffice = True
     _keeps_factor = False  # whether something needs the factor after the fit, in float64
 
+    @property
+    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """With an intercept the coefficients sum to zero, which is all that kernels of order 1 need."""
+        return 1 if self.fit_intercept else 0
+
     def _fit_at(self, kernel: Kernel, alpha: float, data: Weighted, run: Run) -> tuple[Gram, Solution]:
         """Solve for one kernel and ridge, and keep the fitted function."""
         S, values, w, used = data.samples, data.values, data.weight, data.used
@@ -128,7 +133,8 @@ class KernelRidge(RidgeEstimator):
         solution with the residual of float64; not with ``leave_one_out``), Woodbury for the primal form (PrimalGradient
         where its normal equations would take long), conjugate gradients for tiles.
     fit_intercept : bool, default False
-        Whether a constant that is not penalised is added to the function (the form of the LS-SVM).
+        Whether a constant that is not penalised is added to the function (the form of the LS-SVM). With it,
+        conditionally positive definite kernels of order 1 (`NegativeDistance`, `Multiquadric`, ...) are accepted.
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_predictions_``: for each sample the prediction of the model fitted
         to all others, in closed form. A sample is left out with its whole weight.

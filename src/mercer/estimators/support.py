@@ -22,7 +22,7 @@ from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.running import Run
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.words import GAMMA, kernel_from_word
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
 from mercer.gram.products import product
 from mercer.gram.tiles import fits_single
@@ -91,7 +91,7 @@ class SupportVectorMachine(KernelEstimator):
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
         """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
-        gamma = self.gamma
+        gamma = GAMMA.get(word) if self.gamma is None else self.gamma
         if gamma is None or gamma == "scale":
             gamma = 1.0 if word == "linear" else _scale(S, weight)
         elif gamma == "auto":
@@ -208,7 +208,7 @@ class SupportVectorMachine(KernelEstimator):
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         given = self.gram is not None and not isinstance(self.gram, Auto)
         spec: Any = self.gram if given else self._default_gram(n_samples)
-        kernel: Any = self.kernel if isinstance(self.kernel, Kernel) else Linear()
+        kernel = self._known_kernel(Linear())
         side = Resources(self.memory).largest_order(min(n_samples, 3072))
         own = {
             "packed samples": 8 * n_samples * n_features,

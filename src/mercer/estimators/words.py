@@ -8,12 +8,25 @@ from typing import Any
 
 from mercer.constraints import Interval, Positive
 from mercer.errors import ParameterError
-from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from mercer.kernels import (
+    AdditiveChiSquared,
+    ChiSquared,
+    FeatureDistance,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
 
-__all__ = ["WORDS", "kernel_from_word"]
+__all__ = ["GAMMA", "WORDS", "kernel_from_word"]
 
 _SCALE = Interval(0.0, math.inf, closed="left")
-_GAMMA = {"rbf": Positive(), "laplacian": Positive()}  # what they divide by
+_ACCEPTED = {"rbf": Positive(), "laplacian": Positive(), "chi2": Positive()}  # what they divide by, or vanish without
+GAMMA = {"chi2": 1.0}
+"""What gamma=None is for a word, whatever the data; for the others it depends on them."""
 
 # each takes (gamma, degree, coef0) with scikit-learn's meaning
 WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
@@ -23,6 +36,10 @@ WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
     "polynomial": lambda gamma, degree, coef0: Polynomial(degree, offset=coef0, scale=gamma),
     "sigmoid": lambda gamma, degree, coef0: Sigmoid(scale=gamma, offset=coef0),
     "laplacian": lambda gamma, degree, coef0: Laplacian(1.0 / gamma),
+    "cosine": lambda gamma, degree, coef0: Linear().normalized(),
+    "chi2": lambda gamma, degree, coef0: ChiSquared(gamma),
+    # minus the chi-squared distance, -sum (x - z)^2 / (x + z): conditionally positive definite
+    "additive_chi2": lambda gamma, degree, coef0: FeatureDistance(AdditiveChiSquared(), 2.0),
     "precomputed": lambda gamma, degree, coef0: Precomputed(),
 }
 
@@ -34,7 +51,7 @@ def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = Non
     ----------
     word : str
     width : int
-        ``gamma=None`` is 1 / width, as in scikit-learn's KernelRidge.
+        ``gamma=None`` is 1 / width, as in scikit-learn's KernelRidge; for "chi2" it is 1.
     gamma, degree, coef0 : optional
         scikit-learn's parameters; None is its default.
 
@@ -48,6 +65,6 @@ def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = Non
             f"kernel={word!r} is not a word for a kernel; the words are {', '.join(sorted(WORDS))}. "
             "Use one of them, or an object of mercer.kernels such as Gaussian(1.0)."
         )
-    gamma = 1.0 / max(width, 1) if gamma is None else gamma
-    _GAMMA.get(word, _SCALE).check("gamma", gamma, word)
+    gamma = GAMMA.get(word, 1.0 / max(width, 1)) if gamma is None else gamma
+    _ACCEPTED.get(word, _SCALE).check("gamma", gamma, word)
     return WORDS[word](gamma, 3 if degree is None else degree, 1.0 if coef0 is None else coef0).check()

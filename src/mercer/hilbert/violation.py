@@ -12,7 +12,7 @@ import contextlib
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -228,7 +228,7 @@ def find_violation(
             search.judge(_some(S, search.rng))
         if isinstance(S, Vectors) and len(S) and S.width:
             _look_around(search, _Space.of(S), size, restarts)
-        elif isinstance(S, Strings) and isinstance(X, (list, tuple)):
+        elif isinstance(S, Strings) and isinstance(X, (list, tuple)) and all(isinstance(s, Sequence) for s in X):
             _rewrite(search, list(X), restarts)
     return _told(search)
 

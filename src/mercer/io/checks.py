@@ -142,7 +142,8 @@ def _frames(S: Frames) -> None:
 
 def _expansion(f: Expansion) -> None:
     _require(isinstance(f.kernel, Kernel) and isinstance(f.samples, Samples), "a function without kernel or samples")
-    _require(isinstance(f.samples, f.kernel.domain), f"{type(f.samples).__name__} for the kernel {f.kernel!r:.80}")
+    domains = (f.kernel.domain, *f.kernel.other_domains)
+    _require(isinstance(f.samples, domains), f"{type(f.samples).__name__} for the kernel {f.kernel!r:.80}")
     good = _is_array(f.coef, 1, *_FLOATS) or _is_array(f.coef, 2, *_FLOATS)
     _require(good and len(f.coef) == len(f.samples), "coefficients that are not one row per sample")
     intercept = np.asarray(f.intercept)

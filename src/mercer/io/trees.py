@@ -36,6 +36,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
+from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.io.checks import check_record
 from mercer.io.registry import find_class, id_of
 from mercer.io.tensors import DTYPES
@@ -145,9 +146,7 @@ class Writer:
                 "own that has the function in its code, and read the file with load(path, classes=[...]).",
             )
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        raise self._refusal(
-            path, f"an object of the class {kind}", "Use numbers, texts, arrays, and classes of mercer."
-        )
+        raise self._refusal(path, f"an object of the class {kind}", _remedy(value))
 
     def _refusal(self, path: str, found: str, remedy: str) -> ParameterError:
         return ParameterError(
@@ -401,6 +400,18 @@ class Reader:
                 f"The model gives {member.__name__} the parameter {strange[0][:60]!r}, which this version of mercer "
                 f"does not know; it was written by mercer {self.writer}. Read it with that version, or a newer one."
             )
+
+
+def _remedy(value: Any) -> str:
+    """What to do about an object of another library."""
+    if is_scikit_learn(value):
+        kernel = translated(value).kernel
+        return f"Use mercer's kernel instead: {kernel!r}." if kernel is not None else "Leave it out."
+    if isinstance(value, Samples):
+        return "Samples of any kind are not stored; use a kernel of mercer, whose samples are arrays."
+    if hasattr(value, "transform"):
+        return "Transform the data before the model sees them, as a Pipeline does, and keep the transformer apart."
+    return "Use numbers, texts, arrays, and classes of mercer."
 
 
 def _objects(members: list[Any], shape: Any) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from mercer.kernels.compact import Epanechnikov, RadialFunction, Wendland
 from mercer.kernels.complex import Hermitian
 from mercer.kernels.conditional import InverseMultiquadric, Logarithmic, Multiquadric, NegativeDistance, ThinPlate
 from mercer.kernels.convolution import Convolution
+from mercer.kernels.custom import Custom
 from mercer.kernels.distances import Anchored, FeatureDistance
 from mercer.kernels.distributions import ExpectedFeatures
 from mercer.kernels.dot import ExponentialDot, Linear, Polynomial, PowerSeries, Sigmoid
@@ -86,6 +87,7 @@ __all__ = [
     "Cooccurrence",
     "CorootedSubtree",
     "Cumulant",
+    "Custom",
     "Diffusion",
     "DirectSum",
     "DynamicalSystem",

@@ -76,6 +76,12 @@ class Composite(Tiled):
             return one.domain
         return Frames if self.parts() else Vectors
 
+    @property
+    def other_domains(self) -> tuple[type[Samples], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Those of the term that packs the data."""
+        one = self._one_reading()
+        return () if one is None else one.other_domains
+
     def _one_reading(self) -> Kernel | None:
         """Return a term, if all of them read all of the data in one way; then no table is made of it."""
         keys = list(self.parts())

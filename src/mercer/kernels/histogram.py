@@ -8,6 +8,7 @@ the stored entries are visited.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats
 from mercer.constraints import Positive
-from mercer.domains import Samples, Vectors
+from mercer.domains import Samples, Strings, Vectors
 from mercer.errors import DegenerateWarning, DomainError
 from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
@@ -225,16 +226,20 @@ class Tanimoto(Tiled):
 
     Notes
     -----
-    Domain Vectors, dense or sparse. Two zero vectors have the value 1, a zero vector and any other 0, with a
-    DegenerateWarning. Features no; no parameters; differentiable in the inputs. Positive definite for all
-    real vectors: with t = <x, x'> and a, b the squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a
-    + b) is at most 1/2, and 1 / (a + b) is the integral of exp(-s a) exp(-s b). Strictly so, since these
-    features contain all monomials on each sphere. Not universal: it is not continuous at zero. Normalised and
-    bounded (between -1/3 and 1, not negative for vectors that are not). Cost O(mnd) by one matrix product.
+    Domain Vectors, dense or sparse, or sets: a list of Python sets of hashable things, which stand for their
+    indicators. Two zero vectors (empty sets) have the value 1, a zero vector and any other 0, with a
+    DegenerateWarning. Features no; no parameters; differentiable in the inputs. Positive definite for all real
+    vectors: with t = <x, x'> and a, b the squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a + b) is at
+    most 1/2, and 1 / (a + b) is the integral of exp(-s a) exp(-s b). Strictly so, since these features contain all
+    monomials on each sphere. Not universal: it is not continuous at zero. Normalised and bounded (between -1/3 and 1,
+    not negative for vectors that are not). Cost O(mnd) by one matrix product.
 
     Examples
     --------
     >>> Tanimoto()([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]).round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    >>> Tanimoto()([{"red", "round"}, {"round", "sweet"}]).round(3)
     array([[1.   , 0.333],
            [0.333, 1.   ]])
     """
@@ -242,18 +247,32 @@ class Tanimoto(Tiled):
     formula = r"\langle x, x' \rangle / (\|x\|^2 + \|x'\|^2 - \langle x, x' \rangle)"
     cost = "O(mnd), one matrix product"
     domain = Vectors
+    other_domains = (Strings,)
     strict = True
     normalised = True
     bounded = True
 
+    def pack(self, X: Any) -> Samples:
+        """Pack a list of sets as the symbols in them, anything else as vectors."""
+        if isinstance(X, Strings):
+            return X
+        one_axis = isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1)
+        if one_axis and len(X) and all(isinstance(one, Set) for one in X):
+            return Strings.pack([sorted(one, key=_by_name) for one in X])
+        return Vectors.pack(X)
+
     def prepare(self, A: Samples) -> Samples:
-        """Warn of zero vectors."""
-        assert isinstance(A, Vectors)
-        filled = A.X.any(axis=1) if isinstance(A.X, np.ndarray) else abs(A.X).max(axis=1).toarray() > 0
+        """Warn of zero vectors and empty sets."""
+        if isinstance(A, Strings):
+            filled, what = A.lengths > 0, "empty sets"
+        else:
+            assert isinstance(A, Vectors)
+            filled = A.X.any(axis=1) if isinstance(A.X, np.ndarray) else abs(A.X).max(axis=1).toarray() > 0
+            what = "zero vectors"
         zero = len(A) - int(np.sum(filled))
         if zero:
             warnings.warn(
-                f"{zero} of {len(A)} samples are zero vectors; their Tanimoto similarity is 1 with each "
+                f"{zero} of {len(A)} samples are {what}; their Tanimoto similarity is 1 with each "
                 "other and 0 with all others.",
                 DegenerateWarning,
                 stacklevel=2,
@@ -262,9 +281,8 @@ class Tanimoto(Tiled):
 
     def tile(self, view: View) -> Floats:
         """Divide the dot products."""
-        A, B = view.collections
-        assert isinstance(A, Vectors) and isinstance(B, Vectors)
-        X, Z, a, b = view.comparison.keep(("squares", view.path), lambda: _scaled_sides(A, B))
+        sides = view.collections
+        X, Z, a, b = view.comparison.keep(("squares", view.path), lambda: _scaled_sides(*_indicators(*sides)))
         tile, X, Z = view.empty(), X[view.rows], Z[view.columns]
         if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
             row_products(X, Z, same=view.on_diagonal, out=tile)
@@ -285,11 +303,38 @@ class Tanimoto(Tiled):
 
     def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij (b_j (a + b) - 2 t a_i) / (a + b - t)^2; 0 at zero vectors."""
+        if isinstance(A, Strings):
+            raise self._lacks("a derivative in its inputs where they are sets")
         X, Z = dense(A), dense(B)
         a, b, t = (X * X).sum(axis=1), (Z * Z).sum(axis=1), X @ Z.T
         total = np.add.outer(a, b)
         G = np.divide(W, (total - t) ** 2, out=np.zeros_like(t), where=(np.multiply.outer(a, b) > 0))
         return (G * total) @ Z - 2.0 * (G * t).sum(axis=1)[:, None] * X
+
+
+def _by_name(member: Any) -> tuple[str, str]:
+    """Return what members of sets are sorted by: the order of a set differs from process to process."""
+    return type(member).__name__, repr(member)
+
+
+def _indicators(A: Samples, B: Samples) -> tuple[Vectors, Vectors]:
+    """Return both sides as vectors: sets become rows of zeros and ones over all their members together."""
+    if isinstance(A, Vectors) and isinstance(B, Vectors):
+        return A, B
+    if not (isinstance(A, Strings) and isinstance(B, Strings)):
+        raise DomainError(
+            f"{type(A).__name__} and {type(B).__name__} were to be compared by Tanimoto(); both sides must be "
+            "vectors, or both sets. Give data of one kind."
+        )
+    left, right = A.align(B)
+    rows = []
+    for side in (left,) if B is A else (left, right):
+        ones = np.ones(len(side.codes))
+        X = sp.csr_array((ones, side.codes, side.offsets - side.offsets[0]), (len(side), max(len(side.vocabulary), 1)))
+        X.sum_duplicates()
+        X.data[:] = 1.0  # a member counts once
+        rows.append(Vectors(X))
+    return rows[0], rows[-1]
 
 
 def _scaled_sides(A: Vectors, B: Vectors) -> tuple[Any, Any, Floats, Floats]:

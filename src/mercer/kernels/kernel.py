@@ -71,6 +71,7 @@ class Kernel(Spec, ABC):
     """
 
     domain: ClassVar[type[Samples]]
+    other_domains: tuple[type[Samples], ...] = ()  # what `pack` may return besides, for some kinds of data
     composite: ClassVar[bool] = False  # hands the parts of a table on to its terms
     formula: ClassVar[str] = ""
     cost: ClassVar[str] = ""
@@ -343,7 +344,7 @@ class Kernel(Spec, ABC):
         return self.operators.Selected(self, columns).check()
 
     def of(self, transform: Any) -> maps.Composed:
-        """Return k(t(x), t(z)) for a function or a fitted transformer t."""
+        """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted."""
         return self.operators.Composed(self, transform).check()
 
     def tensor(self, other: Kernel) -> maps.Tensor:

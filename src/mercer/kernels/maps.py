@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
 from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
+from mercer.kernels.transformers import Untransformed, fitted_to, unfitted_error, waits
 
 __all__ = ["Composed", "DirectSum", "RankOne", "Selected", "Tensor"]
 
@@ -219,12 +220,17 @@ class Composed(_Part):
     ----------
     kernel : Kernel
         On the domain of the images.
-    transform : callable or fitted transformer
+    transform : callable or transformer
         Takes all raw data at once and returns as many images, of any domain.
+    fitted : transformer, optional
+        What `learn` has made of a transformer that was not fitted.
 
     Notes
     -----
-    Written ``kernel.of(transform)``. The map is applied once, when the data are packed.
+    Written ``kernel.of(transform)``. The map is applied once, when the data are packed. A transformer that has not been
+    fitted, as ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
+    fits a copy to the training samples (each by its weight), so that nothing leaks between folds, and clones are not
+    fitted. One that was fitted before stays as it is.
 
     Examples
     --------
@@ -238,15 +244,23 @@ class Composed(_Part):
     formula = r"k_1(t(x), t(x'))"
     cost = "that of the kernel, and the map once per sample"
 
-    def __init__(self, kernel: Kernel, transform: Any) -> None:
+    def __init__(self, kernel: Kernel, transform: Any, fitted: Any = None) -> None:
         self.kernel = kernel
         self.transform = transform
+        self.fitted = fitted
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; another transformer has yet to be fitted."""
+        super().set_params(**params)
+        if "fitted" not in params and any(name.partition("__")[0] == "transform" for name in params):
+            self.fitted = None
+        return self
 
     def check(self) -> Any:
         """Raise ParameterError unless the transform can be applied."""
         if not (callable(self.transform) or hasattr(self.transform, "transform")):
             raise ParameterError(
-                f"{self.kernel!r}.of({self.transform!r}) was given; a function of all the data or a fitted "
+                f"{self.kernel!r}.of({self.transform!r}) was given; a function of all the data or a "
                 "transformer is accepted. Write for example .of(np.log1p)."
             )
         return super().check()
@@ -262,10 +276,19 @@ class Composed(_Part):
 
     def __sklearn_clone__(self) -> Composed:
         # scikit-learn clones transformers to unfitted ones; the map is as fixed as a function
-        return type(self)(copy.deepcopy(self.kernel), self.transform)
+        return type(self)(copy.deepcopy(self.kernel), self.transform, self.fitted)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the transformer has yet to be fitted."""
+        return self.fitted is None and waits(self.transform)
 
     def _pack_images(self, data: Any) -> Samples:
-        images = called(getattr(self.transform, "transform", self.transform), data, self)
+        return Untransformed.pack(data) if self._waits else self._images(data)
+
+    def _images(self, data: Any) -> Samples:
+        known = self.transform if self.fitted is None else self.fitted
+        images = called(getattr(known, "transform", known), data, self)
         packed = self.kernel.pack(images)
         count = sample_count(data, len(packed))
         if len(packed) != count:
@@ -274,6 +297,38 @@ class Composed(_Part):
                 "Give a function that takes all the data and returns one image per sample."
             )
         return packed
+
+    def _inner(self, A: Samples) -> Samples:
+        """Return the images that the kernel inside reads; data that have waited are transformed now."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        if not isinstance(part, Untransformed):
+            return narrowed(self.kernel, part)
+        if self._waits:
+            raise unfitted_error(self, self.transform)
+        return narrowed(self.kernel, self._images(part.data))
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same node over the learned kernel, with the transformer fitted to the samples."""
+        if not self._waits:
+            return super().learn(S, y, weight)
+        part = S.part(self.part) if isinstance(S, Frames) and self.part in S.parts else S
+        assert isinstance(part, Untransformed)
+        return self.replace(fitted=fitted_to(self.transform, part.data, y, weight, self)).learn(part, y, weight)
+
+    def prepare(self, A: Samples) -> Samples:
+        """Transform data that have waited, and let the kernel inside add what it computes once per collection."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        if not isinstance(part, Untransformed):
+            return super().prepare(A)
+        if self._waits:
+            raise unfitted_error(self, self.transform)
+        ready = self.kernel.prepare(self._images(part.data))
+        return ready if part is A else A.with_part(self.part, ready)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Those of the kernel inside; how many features there are is not known before the transformer is."""
+        return super().capabilities - ({"features"} if self._waits else set())
 
 
 class RankOne(Tiled):

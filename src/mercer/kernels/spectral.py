@@ -43,9 +43,10 @@ class SpectralMixture(Kernel):
     ----------
     weights : (Q,) tuple or array
         w_q >= 0, the variance that a bell contributes; not all zero.
-    means : (Q d,) tuple or array
-        mu_q in radians per unit, one component after the other, d numbers each: the period of a wave is 2 pi / mu.
-    scales : (Q d,) tuple or array
+    means : (Q, d) or (Q d,) array, or tuples
+        mu_q in radians per unit, a row for each component: the period of a wave is 2 pi / mu. Without rows, one
+        component after the other, d numbers each.
+    scales : (Q, d) or (Q d,) array, or tuples
         s_q > 0, as long as the means: a wave fades over the distance 1 / s.
 
     Notes
@@ -72,8 +73,8 @@ class SpectralMixture(Kernel):
     spectral_support = "everything"
     constraints = {
         "weights": _WEIGHTS,
-        "means": Interval(-math.inf, math.inf, closed="neither", vector=True),
-        "scales": Positive(vector=True),
+        "means": Interval(-math.inf, math.inf, closed="neither", vector=True, table=True),
+        "scales": Positive(vector=True, table=True),
     }
 
     def __init__(self, weights: Any, means: Any, scales: Any) -> None:
@@ -90,6 +91,13 @@ class SpectralMixture(Kernel):
                 f"SpectralMixture was given {q} weights, {means} means and {scales} scales; means and scales are as "
                 "many as weights times columns. Give d numbers for each weight, one component after the other."
             )
+        for name in ("means", "scales"):
+            shape = np.shape(getattr(self, name))
+            if len(shape) == 2 and shape[0] != q:
+                raise ParameterError(
+                    f"SpectralMixture was given {name} of shape {shape} with {q} weights; there is a row for each "
+                    "weight. Give them transposed, or one component after the other."
+                )
         if not np.any(np.asarray(self.weights, dtype=float) > 0.0):
             raise ParameterError(
                 f"SpectralMixture was given weights={self.weights!r}; at least one must be positive. Try ones."

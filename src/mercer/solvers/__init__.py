@@ -6,6 +6,7 @@ from mercer.solvers.adatron import Adatron
 from mercer.solvers.block_descent import BlockDescent
 from mercer.solvers.bundle import BundleMethod, CuttingPlane
 from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.column_descent import ColumnDescent
 from mercer.solvers.complementarity import ComplementaryPivoting
 from mercer.solvers.conjugate_gradient import ConjugateGradient
 from mercer.solvers.coordinate_descent import CoordinateDescent
@@ -39,6 +40,7 @@ __all__ = [
     "SequentialDual",
     "DualDescent",
     "BlockDescent",
+    "ColumnDescent",
     "BundleMethod",
     "CuttingPlane",
     "Newton",

@@ -7,11 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn import svm
 from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, ConvergenceWarning, ParameterError, TargetError
 from mercer.estimators.linear import LinearSVC, LinearSVR
-from mercer.solvers import BlockDescent, BundleMethod, CuttingPlane, DualDescent
+from mercer.solvers import BlockDescent, BundleMethod, ColumnDescent, CuttingPlane, DualDescent
 
 X, Y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -234,3 +235,43 @@ def test_fitted_attributes_and_parameters():
     assert model.solution_.coef.shape == (150, 3) and model.solution_.weights.shape == (5, 3)
     np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T + model.intercept_)
     assert not hasattr(LinearSVC(), "coef_") and "kernel" not in LinearSVC().get_params()
+
+
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept_scaling": 5.0}], ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_the_l1_penalty_equals_scikit_learn(options, classes, storage):
+    A, b = (X, Y) if classes == 3 else (X[50:], Y[50:])
+    ours = LinearSVC(0.1, penalty="l1", tol=1e-8, **options).fit(storage(A), b)
+    theirs = svm.LinearSVC(C=0.1, penalty="l1", dual=False, **options, **TIGHT).fit(A, b)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, np.broadcast_to(theirs.intercept_, ours.intercept_.shape), atol=1e-5)
+    np.testing.assert_array_equal(ours.coef_ == 0.0, theirs.coef_ == 0.0)
+    assert isinstance(ours.solver_, ColumnDescent)
+
+
+def test_the_l1_penalty_with_weights():
+    weight = np.random.default_rng(1).integers(0, 3, size=100)
+    ours = LinearSVC(0.1, penalty="l1", tol=1e-8, class_weight={1: 2.0, 2: 0.5}).fit(X[50:], Y[50:], weight)
+    again = LinearSVC(0.1, penalty="l1", tol=1e-8, class_weight={1: 2.0, 2: 0.5}).fit(
+        np.repeat(X[50:], weight, axis=0), np.repeat(Y[50:], weight)
+    )
+    np.testing.assert_allclose(ours.coef_, again.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {"multi_class": "crammer_singer"}])
+def test_what_the_l1_penalty_does_not_go_with(options):
+    with pytest.raises(ParameterError, match=r"penalty='l1'.*squared_hinge"):
+        LinearSVC(penalty="l1", **options).fit(X, Y)
+    with pytest.raises(CapabilityError):
+        LinearSVC(penalty="l1", solver=DualDescent()).fit(X, Y)
+
+
+def test_sparse_and_dense_coefficients():
+    model = LinearSVC(0.05, penalty="l1").fit(X, Y)
+    coef, values = model.coef_.copy(), model.decision_function(X)
+    assert sp.issparse(model.sparsify().coef_) and model.coef_.nnz == np.count_nonzero(coef)
+    np.testing.assert_array_equal(model.decision_function(X), values)
+    np.testing.assert_array_equal(model.densify().densify().coef_, coef)
+    with pytest.raises(NotFittedError):
+        LinearSVC().sparsify()

@@ -11,7 +11,7 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 from mercer import KernelRidge
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TimeBudgetError
 from mercer.gram import Dense, Features, Tiles
-from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Sigmoid
+from mercer.kernels import Gaussian, Linear, Logarithmic, Multiquadric, NegativeDistance, Polynomial, Sigmoid
 from mercer.solvers import Cholesky, ConjugateGradient
 
 rng = np.random.default_rng(0)
@@ -232,3 +232,27 @@ def test_low_rank_and_matrix_free_solvers_are_reached():
     assert type(primal.solver_).__name__ == "Woodbury"
     assert type(KernelRidge(Gaussian(1.0), gram=Tiles()).fit(X, Y).solver_) is ConjugateGradient
     assert np.allclose(primal.predict(T), dense, rtol=1e-7) and np.allclose(free.predict(T), dense, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "kernel", [NegativeDistance(), NegativeDistance(1.7), Multiquadric(0.8), Logarithmic(1.0)], ids=repr
+)
+def test_conditionally_definite_kernels_with_an_intercept(kernel):
+    rng = np.random.default_rng(3)
+    data, y, new = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 7.0, rng.normal(size=(4, 2))
+    ones, n = np.ones((30, 1)), 30
+    bordered = np.block([[kernel(data) + 0.3 * np.eye(n), ones], [ones.T, np.zeros((1, 1))]])
+    solution = np.linalg.solve(bordered, np.vstack([y, np.zeros((1, 2))]))
+    model = KernelRidge(kernel, alpha=0.3, fit_intercept=True, leave_one_out=True).fit(data, y)
+    np.testing.assert_allclose(model.dual_coef_, solution[:n], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.intercept_, solution[n], rtol=1e-8)
+    np.testing.assert_allclose(model.predict(new), kernel(new, data) @ solution[:n] + solution[n], rtol=1e-8)
+    assert model.solution_.jitter == 0.0
+    rest = np.arange(n) != 5
+    left_out = KernelRidge(kernel, alpha=0.3, fit_intercept=True).fit(data[rest], y[rest]).predict(data[5:6])
+    np.testing.assert_allclose(model.loo_predictions_[5:6], left_out, rtol=1e-8)
+
+
+def test_without_an_intercept_they_are_refused_with_the_remedy():
+    with pytest.raises(CapabilityError, match=r"order 1.*fit_intercept=True"):
+        KernelRidge(NegativeDistance()).fit(X, Y)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict, cross_val_score
 
 from mercer import KernelRidge
 from mercer.budget import Resources
@@ -19,7 +19,7 @@ from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
 from mercer.estimators.ridge import Weighted
 from mercer.estimators.ridge_cv import KernelRidgeCV, _FactorSpectrum, _LandmarkCriterion
 from mercer.gram import Auto, Dense, Features, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy, Tiles
-from mercer.kernels import Gaussian, Kernel, Linear, Matern, Polynomial, Spectrum
+from mercer.kernels import Gaussian, Kernel, Linear, Matern, NegativeDistance, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(60, 2))
@@ -335,3 +335,18 @@ def test_a_matrix_that_does_not_fit_names_the_ways_out():
     for gram in (None, Dense()):
         with pytest.raises(MemoryBudgetError, match=r"gram=Nystrom\(500\)"):
             KernelRidgeCV(Gaussian(1.0), gram=gram, memory="20kB").fit(X, Y)
+
+
+def test_conditionally_definite_kernels_with_an_intercept():
+    rng = np.random.default_rng(4)
+    data, alphas = rng.normal(size=(25, 2)), (0.01, 1.0)
+    y = np.sin(data[:, 0]) + 3.0
+    found = KernelRidgeCV(NegativeDistance(), alphas=alphas, fit_intercept=True).fit(data, y)
+    for place, alpha in enumerate(alphas):
+        one = KernelRidge(NegativeDistance(), alpha=alpha, fit_intercept=True)
+        errors = cross_val_predict(one, data, y, cv=LeaveOneOut()) - y
+        np.testing.assert_allclose(found.cv_values_[:, place], errors**2, rtol=1e-7, atol=1e-12)
+    # the ridge that is found follows the unit of the data
+    one = KernelRidgeCV(NegativeDistance(), fixed="all", fit_intercept=True).fit(data, y)
+    far = KernelRidgeCV(NegativeDistance(), fixed="all", fit_intercept=True).fit(1e6 * data, y)
+    assert far.alpha_ == pytest.approx(1e6 * one.alpha_, rel=1e-3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mercer import SVC, load, save
 from mercer.constraints import free_names
 from mercer.domains import Vectors
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
@@ -144,3 +145,44 @@ def test_agrees_with_scikit_learn():
     totals = X.sum(axis=1)[:, None] + Z.sum(axis=1)
     expected = pairwise.additive_chi2_kernel(X, Z)
     np.testing.assert_allclose(2 * AdditiveChiSquared()(X, Z) - totals, expected, rtol=1e-11, atol=1e-13)
+
+
+SETS = [{"a", "b"}, {"b", "c", "d"}, frozenset({"d"}), {"a", "b", "c", "d"}, set()]
+
+
+def jaccard(one, other):
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateWarning")
+def test_tanimoto_of_sets_is_the_jaccard_index():
+    new = [{"b", 7}, {"new"}, {"d", "a"}]
+    np.testing.assert_allclose(Tanimoto()(SETS), [[jaccard(s, t) for t in SETS] for s in SETS], rtol=1e-14)
+    np.testing.assert_allclose(Tanimoto()(new, SETS), [[jaccard(s, t) for t in SETS] for s in new], rtol=1e-14)
+    np.testing.assert_allclose((0.5 * Tanimoto() ** 2)(new, SETS), 0.5 * Tanimoto()(new, SETS) ** 2, rtol=1e-14)
+    np.testing.assert_array_equal(Tanimoto().diag(SETS), np.ones(5))
+    objects = np.array(SETS, dtype=object)
+    np.testing.assert_array_equal(Tanimoto()(objects), Tanimoto()(SETS))
+
+
+def test_tanimoto_of_sets_is_that_of_their_indicators():
+    rng = np.random.default_rng(5)
+    bits = (rng.random((20, 9)) < 0.5).astype(float)
+    bits[:, 0] = 1.0
+    sets = [set(np.flatnonzero(row).tolist()) for row in bits]
+    np.testing.assert_allclose(Tanimoto()(sets), Tanimoto()(bits), rtol=1e-14)
+    check_kernel(Tanimoto(), sets[:12])
+
+
+def test_empty_sets_and_mixtures():
+    with pytest.warns(DegenerateWarning, match="1 of 5 samples are empty sets"):
+        Tanimoto()(SETS)
+    with pytest.raises(DomainError, match="both sets"):
+        Tanimoto()(SETS[:2], np.ones((2, 3)))
+
+
+def test_a_model_of_sets_is_saved(tmp_path):
+    model = SVC(0.5 * Tanimoto()).fit(SETS[:4], [0, 1, 1, 0])
+    save(model, tmp_path / "sets.mercer")
+    new = [{"a"}, {"d", "e"}]
+    np.testing.assert_array_equal(load(tmp_path / "sets.mercer").decision_function(new), model.decision_function(new))

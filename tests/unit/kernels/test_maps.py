@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from mercer.domains import Frames, Pairs
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, RankOne, Spectrum
 from mercer.testing import check_kernel
 
@@ -66,6 +67,40 @@ def test_a_map_keeps_the_number_of_samples():
         L.of(lambda data: data[:3])(X)
     with pytest.raises(ParameterError, match=r"\.of\("):
         L.of("log")
+
+
+def test_a_transformer_is_fitted_by_learn():
+    scaler = StandardScaler()
+    kernel = 2.0 * G.of(scaler) + L
+    learned = kernel.learn(X[:5])
+    expected = 2.0 * G(StandardScaler().fit(X[:5]).transform(X)) + L(X)
+    np.testing.assert_allclose(learned(X), expected, rtol=1e-12)
+    assert not hasattr(scaler, "mean_")
+    with pytest.raises(CapabilityError, match=r"StandardScaler has not been fitted.*learn"):
+        kernel(X)
+    assert learned.replace(**{"0__kernel__transform__with_mean": False}).terms[0].kernel.fitted is None
+
+
+def test_a_transformer_on_columns_and_after_another():
+    kernel = (G.of(StandardScaler()) * L).on([0, 2])
+    part = X[:, [0, 2]]
+    np.testing.assert_allclose(kernel.learn(X)(X), G(StandardScaler().fit_transform(part)) * L(part), rtol=1e-12)
+    twice = L.of(np.exp).of(StandardScaler())
+    np.testing.assert_allclose(twice.learn(X)(X), L(np.exp(StandardScaler().fit_transform(X))), rtol=1e-12)
+
+
+def test_a_transformer_counts_samples_by_their_weights():
+    weight = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 1.0, 1.0])
+    learned = L.of(StandardScaler()).learn(X, None, weight)
+    again = L(StandardScaler().fit(np.repeat(X, weight.astype(int), axis=0)).transform(X))
+    np.testing.assert_allclose(learned(X), again, rtol=1e-12)
+    with pytest.raises(CapabilityError, match="weight"):
+        L.of(PCA(2)).learn(X, None, weight)
+
+
+def test_a_transformer_that_fails_is_named():
+    with pytest.raises(DomainError, match=r"PCA .*could not be fitted"):
+        L.of(PCA(50)).learn(X)
 
 
 def test_a_fitted_transformer_stays_fitted():

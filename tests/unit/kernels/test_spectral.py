@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer.constraints import free_names, free_values, with_free
+from mercer.constraints import constrained, free_names, free_values, unconstrain, with_free
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Matern
@@ -172,3 +172,24 @@ def test_laws(kernel):
 def test_huge_differences_do_not_become_nan():
     value = MIXTURE([[0.0, 0.0]], [[1e300, -1e300]])
     assert value[0, 0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "as_rows", [np.array, lambda rows: tuple(map(tuple, rows)), list], ids=["array", "tuple", "list"]
+)
+def test_means_and_scales_may_be_rows(as_rows):
+    X = points(8, 9)
+    rows = SpectralMixture((1.0, 0.5), as_rows([[0.7, 0.2], [3.0, -1.0]]), as_rows([[1.0, 0.3], [0.5, 0.8]]))
+    np.testing.assert_array_equal(rows.check()(X), MIXTURE(X))
+    assert free_names(rows) == free_names(MIXTURE)
+    np.testing.assert_array_equal(free_values(rows), free_values(MIXTURE))
+    moved = constrained(rows, unconstrain(rows) + 0.1)
+    assert np.shape(moved.means) == (2, 2)
+    np.testing.assert_allclose(moved(X), constrained(MIXTURE, unconstrain(MIXTURE) + 0.1)(X), rtol=1e-14)
+
+
+def test_rows_are_components():
+    with pytest.raises(ParameterError, match=r"shape \(2, 1\) with 1 weights"):
+        SpectralMixture((1.0,), [[1.0], [2.0]], (1.0, 2.0)).check()
+    with pytest.raises(ParameterError, match="means"):
+        SpectralMixture((1.0, 2.0), [[1.0], [2.0, 3.0]], (1.0, 2.0)).check()

@@ -1,0 +1,235 @@
+"""What users of scikit-learn give as a kernel: its kernel objects, translated, and functions, wrapped and checked."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.constraints import Constraint
+from mercer.errors import CapabilityError, ParameterError
+from mercer.estimators.words import kernel_from_word
+from mercer.kernels import (
+    Constant,
+    Custom,
+    Gaussian,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
+
+__all__ = ["AnyKernel", "Translated", "as_kernel", "check_searched", "is_foreign", "is_scikit_learn", "translated"]
+
+_HOME = "sklearn.gaussian_process.kernels"
+_BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless it is told others
+
+
+class Translated(NamedTuple):
+    """A kernel of scikit-learn in mercer's words.
+
+    Attributes
+    ----------
+    kernel : Kernel or None
+        None if there was nothing but noise.
+    noise : float
+        The level of white noise that was added to it: a variance, not a kernel.
+    """
+
+    kernel: Kernel | None
+    noise: float
+
+
+class AnyKernel(Constraint):
+    """A kernel, in whatever way it may be given to an estimator. Not free (its own parameters may be)."""
+
+    @property
+    def accepted(self) -> str:
+        return "a Kernel, a word of scikit-learn such as 'rbf', a function of two collections, or None"
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or isinstance(value, (Kernel, str)) or is_foreign(value)
+
+    def advice(self, name: str, value: Any) -> str:
+        if isinstance(value, type):
+            return f"Write {name}={value.__name__}(...): an object, not its class."
+        return f"Give {name} an object of mercer.kernels such as Gaussian(1.0), not a {type(value).__name__}."
+
+
+def is_scikit_learn(given: Any) -> bool:
+    """Tell whether this is a kernel object of scikit-learn; its module is not imported to find out."""
+    home = sys.modules.get(_HOME)
+    return home is not None and isinstance(given, home.Kernel)
+
+
+def is_foreign(given: Any) -> bool:
+    """Tell whether this is no kernel of mercer but can be made one: a function, or a kernel object of scikit-learn.
+
+    Examples
+    --------
+    >>> is_foreign(lambda A, B: A @ B.T), is_foreign(Gaussian(1.0)), is_foreign("rbf")
+    (True, False, False)
+    """
+    if isinstance(given, (Kernel, type)):
+        return False
+    return is_scikit_learn(given) or callable(given)
+
+
+def as_kernel(given: Any, width: int = 1) -> Any:
+    """Return the kernel that a function or an object of scikit-learn stands for; anything else as it is.
+
+    Parameters
+    ----------
+    given : object
+    width : int, default 1
+        Number of columns of the data.
+
+    Raises
+    ------
+    CapabilityError
+        There is white noise in it, which is no kernel; `translated` tells it apart.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+    >>> as_kernel(ConstantKernel(2.0) * RBF(0.5))
+    2.0 * Gaussian(0.5)
+    """
+    if not is_foreign(given):
+        return given
+    if not is_scikit_learn(given):
+        return Custom(given).check()
+    kernel, noise = translated(given, width)
+    if noise or kernel is None:
+        raise CapabilityError(
+            f"kernel={given!r} was given, which has white noise; noise is not a kernel, and there is no place for it "
+            "here. Leave out WhiteKernel: in a ridge it is a part of alpha, in GaussianProcessRegressor of noise."
+        )
+    return kernel
+
+
+def translated(given: Any, width: int = 1) -> Translated:
+    """Return a kernel object of scikit-learn in mercer's words, with white noise apart.
+
+    Parameters
+    ----------
+    given : Kernel of sklearn.gaussian_process.kernels
+    width : int, default 1
+        Number of columns of the data.
+
+    Notes
+    -----
+    What has no counterpart that is positive definite (`ExpSineSquared` of several columns, powers that are no integers)
+    and kernels of users are called as functions, by `Custom`.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import DotProduct, WhiteKernel
+    >>> translated(DotProduct(2.0) + WhiteKernel(0.1))
+    Translated(kernel=Linear() + Constant(4.0), noise=0.1)
+    """
+    name = type(given).__name__ if type(given).__module__ == _HOME else ""
+    if name == "WhiteKernel":
+        return Translated(None, float(given.noise_level))
+    if name == "Sum":
+        left, right = translated(given.k1, width), translated(given.k2, width)
+        terms = [side.kernel for side in (left, right) if side.kernel is not None]
+        return Translated(
+            terms[0] + terms[1] if len(terms) == 2 else terms[0] if terms else None, left.noise + right.noise
+        )
+    if name == "Product" and (noisy := _scaled_noise(given, width)) is not None:
+        return noisy
+    if name == "CompoundKernel":
+        raise ParameterError(
+            f"kernel={given!r} was given, several kernels side by side; one kernel is accepted. Give one of them, or "
+            "one to each of several estimators."
+        )
+    return Translated(_alone(name, given, width).check(), 0.0)
+
+
+def _scaled_noise(given: Any, width: int) -> Translated | None:
+    """Return a constant times something with noise; None if there is no noise in the product."""
+    for scale, other in ((given.k1, given.k2), (given.k2, given.k1)):
+        if type(scale).__name__ == "ConstantKernel":
+            kernel, noise = translated(other, width)
+            if noise or kernel is None:
+                c = float(scale.constant_value)
+                return Translated(None if kernel is None else c * kernel, c * noise)
+    return None
+
+
+def _alone(name: str, given: Any, width: int) -> Kernel:
+    """Return the counterpart of one kernel without noise."""
+    match name:
+        case "RBF":
+            return Gaussian(_scale(given.length_scale))
+        case "Matern":
+            scale = _scale(given.length_scale)
+            return Gaussian(scale) if np.isinf(given.nu) else Matern(float(given.nu), length_scale=scale)
+        case "RationalQuadratic":
+            return RationalQuadratic(length_scale=float(given.length_scale), alpha=float(given.alpha))
+        case "ExpSineSquared" if width == 1:
+            return Periodic(float(given.periodicity), length_scale=float(given.length_scale))
+        case "DotProduct":
+            return Linear() + float(given.sigma_0) ** 2 if given.sigma_0 else Linear()
+        case "ConstantKernel":
+            return Constant(float(given.constant_value))
+        case "Product":
+            return _multiplied(as_kernel(given.k1, width), as_kernel(given.k2, width))
+        case "Exponentiation" if float(given.exponent).is_integer() and given.exponent >= 1:
+            return as_kernel(given.kernel, width) ** int(given.exponent)
+        case "PairwiseKernel" if isinstance(given.metric, str):
+            more = {k: v for k, v in (given.pairwise_kernels_kwargs or {}).items() if k in ("degree", "coef0")}
+            return kernel_from_word(given.metric, width, float(given.gamma), **more)
+    # with a copy on the right: of one collection with itself some kernels of scikit-learn say something else
+    return Custom(_Call(given), False, order=None if name in ("ExpSineSquared", "Exponentiation") else 0)
+
+
+def _multiplied(left: Kernel, right: Kernel) -> Kernel:
+    """Return a product, a constant in it as a number."""
+    for scale, other in ((left, right), (right, left)):
+        if isinstance(scale, Constant) and not isinstance(other, Constant):
+            return float(scale.value) * other
+    return left * right
+
+
+def _scale(length_scale: Any) -> Any:
+    return float(length_scale) if np.ndim(length_scale) == 0 else tuple(float(one) for one in length_scale)
+
+
+class _Call:
+    """A kernel of scikit-learn as a function of two collections."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def __call__(self, A: Any, B: Any) -> Any:
+        return self.kernel(A, B)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Call) and other.kernel == self.kernel
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel!r}>"
+
+
+def check_searched(estimator: Any) -> None:
+    """Raise unless all that a kernel object of scikit-learn says about the search is what the estimator does anyway.
+
+    Parameters
+    ----------
+    estimator : one that searches hyper-parameters, with ``kernel`` and ``fixed``
+    """
+    if not is_scikit_learn(estimator.kernel) or estimator.fixed == "all":
+        return
+    for parameter in estimator.kernel.hyperparameters:
+        if parameter.fixed or not np.allclose(np.atleast_2d(parameter.bounds), _BOUNDS):
+            kernel = translated(estimator.kernel).kernel
+            raise ParameterError(
+                f"kernel={estimator.kernel!r} was given with bounds of its own for {parameter.name}; the search is "
+                f"told by the estimator. Write kernel={kernel!r}, and fixed= or bounds= with names of its get_params()."
+            )
