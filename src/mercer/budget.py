@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mercer.arrays import is_real
@@ -200,11 +200,14 @@ class Resources:
         None uses every core.
     monitor : callable or None
         Called with the fraction done of the current stage; a true answer stops it.
+    deadline : float or None
+        Moment of the monotonic clock at which nothing is waited for any longer.
     """
 
     memory: Memory = None
     n_threads: int | None = None
     monitor: Callable[[float], bool] | None = None
+    deadline: float | None = None
 
     def quiet(self) -> Resources:
         """Return the same for a step of a stage: its monitor may stop it, and is not told how far it is.
@@ -220,7 +223,7 @@ class Resources:
         monitor = self.monitor
         if monitor is None:
             return self
-        return Resources(self.memory, self.n_threads, lambda fraction: bool(monitor(0.0)))
+        return replace(self, monitor=lambda fraction: bool(monitor(0.0)))
 
     def largest_order(self, most: int) -> int:
         """Return how large a block of K may be, at most `most`: of three of them, half of the budget, if one is given.

@@ -90,9 +90,10 @@ class Stream(Vectors):
         Parameters
         ----------
         source : array, path, list of arrays or paths, iterator or callable
-            An array or a memory map; the path of a ``.npy`` file, which is mapped; paths of Parquet files, or of a
-            directory of them, whose row groups are the blocks; a list of arrays or paths; an iterator, or a function
-            that returns one, of blocks X or pairs (X, y), which is read once into a temporary file.
+            An array or a memory map; a Dask array, whose chunks are the blocks; the path of a ``.npy`` file, which is
+            mapped; paths of Parquet files, or of a directory of them, whose row groups are the blocks; a list of arrays
+            or paths; an iterator, or a function that returns one, of blocks X or pairs (X, y), which is read once into
+            a temporary file.
         y : array, optional
             Targets.
         columns : sequence of str, optional
@@ -321,6 +322,23 @@ class _Blocks(Source):
         return self._read(place)[index]
 
 
+class _Chunks(_Blocks):
+    """A Dask array: its chunks of rows are computed when they are read, wherever Dask does that."""
+
+    def __init__(self, X: Any) -> None:
+        if X.ndim != 2 or X.dtype.kind not in "fiub" or not X.shape[1] or not sum(X.chunks[0]) > 0:
+            raise DomainError(
+                f"A Dask array of shape {X.shape} and type {X.dtype} was given as rows of a stream; two-dimensional "
+                "arrays of numbers whose chunks have known sizes are accepted. Call its compute_chunk_sizes() first."
+            )
+        super().__init__(X.chunks[0], X.shape[1], np.float32 if X.dtype == np.float32 else np.float64)
+        self.X = X
+
+    def block(self, place: int) -> NDArray[Any]:
+        rows = self.X[self.starts[place] : self.starts[place + 1]]
+        return np.ascontiguousarray(np.asarray(rows), dtype=self.dtype)
+
+
 class _Parts(_Blocks):
     """Several sources one after the other."""
 
@@ -462,6 +480,8 @@ def _source(given: Any, columns: Sequence[str] | None, target: str | None) -> tu
     """Return what reads the rows, and the targets that come with them."""
     if isinstance(given, np.ndarray):
         return _Array(given), None
+    if hasattr(given, "__dask_graph__") and hasattr(given, "chunks"):
+        return _Chunks(given), None
     if isinstance(given, (str, os.PathLike)):
         return _from_path(Path(given), columns, target)
     if isinstance(given, (list, tuple)) and given:

@@ -174,7 +174,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
         if isinstance(spec, Dense):
-            self._plan_with(spec, S).require(self.memory)
+            self._require_with(spec, S)
         return spec
 
     def _planned_gram(self, n_samples: int) -> GramSpec:

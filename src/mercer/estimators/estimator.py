@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arrays import Array, Floats, Indices, real_numbers
-from mercer.budget import Plan, Resources, budget, parse_bytes
+from mercer.budget import Plan, Resources, budget, format_bytes, parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import kind_of
@@ -29,7 +29,18 @@ from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_s
 from mercer.estimators.moving_kernel import FACTORS
 from mercer.estimators.running import Run
 from mercer.estimators.words import kernel_from_word
-from mercer.gram import Auto, Expansion, FastGauss, FeatureExpansion, Features, Gram, GramSpec, HasFactor, Tiles
+from mercer.gram import (
+    Auto,
+    Expansion,
+    FastGauss,
+    FeatureExpansion,
+    Features,
+    Gram,
+    GramSpec,
+    HasFactor,
+    Nystrom,
+    Tiles,
+)
 from mercer.gram.auto import Chosen, exact_choice
 from mercer.gram.dense import Dense, DenseGram
 from mercer.gram.gram import tile_bytes
@@ -75,6 +86,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
     gram_choice_: dict[str, Any]  # what `Auto` has chosen, its error, and the alternatives with bytes and seconds
+    ways: ClassVar[tuple[Mapping[str, Any], ...]] = (  # what may take less memory; of those that do, a refusal tells
+        {"gram": Tiles()},
+        {"gram": Nystrom(500)},
+        {"gram": Nystrom(100)},
+    )
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
     own_constraints: ClassVar[Mapping[str, Constraint]] = {}
@@ -166,7 +182,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
         if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
-            self._plan_with(spec, S).require(self.memory)
+            self._require_with(spec, S)
         return S, kernel
 
     def _given_kernel(self, width: int = 1) -> Any:
@@ -325,7 +341,31 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Raise MemoryBudgetError if the fit does not fit; `Auto(tol=)` asks that of every way it looks at."""
         spec = self._gram_spec(kernel, S)
         if not isinstance(spec, Auto):
-            self._plan_with(spec, S, n_targets).require(self.memory)
+            self._require_with(spec, S, n_targets)
+
+    def _require_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> None:
+        """Raise MemoryBudgetError if a fit with K held so does not fit, with the ways that do, by their plans."""
+        plan, allowed = self._plan_with(spec, S, n_targets), budget(self.memory)
+        if plan.total > allowed:
+            words = [option for option in plan.options if "gram=" not in option and "solver=" not in option]
+            dataclasses.replace(plan, options=(*self._ways_within(allowed, S, n_targets), *words)).require(allowed)
+
+    def _ways_within(self, allowed: int, S: Samples, n_targets: int) -> list[str]:
+        """Tell which of the `ways` this estimator can take with these samples and this memory."""
+        found = []
+        for way in self.ways:
+            other, spec = copy.copy(self), way.get("gram")
+            vars(other).update(way, **({"solver": None} if isinstance(getattr(self, "solver", None), Solver) else {}))
+            if isinstance(spec, FACTORS) and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
+                continue
+            if spec is not None and not self._can_use(spec):
+                continue
+            total = other._plan_with(spec or Tiles(), S, n_targets).total
+            if total <= allowed:
+                changed = [name for name in vars(other) if vars(other)[name] is not vars(self).get(name)]
+                text = " and ".join(f"{name}={_written(vars(other)[name])}" for name in changed)
+                found.append(f"{text} (about {format_bytes(total)})")
+        return found
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
@@ -412,6 +452,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.pairwise = pairwise
         tags.input_tags.sparse = not pairwise
         return tags
+
+
+def _written(value: Any) -> str:
+    """Return a value as a user would write it: what has its usual parameters, without them."""
+    return "Tiles()" if value == Tiles() else repr(value)
 
 
 def unwatched(gram: Any) -> None:

@@ -16,13 +16,14 @@ from sklearn.utils import check_random_state
 
 from mercer import constraints
 from mercer.arrays import Floats, Indices, real_numbers
+from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.posterior import MeanFunctions, draw, posterior_of
-from mercer.estimators.process_search import EvidenceSearch
+from mercer.estimators.process_search import SOME, EvidenceSearch
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, Expansion, FastGauss, FeatureExpansion, Features, GramSpec, Tiles
 from mercer.kernels import Gaussian, Kernel, Scaled
@@ -40,6 +41,7 @@ from mercer.targets import Real
 __all__ = ["GaussianProcessRegressor"]
 
 _RANK = 100  # of the preconditioner where no solver says otherwise
+_PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
@@ -81,7 +83,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     gram : GramSpec, optional
         None chooses by `Auto`: `Features` (the weight-space view, the same numbers) where the kernel has fewer features
         than there are samples, else `Dense` if it fits, else `Tiles`, with which nothing of the size of K is held and
-        the evidence is estimated.
+        the evidence is estimated. Of more than 20 000 samples a search by tiles takes hours: it has to be asked for.
     solver : Solver, optional
         None: Cholesky for a dense K, Woodbury for features, conjugate gradients with a pivoted Cholesky preconditioner
         for tiles; its ``tol``, ``max_iter`` and ``rank`` are obeyed.
@@ -284,12 +286,41 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             )
         return noise[used] if noise.ndim else noise
 
+    ways = ({"gram": Tiles()},)
+
+    def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
+        spec = super()._gram_spec(kernel, S)
+        if spec is not self.gram and isinstance(spec, Tiles) and len(S) > _PATIENT and self.fixed != "all":
+            self._require_with(Dense(), S)
+        return spec
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan = super().memory_plan(n_samples, n_features, n_targets)
+        others = (*plan.options, "SparseGaussianProcessRegressor(), of low rank")
+        if not isinstance(self._planned_gram(n_samples), (Tiles, FastGauss)):
+            return Plan(plan.what, plan.buffers, others)
+        rank = self.solver.rank if isinstance(self.solver, ConjugateGradient) else _RANK
+        vectors = self.n_probes + n_targets + 1
+        if self.fixed == "all":
+            return Plan(plan.what, {**plan.buffers, "vectors": 8 * n_samples * (rank + 11 * vectors)}, others)
+        own = {"vectors and their products": 8 * n_samples * (5 * rank + 14 * vectors)}
+        own["search on some samples"] = 32 * min(n_samples // 4, SOME) ** 2
+        return Plan(plan.what, {**plan.buffers, **own}, others)
+
     def _can_use(self, spec: GramSpec) -> bool:
+        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+            return False
         return isinstance(spec, (Dense, Features, Tiles, FastGauss))  # K itself, exactly or to a tolerance
 
     def _way(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
         spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
+        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+            raise CapabilityError(
+                f"leave_one_out=True was given with gram={spec!r}, which keeps no factor; the closed form needs one. "
+                "Use gram=Dense() or gram=Features()."
+            )
         if not self._can_use(spec):
             raise CapabilityError(
                 f"gram={spec!r} was given, which changes the kernel; an exact process needs K itself. "

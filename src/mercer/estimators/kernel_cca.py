@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan
+from mercer.budget import Plan, budget
 from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
@@ -496,11 +496,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return self._plan(n, widths)
 
     def _plan(self, n: int, widths: list[int]) -> Plan:
-        what, options = f"{type(self).__name__} on {n} samples", ("rank=500", "gram=Nystrom(500)")
+        what, smaller = f"{type(self).__name__} on {n} samples", [r for r in (500, 100) if r < min(n, max(widths))]
+        fits = [r for r in smaller if _factors(n, [r] * len(widths))[1] <= budget(self.memory)]
+        other = "" if self.gram is None else " and gram=None"
+        options = tuple(f"rank={r}{other}" for r in fits)
         if max(widths) >= n:
             return Plan(what, {"eigenvectors of the views": 8 * n * sum(widths), "work space": 16 * n * n}, options)
-        work = 24 * n * max(widths) + 8 * sum(widths) ** 2
-        return Plan(what, {"factors": 8 * n * sum(widths), "work space": work}, options)
+        return Plan(what, _factors(n, widths)[0], options)
 
     def __sklearn_tags__(self) -> Any:
         kernels = self.kernel if isinstance(self.kernel, (tuple, list)) else (self.kernel,)
@@ -587,3 +589,9 @@ def _at(scores: Floats, used: Indices, n: int) -> Floats:
     out = np.full((n, scores.shape[1]), np.nan)
     out[used] = scores
     return out
+
+
+def _factors(n: int, widths: list[int]) -> tuple[dict[str, int], int]:
+    """Return the buffers of factors of so many columns, and their sum."""
+    buffers = {"factors": 8 * n * sum(widths), "work space": 24 * n * max(widths) + 8 * sum(widths) ** 2}
+    return buffers, sum(buffers.values())

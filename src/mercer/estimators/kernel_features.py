@@ -93,6 +93,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self.max_time = max_time
         self.n_threads = n_threads
 
+    ways = ({"gram": Nystrom(500)}, {"gram": Nystrom(100)})  # what has a factor of few columns
+
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> KernelFeatures:
         """Find the coordinates.

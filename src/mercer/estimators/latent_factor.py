@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from mercer.arrays import Floats, Indices, real_numbers
-from mercer.budget import Plan, Resources
+from mercer.budget import Plan, Resources, budget
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
@@ -28,7 +28,7 @@ from mercer.estimators.latent_low_rank import LowRankFactors
 from mercer.estimators.latent_search import LowRankObjective, Objective, ScaledObjective
 from mercer.estimators.moving_kernel import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec
+from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
@@ -395,11 +395,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             return Plan(what, own, ("a smaller rank", "fewer samples"))
         order = n if factors == 1 and observed == n * outputs else observed
         buffers = {"covariance and its inverse": 3 * 8 * order**2, "Gram matrices": 2 * factors * 8 * n**2}
-        options = (
-            "gram=Nystrom(500)", "fewer samples", "n_factors=1 with complete outputs",
-            "SparseGaussianProcessRegressor() per output",
-        )  # fmt: skip
+        ranks = [r for r in (500, 100) if r < n]
+        ways = [f"gram={Nystrom(r)!r}" for r in ranks if self._within(Nystrom(r), shape, observed, outputs)]
+        options = (*ways, "fewer samples", "SparseGaussianProcessRegressor() per output")
         return Plan(what, buffers, options)
+
+    def _within(self, spec: GramSpec, shape: tuple[int, int], observed: int, outputs: int) -> bool:
+        return self._buffers(spec, shape, observed, outputs).total <= budget(self.memory)
 
 
 @dataclass(frozen=True, eq=False)

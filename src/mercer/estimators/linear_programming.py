@@ -23,6 +23,7 @@ from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
+from mercer.estimators.moving_kernel import rank_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, Features, Gram, GramSpec
 from mercer.gram.factor import FactorGram
@@ -263,6 +264,14 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
                 "kernel such as Linear(), Polynomial(2) or Spectrum(3)."
             )
         return self.gram or (Features() if self.form == "primal" else Dense())
+
+    def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
+        """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        plan = super().memory_plan(n_samples, n_features, n_targets)
+        spec = self._planned_gram(n_samples)
+        columns = n_features if isinstance(spec, Features) else rank_of(spec, n_samples, n_features)
+        constraints = _BYTES * n_samples * min(columns, n_samples)  # K is written out, however it is held
+        return Plan(plan.what, {**plan.buffers, "constraints": constraints}, plan.options)
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: a linear program needs no definiteness."""

@@ -22,12 +22,12 @@ from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.units import WHITE, Units, better, coarse_starts, shifted, told, warn_of_search
 from mercer.selection.warm_start import Coordinates, Remembering, curvature, descend
 
-__all__ = ["Begin", "EvidenceSearch"]
+__all__ = ["SOME", "Begin", "EvidenceSearch"]
 
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
 _GONE = 1e-3  # a noise that has fallen so far on some of the samples
 _AGAIN = 4  # further starts where the evidence is that of white noise
-_MANY, _SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than so many
+_MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class EvidenceSearch:
         n = len(observed.y)
         if n < _MANY or isinstance(way, FeatureEvidence) or starts[0].noise.ndim or self.bounds:
             return starts
-        some = np.sort(check_random_state(self.random_state).permutation(n)[: min(n // 4, _SOME)])
+        some = np.sort(check_random_state(self.random_state).permutation(n)[: min(n // 4, SOME)])
         part = Observations(observed.samples.take(some), observed.y[some], observed.weight[some], observed.border[some])
         small = DenseEvidence(part, self._resources())
         try:

@@ -19,7 +19,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.running import STEPS, Run, whole
-from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram import FastGauss, FeatureExpansion, Gram, GramSpec, Tiles
 from mercer.gram.factor import FactorGram
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
@@ -242,6 +242,10 @@ class KernelRidge(RidgeEstimator):
         if len(used) < len(packed):
             rest = np.setdiff1d(np.arange(len(packed)), used)
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
+
+    def _can_use(self, spec: GramSpec) -> bool:
+        keeps = not (self.leave_one_out and isinstance(spec, (Tiles, FastGauss)))  # the closed form needs a factor
+        return keeps and super()._can_use(spec)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

@@ -267,7 +267,7 @@ class KernelRidgeCV(RidgeEstimator):
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
         if isinstance(spec, Dense):
-            self._plan_with(spec, S).require(self.memory)
+            self._require_with(spec, S)
         return spec
 
     def _planned_gram(self, n_samples: int) -> GramSpec:
@@ -350,7 +350,7 @@ class KernelRidgeCV(RidgeEstimator):
                     "their derivative needs landmarks. Hold them by fixed='all' or alphas=, or use gram=Nystrom(500)."
                 )
             if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
-                self._plan_with(self.gram_, S).require(self.memory)
+                self._require_with(self.gram_, S)
                 return _LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
         return RidgeCriterion(S, _table(data), data.weight, self._border(n), folds, self._resources())
 

@@ -97,7 +97,8 @@ class Run:
     def resources(self) -> Resources:
         """Return what Grams may use; their monitor reports to this run."""
         estimator = self.estimator
-        return Resources(estimator.memory, estimator.n_threads, self.monitor if self.watched else None)
+        monitor = self.monitor if self.watched else None
+        return Resources(estimator.memory, estimator.n_threads, monitor, self.deadline)
 
     @property
     def store(self) -> Store | None:

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan, Resources, parse_bytes
+from mercer.budget import Plan, Resources, budget, parse_bytes
 from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
@@ -112,7 +112,7 @@ class SupportVectorMachine(KernelEstimator):
         return self._default_gram(len(S), isinstance(S, Similarities))
 
     def _default_gram(self, n: int, stored: bool = False) -> GramSpec:
-        if stored or n <= _STORED:
+        if stored or (n <= _STORED and 8 * n * n <= budget(self.memory) // 2):
             return Dense()
         return Tiles(precision="mixed" if self.tol >= _SINGLE_TOL and self._is_bounded() else "double")
 

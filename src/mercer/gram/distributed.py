@@ -32,7 +32,7 @@ from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles, fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.cluster import Crew, dismiss, hire, leave, pairwise, send_home, share, tree_sum, users
+from mercer.numerics.cluster import Connection, Crew, dismiss, hire, leave, pairwise, send_home, share, tree_sum, users
 from mercer.numerics.tiling import spans
 
 __all__ = ["Distributed"]
@@ -57,8 +57,9 @@ class Distributed(GramSpec):
 
     Parameters
     ----------
-    address : str or None, default None
-        Of a scheduler of Dask, as "tcp://127.0.0.1:8786". None starts workers on this machine, which end when nobody
+    address : str, Client, cluster or None, default None
+        Of a scheduler of Dask, as "tcp://127.0.0.1:8786"; or a `Client` or a cluster of Dask that is open, and stays
+        so. None starts workers on this machine, which end when nobody
         uses them any more; "here" is this process, with the same blocks and the same order of sums, and without Dask.
     block : int, default 4096
         Rows of a block. Row groups of a file stay together up to 16 times as many rows, and small ones are joined.
@@ -76,7 +77,8 @@ class Distributed(GramSpec):
     Offers products and rows, and with a factor what low-rank Grams offer. Results do not depend on the number of
     workers, nor on workers that die: blocks, the tree by which sums are added and the precision are fixed, and BLAS
     has one thread in a task. They are the same to the bit as with "here", on machines of the same kind. Whatever dies
-    with a worker is computed again; the scheduler must live.
+    with a worker is computed again; the scheduler must live. Where no worker is left, that is told after 5 s, and after
+    60 s, or at the end of `max_time`, the fit ends with an error; a `Checkpoint` keeps what was reached.
 
     A product sends V to every worker and brings back K V: 16 n k bytes for each. K itself needs all samples on every
     worker; sums of a factor need each block on one. Blocks of files are read by the workers.
@@ -95,7 +97,7 @@ class Distributed(GramSpec):
     """
 
     constraints = {
-        "address": Optional(InstanceOf(str)),
+        "address": Optional(InstanceOf(str, Connection)),
         "block": Integer(1),
         "gram": Optional(InstanceOf(GramSpec)),
         "workers": Optional(Integer(1)),
@@ -104,7 +106,7 @@ class Distributed(GramSpec):
 
     def __init__(
         self,
-        address: str | None = None,
+        address: Any = None,
         block: int = 4096,
         gram: GramSpec | None = None,
         workers: int | None = None,
@@ -115,6 +117,11 @@ class Distributed(GramSpec):
         self.gram = gram
         self.workers = workers
         self.trusted = trusted
+
+    immaterial = ("address", "workers", "trusted")  # where the same numbers are computed
+
+    def __sklearn_clone__(self) -> Distributed:
+        return copy.copy(self)  # a client is not copied
 
     def check(self) -> Any:
         """Raise unless the parameters are acceptable and there is a way to distribute the Gram."""
@@ -160,7 +167,8 @@ class Distributed(GramSpec):
         self.check()
         kernel.check()
         self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
-        crew = hire(self.address, self.workers or resources.n_threads, self.trusted, resources.n_threads)
+        threads = resources.n_threads
+        crew = hire(self.address, self.workers or threads, self.trusted, threads, resources.deadline)
         try:
             layout = Layout.of(kernel, samples, self.block)
             if self.gram is None or isinstance(self.gram, Tiles):
@@ -187,7 +195,7 @@ class Distributed(GramSpec):
             places = np.asarray(given, dtype=np.intp)
             some = np.unique(places)
             spec = spec.replace(landmarks=tuple(int(i) for i in np.searchsorted(some, places)))
-        gram = spec.build(kernel, layout.chosen(some, crew), resources)
+        gram = spec.build(kernel, layout.chosen(some, crew, resources.deadline), resources)
         gram._held = gram._kept = None
         if gram.root is not None:
             _ = gram._split  # the same directions for all blocks
@@ -239,7 +247,7 @@ class Layout:
         """Rows of the longest block."""
         return max((rows.stop - rows.start for rows in self.blocks), default=1)
 
-    def chosen(self, index: Index, crew: Crew) -> Samples:
+    def chosen(self, index: Index, crew: Crew, deadline: float | None = None) -> Samples:
         """Some samples, prepared; those of a file are found by the workers, each in its own blocks."""
         if not self.filed:
             return self._near(index)
@@ -252,7 +260,7 @@ class Layout:
             tasks.append(crew.submit(_some, self.piece(int(i)), inside))
         if not tasks:
             return self._near(slice(0, 0))
-        whole, *rest = crew.gather(tasks)
+        whole, *rest = crew.gather(tasks, deadline)
         for part in rest:
             whole = whole.concat(part)
         return self.kernel.prepare(whole.take(np.argsort(order)))
@@ -316,7 +324,7 @@ class DistributedGram(Gram):
 
     def take(self, index: Index) -> DistributedGram:
         """Return the Gram of some samples, in blocks of the same size."""
-        chosen = self.layout.chosen(index, self.crew)
+        chosen = self.layout.chosen(index, self.crew, self.resources.deadline)
         return self._with(Layout.of(self.kernel, chosen, self.layout.longest), self.dtype)
 
     def __matmul__(self, V: Floats) -> Floats:
@@ -330,7 +338,7 @@ class DistributedGram(Gram):
             crew.submit(_block_rows, self._kernel, self._blocks, i, operand, self.dtype, crew.threads)
             for i in range(len(self.layout.blocks))
         ]
-        return np.concatenate(crew.gather(tasks)) if tasks else np.zeros_like(V)
+        return np.concatenate(crew.gather(tasks, self.resources.deadline)) if tasks else np.zeros_like(V)
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:
         """Return K[index][:, columns]; each task makes some columns."""
@@ -339,7 +347,9 @@ class DistributedGram(Gram):
         every = isinstance(columns, slice) and columns == slice(None)
         rights, count = self._cut(None if every else np.arange(self.shape[0])[columns])
         tasks = [crew.submit(_block, self._kernel, left, rights, j, self.dtype) for j in range(count)]
-        found = np.hstack(crew.gather(tasks)) if tasks else np.empty((len(index), 0), self.dtype)
+        found = (
+            np.hstack(crew.gather(tasks, self.resources.deadline)) if tasks else np.empty((len(index), 0), self.dtype)
+        )
         if out is None:
             return found
         out[...] = found
@@ -353,7 +363,7 @@ class DistributedGram(Gram):
         return self.crew.hold(pieces), len(pieces)
 
     def _chosen(self, index: Indices) -> Samples:
-        return self.layout.chosen(index, self.crew)
+        return self.layout.chosen(index, self.crew, self.resources.deadline)
 
     def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`; each task makes the rows of one block."""
@@ -365,7 +375,7 @@ class DistributedGram(Gram):
             for i in range(count)
         ]
         if tasks:
-            out += np.concatenate(crew.gather(tasks))
+            out += np.concatenate(crew.gather(tasks, self.resources.deadline))
 
 
 class DistributedFactorGram(FactorGram):
@@ -421,7 +431,7 @@ class DistributedFactorGram(FactorGram):
     def take(self, index: Index) -> Any:
         """Return the Gram of some samples, in this process."""
         small = copy.copy(self.inner)
-        small.samples, small.resources = self.layout.chosen(index, self.crew), self.resources
+        small.samples, small.resources = self.layout.chosen(index, self.crew, self.resources.deadline), self.resources
         small._residual = None
         small.hold()
         return small
@@ -436,13 +446,13 @@ class DistributedFactorGram(FactorGram):
             pieces = [np.ascontiguousarray(operand[blocks[i]]) for operand in operands]
             return crew.submit(function, self._inner, self._parts[i], self.holds, *pieces)
 
-        return crew.gather([tree_sum(crew, len(blocks), term)])[0]
+        return crew.gather([tree_sum(crew, len(blocks), term)], self.resources.deadline)[0]
 
     def _each(self, function: Callable[..., Any], *operands: Any) -> Floats:
         """Return the rows that a function makes of each part of F, one below the other."""
         crew = self.crew
         tasks = [crew.submit(function, self._inner, part, self.holds, *operands) for part in self._parts]
-        return np.concatenate(crew.gather(tasks))
+        return np.concatenate(crew.gather(tasks, self.resources.deadline))
 
     def _normal(self, weight: Floats, rhs: Floats) -> tuple[Floats, Floats]:
         square, moment = self._summed_over(_normal, weight, rhs)

@@ -224,7 +224,7 @@ def gram_plan(what: str, n: int) -> Plan:
     return Plan(
         f"{what} on {n} samples",
         {"Gram matrix": 8 * n * n},
-        (f"solver=ConjugateGradient() on gram=Tiles() (about {tiles} per right-hand side, slower)",),
+        (f"gram=Tiles() (about {tiles} per right-hand side, slower)",),
     )
 
 

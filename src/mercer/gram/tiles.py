@@ -11,7 +11,6 @@ from mercer.arrays import Floats, Index, Indices
 from mercer.budget import Memory, Plan, Resources, parse_bytes
 from mercer.constraints import OneOf
 from mercer.domains import Samples
-from mercer.errors import ParameterError
 from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.products import product, quick_fill
 from mercer.kernels.comparison import Comparison
@@ -30,7 +29,7 @@ class Tiles(GramSpec):
     Parameters
     ----------
     memory : int or str, default "1GB"
-        Largest block of rows that may be asked for at once, in bytes.
+        Largest block of K, in bytes, that a solver works on at once; a smaller ``memory`` of the estimator counts.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes tiles in float32 and sums in float64: about twice as fast, with a relative error
         of about 1e-6 per entry. Vectors that float32 cannot hold are computed in float64 all the same.
@@ -164,11 +163,6 @@ class TileGram(Gram):
         index = np.asarray(index)
         against = None if every else index if columns is index else np.arange(n)[columns]
         shape = len(index), n if against is None else len(against)
-        if shape[0] * shape[1] * self.dtype.itemsize > self.memory:
-            raise ParameterError(
-                f"{shape[0]} rows of {shape[1]} were asked of Tiles(memory={self.memory}); they do not fit. "
-                "Give a larger memory=, or ask for fewer rows at once."
-            )
         out = np.empty(shape, self.dtype) if out is None else out
         comparison = self._between(index, against)
         if self.dtype == np.float32:

@@ -20,19 +20,21 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import uuid
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from mercer.errors import CapabilityError, MercerError, ParameterError
+from mercer.errors import CapabilityError, MercerError, ParameterError, TimeBudgetError, warn_caller
 from mercer.numerics.tiling import serial_blas, thread_count
 
 __all__ = [
     "Cluster",
     "ClusterError",
+    "Connection",
     "Crew",
     "Here",
     "dismiss",
@@ -49,13 +51,27 @@ HERE = "here"
 _GONE = ("closed", "failed")  # states of a worker's keeper
 _FAILURES = 20  # workers that may die with a task before the task is blamed
 _AGAIN = 3  # times that a task that was blamed is tried again
-_PATIENCE = 60.0  # seconds to wait for a scheduler to have a worker
+_PATIENCE = 60.0  # seconds to wait for a scheduler to have a worker, at the start and when all of them are gone
+_SILENT = 5.0  # seconds of that after which it is told
+_GRACE = 30.0  # seconds beyond the end of the time in which some task must end
 _LOOK = 0.5  # seconds between two looks at the workers
 _RETRIES = 2  # of a task that fails, as when a disk does not answer
 
 
 class ClusterError(MercerError, ConnectionError):
     """A cluster cannot be reached, or has lost what it cannot make again."""
+
+
+class LonelyError(ClusterError):
+    """A cluster has no worker left."""
+
+
+@runtime_checkable
+class Connection(Protocol):
+    """A Client or a cluster of Dask."""
+
+    scheduler_info: Any
+    dashboard_link: Any
 
 
 class Crew(ABC):
@@ -74,8 +90,8 @@ class Crew(ABC):
         """Let somebody call a function; return a handle of the result, which may be among the arguments of others."""
 
     @abstractmethod
-    def gather(self, handles: Sequence[Any]) -> list[Any]:
-        """Return the results of handles, when they are there."""
+    def gather(self, handles: Sequence[Any], deadline: float | None = None) -> list[Any]:
+        """Return the results of handles, when they are there; nobody is waited for beyond the deadline."""
 
     def hold(self, value: Any) -> Any:
         """Return a handle of a value, which is sent once to whoever needs it."""
@@ -105,7 +121,7 @@ class Here(Crew):
     def hold(self, value: Any) -> Any:
         return value
 
-    def gather(self, handles: Sequence[Any]) -> list[Any]:
+    def gather(self, handles: Sequence[Any], deadline: float | None = None) -> list[Any]:
         return list(handles)
 
 
@@ -114,16 +130,18 @@ class Cluster(Crew):
 
     Parameters
     ----------
-    address : str or None
-        Of the scheduler; None starts workers on this machine.
+    address : str, Client, cluster or None
+        Of the scheduler, or what knows it; None starts workers on this machine.
     workers : int
         How many are started.
+    deadline : float, optional
+        Moment of the monotonic clock until which a first worker is waited for.
     """
 
-    def __init__(self, address: str | None, workers: int) -> None:
+    def __init__(self, address: Any, workers: int, deadline: float | None = None) -> None:
         _require_dask()
         self.address, self.workers = address, workers
-        self.closed = False
+        self.closed = self.borrowed = False
         self.cluster: Any = None
         self.client: Any = None
         self._folder: str | None = None
@@ -132,7 +150,7 @@ class Cluster(Crew):
         if address is None:
             self._start(workers)
         else:
-            self._connect(address)
+            self._connect(address, deadline)
 
     def _start(self, workers: int) -> None:
         """Start processes that listen on this machine alone; what they write goes to a folder of their own."""
@@ -181,39 +199,86 @@ class Cluster(Crew):
                 if gone or set(cluster.worker_spec) - set(cluster.workers):
                     cluster.scale(self.workers)
 
-    def _connect(self, address: str) -> None:
+    def _connect(self, address: Any, deadline: float | None) -> None:
+        import distributed
+
+        if isinstance(address, distributed.Client):
+            if address.asynchronous:
+                raise ParameterError(
+                    "address=Client(asynchronous=True) was given; a client that answers at once is needed. Give "
+                    "Client(address), or the address itself."
+                )
+            self.client, self.borrowed = address, True
+        else:
+            self._call(address, deadline)
+        try:
+            self._check_workers(deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def _call(self, address: Any, deadline: float | None) -> None:
+        """Make a client of our own."""
         import distributed
 
         try:
-            self.client = distributed.Client(address, set_as_default=False, timeout=10)
+            self.client = distributed.Client(address, set_as_default=False, timeout=_until(deadline, 10.0))
         except (OSError, ValueError, TimeoutError) as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise ClusterError(
                 f"address={address!r} was given, and no scheduler of Dask answers there ({reason}). Give the address "
                 "that `dask scheduler` prints, or address=None for workers on this machine.",
             ) from error
-        try:
-            self._check_workers(address)
-        except BaseException:
-            self.close()
-            raise
 
-    def _check_workers(self, address: str) -> None:
+    def _check_workers(self, deadline: float | None) -> None:
         """Raise ClusterError unless there are workers, and all have this version of mercer."""
-        try:
-            self.client.wait_for_workers(1, timeout=_PATIENCE)
-        except TimeoutError as error:
-            raise ClusterError(
-                f"address={address!r} was given, where the scheduler had no worker within {_PATIENCE:.0f} s; at least "
-                f"one is needed. Add some: dask worker {address}.",
-            ) from error
-        own, found = _version(), self.client.run(_version)
+        lonely = _Lonely(self, deadline)
+        while not self._worker_count():
+            lonely.tell()
+            time.sleep(min(_LOOK, 0.1))
+        address, own, found = self.place, _version(), self.client.run(_version)
         other = sorted({str(version) for version in found.values() if version != own})
         if other:
             raise ClusterError(
                 f"address={address!r} was given, where workers have mercer {', '.join(other)}; this process has "
                 f"{own}, and the same version everywhere is needed. Make them equal.",
             )
+
+    @property
+    def place(self) -> str:
+        """The address of the scheduler."""
+        return str(self.client.scheduler.address)
+
+    def _worker_count(self) -> int:
+        """Return how many workers the scheduler has; 1 if it does not say."""
+        try:
+            return len(self.client.nthreads())
+        except (OSError, TimeoutError, ValueError):
+            return 1
+
+    def _await(self, handles: list[Any], deadline: float | None) -> None:
+        """Wait until tasks have ended, as long as there is somebody who does them and, in the end, the time."""
+        import distributed
+
+        lonely, done, since = _Lonely(self, deadline), -1, time.monotonic()
+        while True:
+            with suppress(TimeoutError), self.client.as_current():
+                distributed.wait(handles, timeout=_LOOK)
+                return
+            now, ended = time.monotonic(), sum(handle.done() for handle in handles)
+            if ended > done:
+                done, since = ended, now
+            if not self._worker_count():
+                lonely.tell()
+                since = now
+                continue
+            lonely = _Lonely(self, deadline)
+            if deadline is not None and now > max(deadline, since) + _GRACE:
+                raise TimeBudgetError(
+                    f"max_time was over, and no worker at address={self.place!r} has ended a task within "
+                    f"{_GRACE:.0f} s since; {len(handles) - ended} were waited for. Raise "
+                    "max_time, or use smaller blocks, Distributed(block=...)."
+                )
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         self._require_open()
@@ -226,7 +291,7 @@ class Cluster(Crew):
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.submit(_itself, value)
 
-    def gather(self, handles: Sequence[Any]) -> list[Any]:
+    def gather(self, handles: Sequence[Any], deadline: float | None = None) -> list[Any]:
         import distributed
         import distributed.client
 
@@ -235,10 +300,10 @@ class Cluster(Crew):
         try:
             for _ in range(_AGAIN):
                 try:
-                    return self.client.gather(handles)
+                    return self._gathered(handles, deadline)
                 except distributed.KilledWorker:
                     self.client.retry([handle for handle in handles if handle.status == "error"])
-            return self.client.gather(handles)
+            return self._gathered(handles, deadline)
         except distributed.KilledWorker as error:
             raise ClusterError(
                 f"{(_FAILURES + 1) * (_AGAIN + 1)} workers died with one task, most likely for want of memory; a task "
@@ -249,9 +314,13 @@ class Cluster(Crew):
                 "The scheduler of Distributed() is gone, and with it what was computed; it has to live to the end. "
                 "Build the Gram again.",
             ) from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, LonelyError, TimeBudgetError):
             self._abandon(handles)
             raise
+
+    def _gathered(self, handles: list[Any], deadline: float | None) -> list[Any]:
+        self._await(handles, deadline)
+        return self.client.gather(handles)
 
     def _abandon(self, handles: list[Any]) -> None:
         """Stop at once: processes that were started here are ended, tasks of others are taken back."""
@@ -288,7 +357,7 @@ class Cluster(Crew):
                 return
             self.closed = True
         self._over.set()
-        if self.client is not None:
+        if self.client is not None and not self.borrowed:
             with suppress(Exception):
                 self.client.close(timeout=5)
         if self.cluster is not None:
@@ -297,6 +366,41 @@ class Cluster(Crew):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             _silence.end()
+
+
+class _Lonely:
+    """How long there has been no worker: a warning after some seconds, an error in the end."""
+
+    def __init__(self, crew: Cluster, deadline: float | None) -> None:
+        self.crew, self.deadline, self.began, self.told = crew, deadline, time.monotonic(), False
+
+    def tell(self) -> None:
+        now = time.monotonic()
+        waited, place = now - self.began, self.crew.place
+        if self.deadline is not None and now >= self.deadline:
+            raise TimeBudgetError(
+                f"max_time was over while there was no worker at address={place!r}; at least one is needed. "
+                f"Add some: dask worker {place}; and fit again, with the same Checkpoint to go on from "
+                "where this fit was."
+            )
+        if waited >= _PATIENCE:
+            raise LonelyError(
+                f"There was no worker at address={place!r} for {_PATIENCE:.0f} s; at least one is needed. "
+                f"Add some: dask worker {place}; and fit again, with the same Checkpoint to go on from "
+                "where this fit was."
+            )
+        if waited >= _SILENT and not self.told:
+            self.told = True
+            warn_caller(
+                f"There is no worker at {place}; one is waited for, for up to {_PATIENCE:.0f} s. Add some: dask worker "
+                f"{place}.",
+                UserWarning,
+            )
+
+
+def _until(deadline: float | None, most: float) -> float:
+    """Return the seconds that may be waited, at most so many."""
+    return most if deadline is None else min(most, max(deadline - time.monotonic(), 0.1))
 
 
 class _Silence:
@@ -331,36 +435,49 @@ _guard = threading.RLock()
 _hired: list[list[Any]] = []  # [crew, how many use it]
 
 
-def hire(address: str | None, workers: int | None = None, trusted: bool = False, threads: int | None = None) -> Crew:
+def hire(
+    address: Any,
+    workers: int | None = None,
+    trusted: bool = False,
+    threads: int | None = None,
+    deadline: float | None = None,
+) -> Crew:
     """Return those who do tasks; whoever hires also calls `dismiss`.
 
     Parameters
     ----------
-    address : str or None
-        Of a scheduler of Dask; None is workers on this machine, "here" is this process.
+    address : str, Client, cluster or None
+        Of a scheduler of Dask, or what knows it; None is workers on this machine, "here" is this process.
     workers : int, optional
         Of workers on this machine; None is as many as there are cores, or as were hired before.
     trusted : bool, default False
         Whether a scheduler on another machine may be spoken to without encryption.
     threads : int, optional
         Of this process, if it does the tasks.
+    deadline : float, optional
+        Moment of the monotonic clock until which a first worker is waited for.
 
     Notes
     -----
     A crew is shared by all who hire the same, and goes home with the last of them.
     """
-    if address == HERE:
+    if isinstance(address, str) and address == HERE:
         return Here(threads)
-    if address is not None:
+    if isinstance(address, str):  # a client or a cluster is a connection that its owner has made
         require_safe(address, trusted)
     with _guard:
         for entry in _hired:
             crew = entry[0]
-            same = crew.address == address and not crew.closed and crew._process == os.getpid()
+            same = (
+                type(crew.address) is type(address)
+                and crew.address == address
+                and not crew.closed
+                and crew._process == os.getpid()
+            )
             if same and (address is not None or workers in (None, crew.workers)):
                 entry[1] += 1
                 return crew
-        crew = Cluster(address, thread_count(workers))
+        crew = Cluster(address, thread_count(workers), deadline)
         _hired.append([crew, 1])
         return crew
 

@@ -65,7 +65,9 @@ def _feed(found: Any, value: Any) -> None:
     elif hasattr(value, "columns") and hasattr(value, "__dataframe__"):
         _feed(found, ("table", [str(name) for name in value.columns], *(np.asarray(value[c]) for c in value.columns)))
     elif hasattr(value, "get_params"):
-        _feed(found, (type(value).__name__, value.get_params(deep=False)))
+        apart = getattr(value, "immaterial", ())  # what changes no number
+        material = {name: part for name, part in value.get_params(deep=False).items() if name not in apart}
+        _feed(found, (type(value).__name__, material))
     elif getattr(value, "is_streamed", False):  # samples that are read in blocks
         found.update(f"{type(value).__name__}:{len(value)};".encode())
         for part in value.tiles(_STREAMED):

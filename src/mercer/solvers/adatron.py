@@ -21,7 +21,7 @@ from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import BoxQP, Solution, Status, Trace
 from mercer.solvers.optimality import duality_gap
-from mercer.solvers.solver import Monitor, Solver, resources_of
+from mercer.solvers.solver import Monitor, Solver, largest_order
 
 __all__ = ["Adatron"]
 
@@ -138,7 +138,7 @@ class _Descent:
         self.gram = problem.gram
         self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         n = len(problem.linear)
-        self.order = resources_of(problem.gram).largest_order(_LARGEST_SET)
+        self.order = largest_order(problem.gram, _LARGEST_SET)
         self.linear = np.ascontiguousarray(problem.linear, dtype=np.float64)
         self.lower = np.ascontiguousarray(problem.lower, dtype=np.float64)
         self.upper = np.ascontiguousarray(problem.upper, dtype=np.float64)

@@ -75,7 +75,7 @@ class Cholesky(Solver):
 
     solves = LinearSystem
     needs = (HasDense,)
-    remedy = "Use gram=Dense(), or solver=ConjugateGradient(), which needs products only."
+    remedy = "Use gram=Dense(), or leave out solver=."
 
     constraints = {"precision": OneOf("double", "mixed")}
 

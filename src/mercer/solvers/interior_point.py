@@ -72,7 +72,7 @@ class InteriorPoint(Solver):
 
     solves = BoxQP
     needs = (HasDense,)
-    remedy = "Use gram=Dense(), or solver=SMO(), which needs rows only."
+    remedy = "Use gram=Dense(), or leave out solver=."
     constraints = {"tol": Positive(), "max_iter": Integer(1)}
 
     def __init__(self, tol: float = 1e-9, max_iter: int = 250) -> None:

@@ -19,7 +19,7 @@ from mercer.gram.gram import HasRows
 from mercer.numerics.compiled import compiled
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import MulticlassQP, Solution, Status, Trace
-from mercer.solvers.solver import Monitor, Solver
+from mercer.solvers.solver import Monitor, Solver, largest_order
 
 __all__ = ["SequentialDual"]
 
@@ -131,6 +131,7 @@ class _Descent:
     def __init__(self, problem: MulticlassQP, start: Floats | None, monitor: Monitor | None = None) -> None:
         self.began = time.perf_counter()
         self.gram = problem.gram
+        self.order = largest_order(problem.gram, _LARGEST_SET)
         self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         self.codes = np.ascontiguousarray(problem.codes, dtype=np.intp)
         self.upper = np.ascontiguousarray(problem.upper, dtype=np.float64)
@@ -208,7 +209,7 @@ class _Descent:
 
     def choose(self) -> Indices:
         """Return the working set: the most violating samples, then the free ones, each by violation."""
-        size = min(_LARGEST_SET, len(self.v))
+        size = min(self.order, len(self.v))
         order = np.argsort(-self.v, kind="stable")
         top = order[: max(1, size // 2)]
         top = top[self.v[top] > 0.0]
@@ -274,7 +275,7 @@ class _Descent:
         bound[np.arange(len(index)), self.codes[index]] = self.upper[index]
         B, G = self.B[index], self.G[index]
         below = bound > B
-        if below.sum() - len(index) > _POLISHED or not len(index):
+        if below.sum() - len(index) > min(_POLISHED, self.order) or not 0 < len(index) <= self.order:
             return False
         K = self.gram.rows(index, index)
         if K.dtype != np.float64:

@@ -74,7 +74,7 @@ class PrimalGradient(Solver):
 
     solves = LinearSystem
     needs = (HasFactor,)
-    remedy = "Use a Gram of low rank, as gram=Nystrom(500), or solver=ConjugateGradient()."
+    remedy = "Use a Gram of low rank, as gram=Nystrom(500), or leave out solver=."
     constraints = {"tol": Positive(), "samples": Integer(1), "max_iter": Integer(1)}
 
     def __init__(self, tol: float = 1e-4, samples: int = 32, max_iter: int = 100) -> None:

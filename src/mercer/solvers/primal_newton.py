@@ -125,7 +125,7 @@ class PrimalNewton(Solver):
 
     solves = ConvexRisk
     needs = (FactorGram,)
-    remedy = "Use a Gram of low rank, as gram=Nystrom(500), or solver=Newton()."
+    remedy = "Use a Gram of low rank, as gram=Nystrom(500), or leave out solver=."
     constraints = {"tol": Interval(0.0, 1.0, closed="neither"), "samples": Integer(1), "max_iter": Integer(1)}
 
     def __init__(self, tol: float = 1e-6, samples: int = 8, max_iter: int = 100) -> None:
@@ -139,7 +139,7 @@ class PrimalNewton(Solver):
         if not handles(loss):
             raise CapabilityError(
                 f"PrimalNewton was given a risk with loss={loss!r}; smooth losses without parameters of their own are "
-                "accepted, and those with a box dual, as Hinge(). Use solver=Newton() or solver=ProximalPoint()."
+                "accepted, and those with a box dual, as Hinge(). Leave out solver=, which chooses one."
             )
 
     def solve(self, problem: ConvexRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:

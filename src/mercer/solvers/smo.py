@@ -30,7 +30,7 @@ from mercer.solvers.optimality import duality_gap, multipliers, violation
 from mercer.solvers.pairs import descend, find_ends
 from mercer.solvers.polish import polish
 from mercer.solvers.row_cache import RowCache
-from mercer.solvers.solver import Monitor, Solver, resources_of
+from mercer.solvers.solver import Monitor, Solver, largest_order, resources_of
 from mercer.solvers.starts import feasible, is_cone
 
 __all__ = ["SMO"]
@@ -132,7 +132,7 @@ class SMO(Solver):
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
                 "Use solver=Adatron(), or add a bias."
             )
-        order = resources_of(problem.gram).largest_order(_BLOCK)
+        order = largest_order(problem.gram, _BLOCK)
         kept = kept_by(
             monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
             lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
@@ -153,7 +153,8 @@ class _Run:
         self.gram: Any = problem.gram
         n = len(problem.linear)
         self.order = order
-        self.whole = n <= 512 or (n <= min(_WHOLE, self.order) and self.gram.entry_cost * n * n <= _CHEAP)
+        cheap = n <= _WHOLE and self.gram.entry_cost * n * n <= _CHEAP
+        self.whole = n <= self.order and (n <= 512 or cheap)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
         self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from mercer.numerics.background import heard
 from mercer.problems import Solution, Status
 from mercer.spec import Spec
 
-__all__ = ["Columns", "Monitor", "Solver", "largest_ratio", "lengths", "resources_of"]
+__all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]
 
 _NOTHING = Resources()
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
@@ -83,12 +84,14 @@ class Solver(Spec, ABC):
         if not isinstance(problem, self.solves):
             raise CapabilityError(
                 f"{name} was given a {type(problem).__name__}; it solves problems of the class "
-                f"{self.solves.__name__}. Use a solver made for a {type(problem).__name__}."
+                f"{self.solves.__name__}. Leave out solver=, which chooses one for a {type(problem).__name__}."
             )
         gram = problem.gram
         for need in self.needs:
             if not isinstance(gram, need):
-                called = [call for call in vars(need) if not call.startswith("_")]
+                protocol = getattr(need, "_is_protocol", False)  # of a class only what all Grams are asked for is told
+                called = [call for call in (vars(need) if protocol else _CAPABILITIES) if call in dir(need)]
+                called = [call for call in called if not call.startswith("_")]
                 offered = [call for call in _CAPABILITIES if hasattr(gram, call)]
                 raise CapabilityError(
                     f"{name} needs {' and '.join(f'Gram.{call}' for call in called) or need.__name__}; "
@@ -176,6 +179,24 @@ def lengths(columns: Floats) -> Floats:
 def largest_ratio(left: Floats, rhs: Floats) -> float:
     """Largest ratio of the lengths of the columns of two arrays (n, k)."""
     return float(np.max(np.linalg.norm(left, axis=0) / lengths(rhs), initial=0.0))
+
+
+def largest_order(gram: Any, most: int) -> int:
+    """Return how large a block of K a solver may work on, at most `most`: by the budget and by what the Gram allows.
+
+    Examples
+    --------
+    >>> from mercer.gram import Tiles
+    >>> from mercer.kernels import Gaussian
+    >>> largest_order(Tiles(memory="8MB").build(Gaussian(1.0), [[0.0], [1.0]]), 3000)
+    1000
+    """
+    order, below = resources_of(gram).largest_order(most), gram
+    while below is not None:  # what is above a Gram has its blocks from there
+        if isinstance(allowed := getattr(below, "memory", None), int):
+            order = min(order, max(2, math.isqrt(allowed // 8)))
+        below = getattr(below, "gram", None)
+    return order
 
 
 def resources_of(gram: Any) -> Resources:

@@ -56,7 +56,7 @@ class Woodbury(Solver):
 
     solves = LinearSystem
     needs = (HasFactor,)
-    remedy = "Use a Gram with a factor, as gram=Features(), or solver=Cholesky()."
+    remedy = "Use a Gram with a factor, as gram=Nystrom(500), or leave out solver=."
 
     def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)

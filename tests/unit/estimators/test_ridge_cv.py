@@ -334,7 +334,7 @@ def test_no_matrix_of_all_samples_is_formed(params):
 def test_a_matrix_that_does_not_fit_names_the_ways_out():
     for gram in (None, Dense()):
         with pytest.raises(MemoryBudgetError, match=r"gram=Nystrom\(500\)"):
-            KernelRidgeCV(Gaussian(1.0), gram=gram, memory="20kB").fit(X, Y)
+            KernelRidgeCV(Gaussian(1.0), gram=gram, memory="2GB").fit(np.zeros((20_000, 2)), np.zeros(20_000))
 
 
 def test_conditionally_definite_kernels_with_an_intercept():

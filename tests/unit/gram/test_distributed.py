@@ -3,6 +3,7 @@
 import gc
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -24,9 +25,10 @@ from mercer.gram import (
     SparseGreedy,
     Tiles,
 )
-from mercer.gram.distributed import Layout
+from mercer.gram.distributed import DistributedGram, Layout
+from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian, Linear, Spectrum
-from mercer.numerics import cluster
+from mercer.numerics import cluster, resuming
 from mercer.solvers import ConjugateGradient, PrimalGradient, Woodbury
 from tests.trust.judge import unclear
 
@@ -318,3 +320,66 @@ def test_workers_stay_while_they_are_kept(threads):
         KernelRidge(KERNEL, gram=spec, solver=ConjugateGradient(1e-2)).fit(X, Y)
         assert not crew.closed
     assert crew.closed
+
+
+# clients, clusters and arrays of Dask -----------------------------------------------------------------------
+
+
+def test_clients_clusters_and_arrays_of_dask_are_taken(threads):
+    distributed, arrays = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
+    expected = KernelRidge(KERNEL, gram=here()).fit(X, Y)
+    rows, targets = arrays.from_array(X, chunks=(40, 3)), arrays.from_array(Y, chunks=40)
+    with distributed.Client(threads, set_as_default=False) as client:
+        model = KernelRidge(KERNEL, gram=Distributed(client, block=30))
+        assert np.array_equal(clone(model).fit(rows, targets).dual_coef_, expected.dual_coef_)
+        assert client.submit(abs, -1).result() == 1  # it is left as it was
+    with pytest.raises(ParameterError, match="address"):
+        Distributed(8786).build(KERNEL, S)
+
+
+def test_dask_arrays_are_read_block_by_block():
+    arrays = pytest.importorskip("dask.array")
+    read = []
+
+    def block(block_info=None):
+        (start, stop), _ = block_info[None]["array-location"]
+        read.append(stop - start)
+        return X[start:stop]
+
+    rows = arrays.map_blocks(block, chunks=((40, 40, 40, 10), (3,)), dtype=float, meta=np.empty((0, 0)))
+    stream = Stream.of(rows)
+    assert stream.width == 3 and len(stream) == 130
+    read.clear()
+    model = KernelRidge(KERNEL, gram=Nystrom(20)).fit(stream, Y)
+    held = KernelRidge(KERNEL, gram=Nystrom(20)).fit(X, Y)
+    assert read and max(read) == 40
+    np.testing.assert_allclose(model.predict(X), held.predict(X), rtol=0, atol=1e-9)
+
+
+def test_a_fit_whose_workers_are_gone_keeps_its_checkpoint(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    for name, value in (("_SILENT", 0.1), ("_PATIENCE", 0.5), ("_LOOK", 0.05)):
+        monkeypatch.setattr(cluster, name, value)
+    monkeypatch.setattr(resuming, "_PAUSE", 0.0)
+    expected = KernelRidge(KERNEL, alpha=1.0, gram=here()).fit(X, Y)
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    kept, products = Checkpoint(tmp_path / "fit", every=0), []
+    with distributed.LocalCluster(n_workers=1, **options, local_directory=str(tmp_path)) as workers:
+        times = DistributedGram.__matmul__
+
+        def counted(self, V):
+            products.append(1)
+            if len(products) == 8:
+                workers.scale(0)
+            return times(self, V)
+
+        monkeypatch.setattr(DistributedGram, "__matmul__", counted)
+        model = KernelRidge(KERNEL, alpha=1.0, gram=Distributed(workers, block=30)).set_callbacks(kept)
+        with warnings.catch_warnings(), pytest.raises(cluster.ClusterError, match="Checkpoint"):
+            warnings.simplefilter("ignore")
+            model.fit(X, Y)
+        assert kept.found
+    with distributed.LocalCluster(n_workers=1, **options, local_directory=str(tmp_path)) as workers:
+        model.set_params(gram__address=workers).fit(X, Y)  # on another cluster: it goes on all the same
+    assert kept.resumed and not kept.found
+    assert np.array_equal(model.dual_coef_, expected.dual_coef_)

@@ -9,7 +9,9 @@ from mercer.budget import Resources
 from mercer.domains import Strings, Vectors
 from mercer.errors import ParameterError
 from mercer.gram import Dense, Tiles
+from mercer.gram.algebra import Shifted
 from mercer.kernels import Gaussian, Laplacian, Linear, Spectrum
+from mercer.solvers.solver import largest_order
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -58,11 +60,12 @@ def test_mixed_precision_is_close_and_stated():
     assert 0 < np.max(np.abs(mixed - exact)) < 1e-5 * np.sum(np.abs(v))
 
 
-def test_too_many_rows_at_once_are_refused():
+def test_rows_that_are_asked_for_are_given_whatever_a_solver_may_work_on():
     K = Tiles(memory=1000).build(Gaussian(1.0), Vectors.pack(X))
-    with pytest.raises(ParameterError, match="fewer rows"):
-        K.rows(np.arange(10))
-    assert K.rows(np.arange(2)).shape == (2, 60)
+    np.testing.assert_allclose(K.rows(np.arange(10)), K.to_dense()[:10])
+    assert largest_order(K, 3000) == 11  # 11 * 11 numbers are 968 bytes
+    assert largest_order(Shifted(K, 1.0), 3000) == 11
+    assert largest_order(Dense().build(Gaussian(1.0), Vectors.pack(X)), 3000) == 3000
 
 
 @pytest.mark.parametrize("bad", [{"memory": "much"}, {"memory": 0}, {"precision": "half"}])

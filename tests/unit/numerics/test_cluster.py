@@ -2,12 +2,15 @@
 
 import importlib.util
 import multiprocessing
+import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
 
 import mercer
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
 from mercer.numerics import cluster
 from mercer.numerics.cluster import ClusterError, Here, dismiss, hire, pairwise, require_safe, share, tree_sum
 from tests.trust.judge import unclear
@@ -141,3 +144,70 @@ def test_signals_are_left_to_the_process_the_user_sees(monkeypatch):
     monkeypatch.setattr(cluster.signal, "signal", lambda *given: seen.append(given))
     cluster.dask_setup(None)
     assert seen == [(cluster.signal.SIGINT, cluster.signal.SIG_IGN)]
+
+
+# waiting ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """A cluster in this process without workers, and a crew that soon loses patience."""
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "_SILENT", 0.1)
+    monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
+    monkeypatch.setattr(cluster, "_LOOK", 0.05)
+    options = {
+        "n_workers": 0,
+        "silence_logs": 50,
+        "processes": False,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+    }
+    with distributed.LocalCluster(**options, local_directory=str(tmp_path)) as made:
+        yield made
+
+
+def test_a_scheduler_without_workers_is_told_of_and_given_up(empty):
+    with pytest.warns(UserWarning, match="no worker"), pytest.raises(ClusterError, match="dask worker") as raised:
+        hire(empty)
+    assert not unclear(raised.value) and not cluster._hired
+
+
+def test_no_worker_is_waited_for_beyond_the_end_of_the_time(empty, monkeypatch):
+    monkeypatch.setattr(cluster, "_PATIENCE", 1e9)
+    with warnings.catch_warnings(), pytest.raises(TimeBudgetError, match="no worker"):
+        warnings.simplefilter("ignore")
+        hire(empty, deadline=time.monotonic() + 0.3)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_crew_that_is_gone_is_not_waited_for(empty, limited, monkeypatch):
+    empty.scale(1)
+    with empty.get_client() as client:
+        crew = hire(client)  # a client that is there, which stays so
+        assert crew.gather([crew.submit(abs, -1)]) == [1]
+        empty.scale(0)
+        monkeypatch.setattr(cluster, "_PATIENCE", 1e9 if limited else 1.0)
+        with warnings.catch_warnings(), pytest.raises(TimeBudgetError if limited else ClusterError, match="no worker"):
+            warnings.simplefilter("ignore")
+            crew.gather([crew.submit(abs, -2)], time.monotonic() + 0.3 if limited else None)
+        dismiss(crew)
+        empty.scale(1)
+        assert client.submit(abs, -3).result() == 3
+
+
+OVER = threading.Event()
+
+
+def _wait_for_it():
+    OVER.wait(60.0)
+
+
+def test_workers_that_hang_are_not_waited_for_beyond_the_end_of_the_time(empty, monkeypatch):
+    monkeypatch.setattr(cluster, "_GRACE", 0.2)
+    empty.scale(1)
+    crew = hire(empty)
+    with pytest.raises(TimeBudgetError, match=r"no worker at .* has ended a task"):
+        crew.gather([crew.submit(_wait_for_it)], time.monotonic())
+    OVER.set()
+    dismiss(crew)

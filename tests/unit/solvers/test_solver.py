@@ -39,7 +39,7 @@ def test_a_gram_that_does_not_fit_is_refused_with_a_remedy(solver, gram, message
 
 @pytest.mark.parametrize("solver", [Cholesky(), Woodbury(), ConjugateGradient()])
 def test_a_problem_of_another_kind_is_refused(solver):
-    with pytest.raises(CapabilityError, match=r"was given a dict; it solves .* LinearSystem\. Use a solver"):
+    with pytest.raises(CapabilityError, match=r"was given a dict; it solves .* LinearSystem\. Leave out solver="):
         solver.solve({"gram": LowRank(np.ones((2, 1)))})
 
 
