@@ -59,8 +59,8 @@ def column(rng: np.random.Generator) -> np.ndarray:
     return series(rng)[:, None]
 
 
-def two_series(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
-    return series(rng, n=n), series(rng, n=n)
+def two_series(rng: np.random.Generator, n: int, keep: float = 0.5) -> tuple[Any, Any]:
+    return series(rng, keep, n), series(rng, keep, n)
 
 
 def conditional(rng: np.random.Generator, strength: float = 0.0, n: int = 150) -> tuple[Any, Any, Any]:
@@ -100,8 +100,10 @@ LEVELS: tuple[tuple[str, bool, Test], ...] = (
     ("mmd gamma", False, lambda g: mmd_test(*samples(g), null="gamma")),
     ("mmd spectral", False, lambda g: mmd_test(*samples(g), None, B, g, null="spectral")),
     ("mmd wild", False, lambda g: mmd_test(*samples(g, 100), ONE, B, g, null=WildBootstrap(0.01))),
-    ("mmd wild, series", False, lambda g: mmd_test(*two_series(g, 1000), ONE, B, g, null=WildBootstrap(35.0))),
-    ("mmd wild, short series", False, lambda g: mmd_test(*two_series(g, 300), ONE, B, g, null=WildBootstrap(20.0))),
+    ("mmd wild, AR(0)", False, lambda g: mmd_test(*two_series(g, 200, 0.0), None, B, g, null="wild")),
+    ("mmd wild, AR(0.5)", False, lambda g: mmd_test(*two_series(g, 200), None, B, g, null="wild")),
+    ("mmd wild, AR(0.8)", False, lambda g: mmd_test(*two_series(g, 200, 0.8), None, B, g, null="wild")),
+    ("mmd wild, blocks of 20", False, lambda g: mmd_test(*two_series(g, 300), ONE, B, g, null=WildBootstrap(20.0))),
     ("mmd block", False, lambda g: mmd_test(*g.normal(size=(2, 400, 1)), ONE, estimator="block")),
     ("mmd linear", False, lambda g: mmd_test(*g.normal(size=(2, 400, 1)), ONE, estimator="linear")),
     ("mmd held out", True, lambda g: held_out_test(*samples(g), None, B, g)),
@@ -110,7 +112,10 @@ LEVELS: tuple[tuple[str, bool, Test], ...] = (
     ("hsic permutation, rank 10", True, lambda g: hsic_test(*g.normal(size=(2, 40, 1)), None, B, g, gram=10)),
     ("hsic gamma", False, lambda g: hsic_test(*g.normal(size=(2, 60, 1)), null="gamma")),
     ("hsic spectral", False, lambda g: hsic_test(*g.normal(size=(2, 60, 1)), None, B, g, null="spectral")),
-    ("hsic wild, series", False, lambda g: hsic_test(series(g), series(g), TWO, B, g, null=WildBootstrap(20.0))),
+    ("hsic wild, AR(0)", False, lambda g: hsic_test(*two_series(g, 200, 0.0), None, B, g, null="wild")),
+    ("hsic wild, AR(0.5)", False, lambda g: hsic_test(*two_series(g, 200), None, B, g, null="wild")),
+    ("hsic wild, AR(0.8)", False, lambda g: hsic_test(*two_series(g, 200, 0.8), None, B, g, null="wild")),
+    ("hsic wild, blocks of 20", False, lambda g: hsic_test(series(g), series(g), TWO, B, g, null=WildBootstrap(20.0))),
     ("hsic block", False, lambda g: hsic_test(*g.normal(size=(2, 400, 1)), TWO, estimator="block")),
     ("hsic linear", False, lambda g: hsic_test(*g.normal(size=(2, 400, 1)), TWO, estimator="linear")),
     ("hsic held out", True, lambda g: held_out_test(*g.normal(size=(2, 50, 1)), None, B, g, statistic="hsic")),

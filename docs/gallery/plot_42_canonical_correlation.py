@@ -54,10 +54,10 @@ taus = np.array([0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
 curves = {"true pairs, training": [], "true pairs, new": [], "shuffled pairs, training": []}
 for tau in taus:
     model = KernelCCA(Gaussian(0.5), n_components=1, tau=tau).fit(X, Y)
-    curves["true pairs, training"].append(model.score_correlations_[0])
+    curves["true pairs, training"].append(model.canonical_correlations_[0])
     curves["true pairs, new"].append(model.score(X_new, Y_new))
     model = KernelCCA(Gaussian(0.5), n_components=1, tau=tau).fit(X, shuffled)
-    curves["shuffled pairs, training"].append(model.score_correlations_[0])
+    curves["shuffled pairs, training"].append(model.canonical_correlations_[0])
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, values in curves.items():
     ax.plot(range(len(taus)), values, marker="o", label=name)

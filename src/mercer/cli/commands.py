@@ -233,7 +233,7 @@ def convert(**options: Any) -> None:
     "--block-length",
     type=click.FloatRange(0, min_open=True),
     metavar="STEPS",
-    help="Of --null wild: over how many rows they depend on one another; 20 if not given.",
+    help="Of --null wild: over how many rows they depend; found from them if not given.",
 )
 @click.option("-n", "--permutations", type=click.IntRange(1), default=1000, show_default=True, help="How many.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random numbers.")

@@ -51,7 +51,7 @@ class CCA(KernelCCA):
         Covariances of the columns with the scores of their own view, over the scores' variances.
     eigenvalues_ : (2 q,) array
         All pairs of rho and -rho, descending.
-    canonical_correlations_, score_correlations_, scores_, tau_, criterion_values_, n_components_ : as for `KernelCCA`
+    canonical_correlations_, scores_, tau_, criterion_values_, n_components_ : as for `KernelCCA`
 
     Notes
     -----
@@ -154,7 +154,7 @@ class LeastSquaresCCA(KernelCCA):
     Attributes
     ----------
     lambdas_ : (m,) array
-        lambda, the largest first; gamma is 1 / lambda.
+        lambda, the largest first; gamma is 1 / lambda. No correlations: they are in ``canonical_correlations_``.
     canonical_correlations_, dual_coefs_, scores_, tau_ and others : as for `KernelCCA`
 
     Notes
@@ -170,7 +170,7 @@ class LeastSquaresCCA(KernelCCA):
     >>> from mercer import LeastSquaresCCA
     >>> t = np.linspace(0, 6, 40)
     >>> model = LeastSquaresCCA(n_components=1, nu=5.0).fit(np.c_[np.cos(t), np.sin(t)], np.c_[t, t**2])
-    >>> model.score_correlations_.round(2)
+    >>> model.canonical_correlations_.round(2)
     array([1.])
     """
 
@@ -220,4 +220,4 @@ class LeastSquaresCCA(KernelCCA):
 
     def _keep(self, bases: Any, grams: Any, w: Any, used: Any, n: int, run: Any) -> None:
         super()._keep(bases, grams, w, used, n, run)
-        self.lambdas_ = self.canonical_correlations_ * np.exp(np.mean(np.log(self.tau_)))
+        self.lambdas_ = self.eigenvalues_[: self.n_components_] * np.exp(np.mean(np.log(self.tau_)))

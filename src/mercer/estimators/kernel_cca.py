@@ -74,7 +74,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         the member of ``taus`` with the largest correlation of first scores of left-out samples. "permutation": that
         with the largest distance between the correlations and their mean over shuffled pairs.
     norm_scale : {"variance", "covariance", "gram"}, default "variance"
-        s. "variance": the total variance of the view, so that tau has no unit and correlations lie in [-1, 1] whatever
+        s. "variance": the total variance of the view, so that tau has no unit and eigenvalues lie in [-1, 1] whatever
         the kernel's scale is. "covariance": 1, Equation (48). "gram": 1/N, Equation (49).
     rank : int, optional
         Of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array is
@@ -95,12 +95,12 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Attributes
     ----------
     canonical_correlations_ : (m,) array
-        The maxima, the largest first: correlations of the scores if tau is 0, and smaller otherwise. Of more than two
-        views the mean over the others.
+        Correlations of the training scores, in [-1, 1] and in the order of the eigenvalues. Of more than two views the
+        mean over the pairs of views.
     eigenvalues_ : (q,) array
-        All of them; for two views these are the positive halves of the pairs of rho and -rho.
-    score_correlations_ : (m,) array
-        Correlations of the training scores.
+        rho, the maxima of the covariance, the largest first; for two views the positive halves of the pairs of rho and
+        -rho. They are the correlations if tau is 0, at most 1 in the unit "variance", and of any size in the others,
+        where a function of norm one may have any variance. Of more than two views the mean over the others.
     tau_ : (k,) array
         tau of each view.
     criterion_values_ : (len(taus),) array
@@ -131,7 +131,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     >>> t = np.linspace(0, 6, 60)
     >>> X, Y = np.c_[np.cos(t), np.sin(t)], np.c_[t, np.cos(5 * t)]
     >>> model = KernelCCA(Gaussian(1.0), n_components=1, tau=0.01).fit(X, Y)
-    >>> model.score_correlations_.round(2), model.transform(X).shape
+    >>> model.canonical_correlations_.round(2), model.transform(X).shape
     (array([1.]), (60, 1))
     """
 
@@ -470,9 +470,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             coefs.append(spread(coef, used, n))
             scores.append((basis.vectors @ a) / np.sqrt(w)[:, None])
         self.n_components_ = count
-        self.eigenvalues_ = found.correlations
-        self.canonical_correlations_ = found.correlations[:count]
-        self.score_correlations_ = correlations(scores, w)
+        self.eigenvalues_ = found.values
+        self.canonical_correlations_ = correlations(scores, w)
         self.expansions_, self.dual_coefs_ = tuple(functions), tuple(coefs)
         self.expansion_ = functions[0]
         self.scores_ = tuple(_at(one, used, n) for one in scores)

@@ -219,8 +219,10 @@ def hessian_kernel(
     samples. A ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
     neighbours, and one n x n array, or memory O(n k^2) with a ``factor``.
 
-    scikit-learn's ``method="hessian"`` sums projections onto everything that is neither constant nor linear, not onto
-    products of coordinates alone; it is the same as its ``method="ltsa"``, the alignment of local tangent spaces.
+    scikit-learn's ``method="hessian"`` takes all columns of a complete QR decomposition, so it sums projections onto
+    everything that is neither constant nor linear, not onto products of coordinates alone: it is its own
+    ``method="ltsa"``, the alignment of local tangent spaces. The two definitions are one where products of coordinates
+    are all there is, with r (r + 3) / 2 + 1 neighbours; with more the planes differ, the more the surface bends.
 
     Examples
     --------

@@ -54,8 +54,10 @@ class Nystrom(GramSpec):
         How landmarks are found.
 
         * "uniform": drawn without replacement.
-        * "entropy": drawn and then exchanged while the quadratic Renyi entropy of the landmarks grows, -log of the mean
-          of W, which spreads them over the samples. The kernel should fall with distance, as the Gaussian does.
+        * "entropy": drawn and then exchanged while the quadratic Renyi entropy of the landmarks grows, of a density of
+          Gaussian windows in feature space, a third as wide as landmarks are apart. It spreads them evenly over
+          where there are samples, however few: good for smooth functions, and no better than "uniform" where most
+          samples are alike to none, as under narrow kernels in many dimensions.
         * "k-means++": each drawn with its squared distance in feature space from those before.
         * "leverage": drawn by ridge leverage scores, estimated recursively on halves of the samples.
         * "rpcholesky": each drawn with what those before leave of k(x, x): randomly pivoted Cholesky.

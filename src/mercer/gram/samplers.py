@@ -30,6 +30,7 @@ PROBES = 4096  # samples on which the trace that is left is estimated
 ERRORS = 2.0  # standard errors that an estimate of the trace has to be below a tolerance
 _STEP = 128  # landmarks that are added at once until enough is expressed
 _LOST = 1e-10  # of k(x, x): a landmark that adds less is lost in the pseudo-inverse of W, with what it seems to explain
+_WINDOW = 1.0 / 3.0  # of the median distance of drawn landmarks from the nearest other: the width of a density
 _PROBED = 4096, 1  # seed of the samples of the estimate: not that of any draw of landmarks
 
 
@@ -73,9 +74,23 @@ def landmarks(
 
 
 def _entropy(kernel: Kernel, samples: Samples, rank: int, rng: np.random.Generator, resources: Resources) -> Indices:
+    """Return samples of large entropy, of the density that windows around them in feature space add up to.
+
+    The kernel itself is no such window: of a wide one the sum is least with all landmarks at the rim of the samples,
+    side by side. A window must be narrow beside the distance from one landmark to the next.
+    """
     chosen, rest = np.arange(rank, dtype=np.intp), np.arange(rank, len(samples), dtype=np.intp)
-    between = lambda a, b: block(kernel, samples.take(a), samples.take(b))  # noqa: E731
-    return exchanged(between, chosen, rest, resources.monitor)
+    own = kernel.diag(samples)
+
+    def apart(a: Indices, b: Indices) -> Floats:
+        return np.maximum(own[a][:, None] + own[b] - 2.0 * block(kernel, samples.take(a), samples.take(b)), 0.0)
+
+    first = apart(chosen, chosen)
+    first[np.diag_indices_from(first)] = np.inf
+    nearest = first.min(axis=1)
+    nearest = nearest[np.isfinite(nearest) & (nearest > 0.0)]
+    square = (_WINDOW**2 * float(np.median(nearest)) if len(nearest) else 0.0) or 1.0
+    return exchanged(lambda a, b: np.exp(-0.5 * apart(a, b) / square), chosen, rest, resources.monitor)
 
 
 def pivots(

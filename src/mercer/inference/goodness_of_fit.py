@@ -19,7 +19,7 @@ from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.inference.forms import DenseForm, packed
 from mercer.inference.limits import FEWER, Limits, part_of, require_matrices, resources_of, tell
-from mercer.inference.nulls import wild_draws
+from mercer.inference.nulls import WildBootstrap, waves_of, wild_draws
 from mercer.inference.result import Null, TestResult, concluded, finite
 from mercer.inference.tests import generator
 from mercer.kernels import Gaussian, Kernel, RationalQuadratic
@@ -111,8 +111,8 @@ def stein_test(
     value = finite(float(H.mean()))
     rest = part_of(resources, 0.1, 1.0)
     if sampler is None:
-        length = _AT_ONCE if block_length is None else block_length
-        draws = wild_draws(DenseForm(H, resources), n_draws, rng, length, rest, centre=False)
+        form, null = DenseForm(H, resources), WildBootstrap(_AT_ONCE if block_length is None else block_length)
+        draws = wild_draws(form, n_draws, rng, waves_of(null, form, (form.n,)), rest)
         return concluded(value, Null.of_draws("wild bootstrap", draws), (kernel,))
     draws = np.empty(n_draws)
     for b in range(n_draws):

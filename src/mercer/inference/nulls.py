@@ -1,22 +1,24 @@
 r"""Null distributions without permutations: gamma, spectral and wild bootstrap.
 
 Symbols: K~, L~ centred Gram matrices of n samples with eigenvalues lambda_i, mu_j; z independent standard normal
-numbers; W a process of weights with mean zero and variance one.
+numbers; W weights that vary slowly in time, tau the time over which samples depend.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
+from scipy.fft import idct
 
 from mercer.arrays import Floats
 from mercer.budget import Resources
-from mercer.constraints import Positive
+from mercer.constraints import Optional, Positive
+from mercer.errors import ParameterError
 from mercer.inference.entrywise import Entrywise
-from mercer.inference.forms import DenseForm, Form, factor_of, product
+from mercer.inference.forms import DenseForm, FactorForm, Form, factor_of, product
 from mercer.inference.limits import tell
 from mercer.inference.result import Null
 from mercer.numerics.background import in_background
@@ -27,37 +29,48 @@ __all__ = [
     "WildBootstrap",
     "hsic_gamma",
     "mmd_gamma",
-    "contrast_weights",
+    "integral_time",
     "largest_products",
     "permutation_moments",
     "spectral_draws",
     "wild_draws",
+    "waves_of",
     "wild_weights",
 ]
 
 _PRODUCTS = 2000  # of eigenvalues, the largest, that are drawn; the rest is nearly constant
 _NUMBERS = 2**20
+_BLOCK = 17.0  # steps of a block, in units of the time over which samples depend
+_LEAST = 10.0  # samples of a series, in the same units
+_SIDE = 256  # entries beside the diagonal that are computed at once
 _NOTHING = Resources()
 
 
 class WildBootstrap(Spec):
-    r"""Null distribution for samples that follow one another in time: weights that vary as slowly as they depend.
+    r"""Null distribution for samples that follow one another in time: weights that vary more slowly than they depend.
 
-    .. math:: W_t = e^{-1/l} W_{t-1} + \sqrt{1 - e^{-2/l}}\, \epsilon_t, \qquad t^* = W^\top H W
+    .. math:: W_t = u_0 + \sqrt 2 \sum_{j=1}^{q} u_j \cos\frac{\pi j (t - 1/2)}{n}, \qquad |u|^2 = 1, \qquad
+        t^* = W^\top H W / n, \qquad q = \lfloor n / l \rfloor
+
+    Sums over the samples with slow waves as weights are nearly independent, normal and of the same covariance, whatever
+    the dependence; the statistic is that of the constant one, u = (1, 0, ..., 0). Under the hypothesis turning them
+    among themselves changes nothing, so u is drawn from the sphere.
 
     Seed: [KIKS] Section 7, the computation of tests. Ledger: U-INDEP, U-MMD.
 
     Parameters
     ----------
-    block_length : float, default 20.0
-        l, over how many steps weights stay alike: about as many as the samples depend. Small numbers serve samples
-        that are independent.
+    block_length : float, optional
+        l, over how many steps weights stay alike; several times as many as samples depend, and at most n / 2. Small
+        numbers serve samples that are independent. None takes 17 times the integral time of the images in feature
+        space, 1/2 + the sum of their autocorrelations; 0.5 of independent samples.
 
     Notes
     -----
-    The level is that of the limit: series must be many times longer than blocks, and blocks several times longer than
-    the dependence. Of processes that keep half of themselves at each step, 300 steps in blocks of 20 are rejected in
-    6.3 % of cases instead of 5 %, 1000 steps in blocks of 35 in 5.6 % (``benchmarks.real_tests``).
+    That covariances are estimated from few waves is part of the distribution, so that few of them cost power, and not
+    the level; waves that are not slow enough cost the level. Two series of 200 steps that keep 0, 0.5 and 0.8 of
+    themselves at each step are rejected in 4.5, 5.2 and 5.6 % of cases at 5 % (``benchmarks.real_tests``). Series that
+    are shorter than 10 times their integral time are refused.
 
     Examples
     --------
@@ -65,56 +78,104 @@ class WildBootstrap(Spec):
     WildBootstrap(5.0)
     """
 
-    constraints = {"block_length": Positive()}
+    constraints = {"block_length": Optional(Positive())}
 
-    def __init__(self, block_length: float = 20.0) -> None:
+    def __init__(self, block_length: float | None = None) -> None:
         self.block_length = block_length
 
 
-def wild_weights(rng: np.random.Generator, count: int, n: int, block_length: float) -> Floats:
-    """Draw processes of weights that forget within `block_length` steps, (count, n).
+def waves_of(null: WildBootstrap, form: Form | Entrywise, sizes: Sequence[int]) -> int:
+    """Return q, the number of waves for one or several series that follow each other in a form.
+
+    Raises
+    ------
+    ParameterError
+        If the series are too short for their dependence, or for the blocks.
+    """
+    n, length = min(sizes), null.block_length
+    if length is not None:
+        if length > 0.5 * n:
+            raise ParameterError(
+                f"block_length={length:g} was given for a series of {n} samples; at least two blocks are needed. Give "
+                "longer series, or shorter blocks if the samples depend over few steps."
+            )
+        return min(int(n / length), n - 1)
+    ends = np.cumsum(sizes)
+    times = [integral_time(form, slice(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
+    if n < _LEAST * max(times):
+        raise ParameterError(
+            f"null='wild' was given for a series of {n} samples that depend on one another over a time of "
+            f"{max(times):.3g} steps; the level holds from {_LEAST:g} times as many samples on, "
+            f"{_LEAST * max(times):.0f}. Give longer series, or name the blocks: null=WildBootstrap(block_length=...)."
+        )
+    return min(max(int(n / (_BLOCK * max(times))), 2), n - 1)
+
+
+def integral_time(form: Form | Entrywise, part: slice) -> float:
+    r"""Return over how many steps samples depend: 1/2 + the sum of the autocorrelations of their images.
+
+    .. math:: \tau = \tfrac12 + \sum_{h \ge 1} \rho_h, \qquad \rho_h = 1 - \frac{1}{2 v} \operatorname{mean}_t
+        \| \phi_t - \phi_{t+h} \|^2
+
+    with v the variance of the images. The sum ends at h = 4 tau (Sokal's window), for there is only noise behind.
 
     Examples
     --------
-    >>> W = wild_weights(np.random.default_rng(0), 2000, 50, 5.0)
-    >>> bool(abs(W.mean()) < 0.05 and abs(W.std() - 1.0) < 0.02)
-    True
+    >>> x = np.repeat(np.random.default_rng(0).normal(size=100), 5)  # each five times
+    >>> round(integral_time(DenseForm(np.outer(x, x)), slice(0, 500)))
+    2
     """
-    keep = math.exp(-1.0 / block_length)
-    noise = rng.standard_normal((count, n)) * math.sqrt(1.0 - keep * keep)
-    noise[:, 0] /= math.sqrt(1.0 - keep * keep) if keep < 1.0 else 1.0  # stationary from the start
-    return np.asarray(lfilter([1.0], [1.0, -keep], noise, axis=1))
+    own = _lagged(form, 0)[part]
+    n = len(own)
+    mean = np.zeros((1, form.n))
+    mean[0, part] = 1.0 / n
+    v = float(own.mean() - form.forms(mean)[0])
+    time = 0.5
+    if not v > np.finfo(float).eps * float(np.abs(own).mean()):
+        return time
+    for h in range(1, n // 4 + 1):
+        beside = _lagged(form, h)[part.start : part.stop - h]
+        time += 1.0 - float(np.mean(0.5 * (own[:-h] + own[h:]) - beside)) / v
+        if h >= 4.0 * time:
+            break
+    return max(time, 0.5)
 
 
-def contrast_weights(rng: np.random.Generator, count: int, n: int, block_length: float) -> Floats:
-    """Draw processes of weights less their means, at variance one still: the mean of a slow process takes much of it.
+def _lagged(form: Form | Entrywise, h: int) -> Floats:
+    """Return the entries (t, t + h) of a form, (n - h,)."""
+    if isinstance(form, Entrywise):
+        return _lagged(form.first, h) * _lagged(form.second, h)
+    if isinstance(form, DenseForm):
+        return np.diagonal(form.array, h)
+    if isinstance(form, FactorForm):
+        return np.einsum("ir,ir->i", form.factor[: form.n - h], form.factor[h:])
+    if h == 0:
+        return form.diagonal()
+    parts = spans(form.n - h, _SIDE)
+    return np.concatenate([np.diagonal(form.rows(p, slice(p.start + h, p.stop + h))) for p in parts])
+
+
+def wild_weights(rng: np.random.Generator, count: int, sizes: Sequence[int], waves: int) -> list[Floats]:
+    """Draw weights of mean square one, the same waves for each of some series: (count, n) arrays.
 
     Examples
     --------
-    >>> W = contrast_weights(np.random.default_rng(0), 4000, 50, 5.0)
-    >>> bool(abs(W.mean(axis=1)).max() < 1e-12 and abs(np.mean(W**2) - 1.0) < 0.03)
-    True
+    >>> (W,) = wild_weights(np.random.default_rng(0), 2000, [50], 5)
+    >>> bool(np.allclose(np.mean(W**2, axis=1), 1.0)), bool(abs(np.mean(W[:, :-1] * W[:, 1:]) - 1.0) < 0.05)
+    (True, True)
     """
-    W = wild_weights(rng, count, n, block_length)
-    W -= W.mean(axis=1, keepdims=True)
-    lags = np.arange(1, n)
-    lost = (n + 2.0 * float((n - lags) @ np.exp(-lags / block_length))) / n**2  # the variance of the mean
-    return W / math.sqrt(max(1.0 - lost, 1.0 / n))
+    U = rng.standard_normal((count, waves + 1))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    return [math.sqrt(n) * np.asarray(idct(U, n=n, axis=1, norm="ortho")) for n in sizes]
 
 
 def wild_draws(
-    H: Form | Entrywise,
-    count: int,
-    rng: np.random.Generator,
-    block_length: float,
-    resources: Resources = _NOTHING,
-    *,
-    centre: bool,
+    H: Form | Entrywise, count: int, rng: np.random.Generator, waves: int, resources: Resources = _NOTHING
 ) -> Floats:
-    """Return W^T H W / n^2 for processes of weights W, (count,)."""
+    """Return W^T H W / n^2 for weights W, (count,)."""
     draws = np.empty(count)
     for part in spans(count, max(1, _NUMBERS // H.n)):
-        W = (contrast_weights if centre else wild_weights)(rng, part.stop - part.start, H.n, block_length)
+        (W,) = wild_weights(rng, part.stop - part.start, [H.n], waves)
         draws[part] = H.forms(W) / H.n**2
         tell(resources, part.stop / count)
     return draws

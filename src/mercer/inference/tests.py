@@ -21,13 +21,14 @@ from mercer.inference.limits import Limits, part_of, require_matrices, resources
 from mercer.inference.measures import ESTIMATORS, hsic_of, mmd_values
 from mercer.inference.nulls import (
     WildBootstrap,
-    contrast_weights,
     eigenvalues_of,
     hsic_gamma,
     largest_products,
     mmd_gamma,
     spectral_draws,
+    waves_of,
     wild_draws,
+    wild_weights,
 )
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
@@ -123,7 +124,8 @@ def mmd_test(
     null : {"permutation", "gamma", "spectral", "wild"} or WildBootstrap, optional
         "permutation", the default, is exact for independent samples of any size. "gamma" fits two moments, which are
         those of all permutations, and "spectral" is the limit for many samples: both of "biased". "wild" is for
-        samples that follow one another in time.
+        samples that follow one another in time: it finds over how many steps they depend, and refuses series that are
+        too short for that; see `WildBootstrap`.
     estimator : {"unbiased", "biased", "block", "linear"}, optional
         As of `mmd`. None is "unbiased" for permutations and "biased" for other nulls. "block" and "linear" have normal
         nulls of their own, and time that grows with n alone.
@@ -183,9 +185,9 @@ def _mmd_null(form: Form, m: int, null: Any, count: int, rng: np.random.Generato
     if null == "spectral":
         draws = spectral_draws(eigenvalues_of(form), count, rng, resources)
         return Null.of_draws("spectral", (1.0 / m + 1.0 / n) * draws)
-    draws = np.empty(count)
+    draws, waves = np.empty(count), waves_of(null, form, (m, n))
     for part in spans(count, max(1, _NUMBERS // form.n)):
-        Z = np.hstack([contrast_weights(rng, part.stop - part.start, size, null.block_length) for size in (m, n)])
+        Z = np.hstack(wild_weights(rng, part.stop - part.start, (m, n), waves))
         Z /= np.repeat([m, -n], [m, n])
         draws[part] = form.forms(Z)
         tell(resources, part.stop / count)
@@ -282,4 +284,4 @@ def _hsic_null(
         return Null.of_draws("spectral", spectral_draws(products, count, rng, resources) / first.n)
     # weights on pairs of samples: W^T (K~ o L~) W / n^2
     H = Entrywise(first, second)
-    return Null.of_draws("wild bootstrap", wild_draws(H, count, rng, null.block_length, resources, centre=True))
+    return Null.of_draws("wild bootstrap", wild_draws(H, count, rng, waves_of(null, H, (H.n,)), resources))

@@ -29,7 +29,8 @@ class CorrelationDisplay:
     held_out : (m,) array, optional
         Correlations of the scores of new pairs: where they fall off, the training pairs were overfitted.
     maxima : (m,) array, optional
-        What was maximised, smaller than the correlations where the norm is part of the constraint.
+        What was maximised, smaller than the correlations where the norm is part of the constraint. `of` leaves it out
+        where the unit of the norm makes it no correlation.
     scores : tuple of (n, m) arrays, optional
         Of the pairs that `plot_scores` draws: the new ones, or those of training.
     name : str
@@ -70,9 +71,9 @@ class CorrelationDisplay:
             New pairs, as for the estimator's `fit`.
         """
         check_is_fitted(estimator)
-        if not hasattr(estimator, "score_correlations_"):
+        if not hasattr(estimator, "canonical_correlations_"):
             raise CapabilityError(
-                f"{type(estimator).__name__} has no canonical correlations (attribute score_correlations_); an "
+                f"{type(estimator).__name__} has no canonical correlations (attribute canonical_correlations_); an "
                 "estimator that has them is needed. Use KernelCCA or CCA."
             )
         held_out, scores = None, estimator.scores_
@@ -80,9 +81,10 @@ class CorrelationDisplay:
             views = estimator._new_views(X, y)
             scores = tuple(estimator.project(one, view) for view, one in enumerate(views))
             held_out = estimator.correlations(X, y)
-        return cls(
-            estimator.score_correlations_, held_out, estimator.canonical_correlations_, scores, type(estimator).__name__
-        )
+        training, maxima = estimator.canonical_correlations_, None
+        if estimator.norm_scale == "variance":  # in other units of the norm what is maximised is no correlation
+            maxima = estimator.eigenvalues_[: len(training)]
+        return cls(training, held_out, maxima, scores, type(estimator).__name__)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> CorrelationDisplay:

@@ -156,17 +156,18 @@ def shrinkage(values: Floats, tau: float, penalty: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """Canonical correlations and where they are reached.
+    """The largest covariances under the constraints, and where they are reached.
 
     Attributes
     ----------
-    correlations : (q,) array
-        All of them, the largest first; of more than two views the mean over the other views.
+    values : (q,) array
+        rho, all of them, the largest first; of more than two views the mean over the other views. Correlations where
+        tau is 0; above 1 where p is smaller than the largest lambda.
     directions : tuple of (r, m) arrays
         For each view, in its basis: U @ direction are the values, times the roots of the weights, over root(N).
     """
 
-    correlations: Floats
+    values: Floats
     directions: tuple[Floats, ...]
 
 
@@ -207,7 +208,7 @@ def canonical(
     Examples
     --------
     >>> x = Basis(np.array([[1.0], [-1.0]]) / np.sqrt(2), np.array([3.0]), np.zeros(1))
-    >>> canonical([x, x], [0.0, 0.5], [1.0, 1.0], 1).correlations.round(3)
+    >>> canonical([x, x], [0.0, 0.5], [1.0, 1.0], 1).values.round(3)
     array([1.225])
     """
     heights = [shrinkage(b.values, tau, p) for b, tau, p in zip(bases, taus, penalties, strict=True)]

@@ -65,6 +65,10 @@ class IncrementalEvidence(Solver):
     followed by one with a tenth of the noise that it found, which takes in too much, before the search that counts and
     that the trace tells of: the optimum is then about as good as that of the plain updates.
 
+    The evidence has many optima, at which no change of one precision and no small change of all helps. Which one is
+    reached depends on the way: over 50 noisy curves of 60 samples the evidence was between 1.7 nats below and 0.6
+    above that of the plain updates, equal to 0.05 in two thirds of them, and 0.1 below in the mean.
+
     For classification the actions are those of the Gaussian model at the mode; they are kept if the evidence by
     Laplace's method has grown, whose gradient counts the change of the curvature with the mode.
 

@@ -41,7 +41,7 @@ def test_generalised_eigenproblem(tau):
     A, B = covariances(tau)
     want = scipy.linalg.eigh(A, B, eigvals_only=True)[::-1]
     assert np.allclose(model.eigenvalues_, np.r_[want[:3], want[-3:]], atol=1e-10)
-    for j, rho in enumerate(model.canonical_correlations_):
+    for j, rho in enumerate(model.eigenvalues_[:3]):
         w = np.r_[model.x_rotations_[:, j], model.y_rotations_[:, j]]
         assert np.allclose(A @ w, rho * (B @ w), atol=1e-8)
         turned = np.r_[model.x_rotations_[:, j], -model.y_rotations_[:, j]]
@@ -121,7 +121,15 @@ def test_it_agrees_with_the_kernel_form():
     model = LeastSquaresCCA(Gaussian(3.0), nu=4.0).fit(X, Y)
     other = KernelCCA(Gaussian(3.0), tau=0.2, norm_scale="gram").fit(X, Y)
     assert np.array_equal(model.transform(X), other.transform(X))
-    assert np.allclose(model.lambdas_, 0.2 * other.canonical_correlations_)
+    assert np.allclose(model.lambdas_, 0.2 * other.eigenvalues_[:2])
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.1, 10.0])
+def test_least_squares_correlations_are_correlations(nu):
+    model = LeastSquaresCCA(Gaussian(3.0), nu=nu).fit(X, Y)
+    want = [np.corrcoef(model.scores_[0][:, j], model.scores_[1][:, j])[0, 1] for j in range(2)]
+    assert np.allclose(model.canonical_correlations_, want, rtol=1e-9)
+    assert np.all(np.abs(model.canonical_correlations_) <= 1.0)
 
 
 def test_without_variance_it_is_the_norm_constrained_correlation():

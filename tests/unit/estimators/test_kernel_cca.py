@@ -45,10 +45,9 @@ def test_without_the_norm_independent_views_are_perfectly_correlated():
     A, B, A2, B2 = (rng.normal(size=(40, 2)) for _ in range(4))
     free = KernelCCA(Gaussian(0.5), 3, tau=0.0).fit(A, B)
     assert np.allclose(free.canonical_correlations_, 1.0, atol=1e-6)
-    assert np.allclose(free.score_correlations_, 1.0, atol=1e-6)
     assert abs(free.score(A2, B2)) < 0.5
     bound = KernelCCA(Gaussian(0.5), 3, tau=0.5).fit(A, B)
-    assert bound.canonical_correlations_[0] < 0.5
+    assert bound.eigenvalues_[0] < 0.5
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.01, 0.5, 1.0])
@@ -59,9 +58,21 @@ def test_eigenvalues_lie_between_minus_one_and_one(tau, scale):
         assert np.all(np.abs(model.eigenvalues_) <= 1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("scale", ["variance", "covariance", "gram"])
+def test_canonical_correlations_are_correlations_in_every_unit_of_the_norm(scale):
+    """What is maximised is a covariance: 50 kernels of norm one have any variance, and no correlation is above 1."""
+    for views in ((X, Y), (X, Y, Z)):
+        model = KernelCCA(50.0 * KERNEL, 2, tau=0.2, norm_scale=scale).fit(list(views))
+        for j in range(2):
+            R = np.corrcoef([scores[:, j] for scores in model.scores_])
+            want = R[np.triu_indices(len(views), 1)].mean()
+            assert model.canonical_correlations_[j] == pytest.approx(want, rel=1e-9)
+        assert (model.eigenvalues_[0] > 1.0) == (scale != "variance")
+
+
 def test_tau_has_no_unit():
     one, other = (KernelCCA(scale * KERNEL, tau=0.2).fit(X, Y) for scale in (1.0, 50.0))
-    assert np.allclose(one.canonical_correlations_, other.canonical_correlations_)
+    assert np.allclose(one.eigenvalues_[:2], other.eigenvalues_[:2])
     assert np.allclose(one.transform(X), other.transform(X), atol=1e-8)
 
 
@@ -83,7 +94,7 @@ def test_scores_satisfy_the_constraint():
         assert np.allclose((1 - tau) * scores.var(axis=0) + tau * norm, 1.0)
         assert np.allclose(scores.mean(axis=0), 0.0, atol=1e-10)
     cov = np.mean(model.scores_[0] * model.scores_[1], axis=0)
-    assert np.allclose(cov, model.canonical_correlations_)
+    assert np.allclose(cov, model.eigenvalues_[:2])
     assert np.allclose(model.transform(X, Y)[1], model.scores_[1], atol=1e-8)
 
 
@@ -91,7 +102,7 @@ def test_scores_satisfy_the_constraint():
 def test_low_rank_of_full_rank_is_exact(options):
     exact = KernelCCA(KERNEL, 2, tau=0.05).fit(X, Y)
     low = KernelCCA(KERNEL, 2, tau=0.05, **options).fit(X, Y)
-    assert np.allclose(low.canonical_correlations_, exact.canonical_correlations_, atol=1e-6)
+    assert np.allclose(low.eigenvalues_[:2], exact.eigenvalues_[:2], atol=1e-6)
     new = rng.normal(size=(7, 3))
     assert np.allclose(low.transform(new), exact.transform(new), atol=1e-4)
 
@@ -100,7 +111,7 @@ def test_low_rank_comes_near():
     t = rng.normal(size=(400, 1))
     A, B = np.c_[t, rng.normal(size=(400, 1))], np.c_[np.tanh(t), rng.normal(size=(400, 1))]
     exact, low = (KernelCCA(KERNEL, 1, tau=0.05, rank=rank).fit(A, B) for rank in (None, 40))
-    assert np.allclose(low.score_correlations_, exact.score_correlations_, atol=5e-3)
+    assert np.allclose(low.canonical_correlations_, exact.canonical_correlations_, atol=5e-3)
     assert len(low.expansions_[0].samples) == 40
 
 
@@ -110,9 +121,9 @@ def test_norm_constrained_correlation():
     P = np.eye(n) - 1 / n
     product = P @ KERNEL(X) @ P @ KERNEL(Y) @ P
     want = np.sqrt(np.max(np.linalg.eigvals(product).real)) / n
-    assert model.canonical_correlations_[0] == pytest.approx(want, rel=1e-9)
+    assert model.eigenvalues_[0] == pytest.approx(want, rel=1e-9)
     as_gram = KernelCCA(KERNEL, 1, tau=1.0, norm_scale="gram").fit(X, Y)
-    assert as_gram.canonical_correlations_[0] == pytest.approx(n * want, rel=1e-9)
+    assert as_gram.eigenvalues_[0] == pytest.approx(n * want, rel=1e-9)
 
 
 def test_units_of_the_norm_differ_by_n():
@@ -121,9 +132,9 @@ def test_units_of_the_norm_differ_by_n():
     other = n * tau / (1 - tau) / (1 + n * tau / (1 - tau))
     one = KernelCCA(KERNEL, tau=tau, norm_scale="covariance").fit(X, Y)
     two = KernelCCA(KERNEL, tau=other, norm_scale="gram").fit(X, Y)
-    scale = one.canonical_correlations_ / two.canonical_correlations_
+    scale = one.eigenvalues_[:2] / two.eigenvalues_[:2]
     assert np.allclose(scale, (1 - other) / (1 - tau))
-    assert np.allclose(one.score_correlations_, two.score_correlations_)
+    assert np.allclose(one.canonical_correlations_, two.canonical_correlations_)
 
 
 # views ----------------------------------------------------------------------------------------------------
@@ -142,7 +153,7 @@ def test_three_views():
     assert scores[1] is None
     assert np.allclose(scores[2], model.scores_[2], atol=1e-8)
     total = sum(np.mean(model.scores_[a] * model.scores_[b], axis=0) for a in range(3) for b in range(a))
-    assert np.allclose(total / 3, model.canonical_correlations_)  # each is a third of the pairs, twice
+    assert np.allclose(total / 3, model.eigenvalues_[:2])  # each is a third of the pairs, twice
     assert model.correlations([X, Y, Z]).shape == (2,)
     assert model.score([X, Y, Z]) > 0.5
 
@@ -155,7 +166,7 @@ def test_twice_the_same_view_besides_is_as_correlated_as_can_be():
 def test_views_of_different_domains():
     words = ["ab" * (3 + int(5 * abs(v))) + "ba" * 2 if v > 0 else "cd" * (3 + int(5 * abs(v))) for v in t[:, 0]]
     model = KernelCCA((Spectrum(2).normalized(), KERNEL), 1, tau=0.1).fit(words, X)
-    assert model.score_correlations_[0] > 0.7
+    assert model.canonical_correlations_[0] > 0.7
     assert model.transform(words[:3]).shape == (3, 1)
     assert model.retrieval_score(words, X, top=n) == 1.0
 
@@ -165,7 +176,7 @@ def test_a_vector_of_numbers_beside_samples_of_another_domain():
     model = KernelCCA("precomputed").fit(KERNEL(X), Y[:, 0])
     assert np.allclose(model.scores_[1], other.scores_[1], atol=1e-8)
     words = ["ab" if v > 0 else "ba" for v in t[:, 0]]
-    assert KernelCCA(Spectrum(2), 1, gram=Features()).fit(words, t[:, 0]).score_correlations_[0] > 0.7
+    assert KernelCCA(Spectrum(2), 1, gram=Features()).fit(words, t[:, 0]).canonical_correlations_[0] > 0.7
 
 
 def test_precomputed_is_the_kernel_itself():
@@ -176,7 +187,7 @@ def test_precomputed_is_the_kernel_itself():
 
 def test_conditionally_definite_kernel_of_order_one():
     model = KernelCCA(NegativeDistance(1.0), 1).fit(X, Y)
-    assert model.score_correlations_[0] > 0.5
+    assert model.canonical_correlations_[0] > 0.5
     with pytest.raises(CapabilityError, match="rank=None"):
         KernelCCA(NegativeDistance(1.0), rank=5).fit(X, Y)
 

@@ -90,6 +90,19 @@ def test_the_hessian_form_is_the_one_of_its_definition():
         hessian_kernel(ROLL, 5)
 
 
+def test_where_the_hessian_form_differs_from_that_of_scikit_learn():
+    """Theirs is the alignment of local tangent spaces; it is the Hessian's where products fill what is left."""
+
+    def plane(method, k):
+        model = LocallyLinearEmbedding(n_neighbors=k, n_components=2, method=method, eigen_solver="dense")
+        return np.linalg.qr(model.fit(ROLL).embedding_)[0]
+
+    for k in (8, 12):
+        assert np.linalg.svd(plane("hessian", k).T @ plane("ltsa", k))[1].min() > 1 - 1e-8
+    ours = leading(hessian_kernel(ROLL, 6), 2)[1]
+    assert np.linalg.svd(ours.T @ plane("hessian", 6))[1].min() > 1 - 1e-8
+
+
 @pytest.mark.parametrize("n", [150, 700])
 @pytest.mark.parametrize("function", [locally_linear_kernel, hessian_kernel])
 def test_a_factor_is_that_of_the_whole_matrix(function, n):

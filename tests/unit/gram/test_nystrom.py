@@ -99,6 +99,19 @@ def test_the_entropy_grows_by_exchanges():
     assert mean["entropy"] < 0.4 * mean["uniform"]
 
 
+@pytest.mark.parametrize("width", [0.5, 1.0, 2.0])
+def test_landmarks_of_large_entropy_leave_less_than_drawn_ones(width):
+    """Under a wide kernel they are spread as well, and do not gather at the rim."""
+    kernel, S = Gaussian(width), Vectors.pack(np.random.default_rng(0).uniform(-3, 3, size=(400, 2)))
+    trace = len(S)
+    for seed in range(3):
+        left = [
+            trace - np.sum(Nystrom(40, sampler, random_state=seed).build(kernel, S).factor() ** 2)
+            for sampler in ("uniform", "entropy")
+        ]
+        assert left[1] < left[0]
+
+
 def test_exchanges_are_those_of_a_naive_search():
     K = Gaussian(0.7)(X)
     start, offered = np.arange(8), np.arange(8, 40)

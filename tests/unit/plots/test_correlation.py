@@ -27,10 +27,16 @@ def closed():
 def test_the_lines_are_the_correlations():
     display = CorrelationDisplay.from_estimator(MODEL, X[40:], Y[40:])
     lines = {line.get_label(): line.get_ydata() for line in display.ax_.get_lines()}
-    assert np.array_equal(lines["training pairs"], MODEL.score_correlations_)
+    assert np.array_equal(lines["training pairs"], MODEL.canonical_correlations_)
     assert np.array_equal(lines["new pairs"], MODEL.correlations(X[40:], Y[40:]))
-    assert np.array_equal(lines["maximised"], MODEL.canonical_correlations_)
+    assert np.array_equal(lines["maximised"], MODEL.eigenvalues_[:2])
     assert "on new pairs" in repr(display)
+
+
+def test_what_is_no_correlation_is_not_drawn_as_one():
+    model = KernelCCA(n_components=2, tau=0.1, norm_scale="gram").fit(X, Y)
+    assert CorrelationDisplay.of(model).maxima is None
+    assert CorrelationDisplay.of(MODEL).maxima is not None
 
 
 def test_the_points_are_the_scores():

@@ -45,7 +45,7 @@ def test_pairs_of_eigenvalues(taus):
     full = written(Ks, taus, (n, 1.0))
     found = canonical(bases(X, Y), taus, (n, 1.0), 3)
     m = 10
-    assert np.allclose(found.correlations[:m], full[:m], atol=1e-8)
+    assert np.allclose(found.values[:m], full[:m], atol=1e-8)
     assert np.allclose(full[:m], -full[::-1][:m], atol=1e-8)  # rho and -rho
 
 
@@ -58,14 +58,14 @@ def test_directions_satisfy_constraint_and_reach_the_value():
         constraint = (1 - tau) * direction.T @ direction + tau * p * norm.T @ norm
         assert np.allclose(constraint, np.eye(3), atol=1e-10)
     scores = [b.vectors @ d for b, d in zip(both, found.directions, strict=True)]
-    assert np.allclose(scores[0].T @ scores[1], np.diag(found.correlations[:3]), atol=1e-10)
+    assert np.allclose(scores[0].T @ scores[1], np.diag(found.values[:3]), atol=1e-10)
 
 
 def test_more_views():
     taus, penalties = (0.3, 0.2, 0.5), (n, n, n)
     Ks = [P @ Gaussian(1.5)(one) @ P for one in (X, Y, Z)]
     found = canonical(bases(X, Y, Z), taus, penalties, 2)
-    assert np.allclose(found.correlations[:8], written(Ks, taus, penalties)[:8] / 2, atol=1e-8)
+    assert np.allclose(found.values[:8], written(Ks, taus, penalties)[:8] / 2, atol=1e-8)
 
 
 def test_large_problem_by_the_smaller_square(monkeypatch):
@@ -74,7 +74,7 @@ def test_large_problem_by_the_smaller_square(monkeypatch):
     monkeypatch.setattr("mercer.solvers.canonical._SMALL", 3)
     for order in (1, -1):
         large = canonical(both[::order], (0.1, 0.1), (n, n), 2)
-        assert np.allclose(large.correlations[:5], small.correlations[:5], atol=1e-10)
+        assert np.allclose(large.values[:5], small.values[:5], atol=1e-10)
         for a, b in zip(large.directions, small.directions[::order], strict=True):
             assert np.allclose(np.abs(a), np.abs(b), atol=1e-7)
 
@@ -124,10 +124,10 @@ def test_norm_constrained_values_are_singular_values_of_roots():
     """[HSS] after Eq. (98): (P Kx P)^1/2 (P Ky P)^1/2."""
     roots = [np.real(scipy.linalg.sqrtm(P @ Gaussian(1.5)(one) @ P + 1e-14 * np.eye(n))) for one in (X, Y)]
     want = np.linalg.svd(roots[0] @ roots[1], compute_uv=False)
-    found = canonical(bases(X, Y), (1.0, 1.0), (1.0, 1.0), 1).correlations
+    found = canonical(bases(X, Y), (1.0, 1.0), (1.0, 1.0), 1).values
     assert np.allclose(found[:10], want[:10], atol=1e-6)
 
 
 def test_empty_basis_has_no_correlations():
     empty = Basis(np.zeros((n, 0)), np.zeros(0), np.zeros(1))
-    assert len(canonical([empty, bases(Y)[0]], (0.1, 0.1), (1.0, 1.0), 0).correlations) == 0
+    assert len(canonical([empty, bases(Y)[0]], (0.1, 0.1), (1.0, 1.0), 0).values) == 0

@@ -68,6 +68,22 @@ def test_as_good_as_the_plain_updates(kind):
     assert np.all(np.diff(fast.trace.objective) <= 1e-9) and fast.residual <= 1e-3
 
 
+def test_the_evidence_has_several_optima():
+    """Growing and pruning may end at different ones: at both, no precision of any function can be improved."""
+    y = F + 0.2 * np.random.default_rng(3).normal(size=100)
+    D = Design(Dense().build(Gaussian(1.0), Vectors.pack(X)), True)
+    problem = SparseRegression(NormalMatrix(D, ONE), D.moments(y), float(y @ y), 100.0)
+    evidence = []
+    for solver in (IncrementalEvidence(), FixedPointEvidence()):
+        found = solver.solve(problem).state
+        s, q = naive_factors(D.columns(np.arange(101)).T, y, found)
+        inside = np.isin(np.arange(101), found.index)
+        assert np.allclose(found.alpha, s[inside] ** 2 / (q[inside] ** 2 - s[inside]), rtol=1e-4)
+        assert gains(s[~inside], q[~inside] ** 2 - s[~inside]).max() < 1e-3
+        evidence.append(found.evidence)
+    assert abs(evidence[0] - evidence[1]) > 0.01
+
+
 def test_the_gain_is_what_the_evidence_grows_by():
     problem, _ = regression(noise=0.01)
     y = Y
