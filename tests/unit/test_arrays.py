@@ -29,7 +29,7 @@ def test_every_alias_names_arrays_of_its_kind():
         np.array([1j], dtype=object),
         np.ma.masked_array([1.0, 2.0], [True, False]),
         [[1.0], [1.0, 2.0]],
-        object(),
+        ...,
         {0: 1.0},
         [10**400],
     ],
