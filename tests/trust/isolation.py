@@ -1,8 +1,8 @@
 """Probes in a process of their own: a crash, a hang or a hunger for memory ends the probe, not the run.
 
-One forked worker goes through many probes and tells its findings through a pipe. When it dies or is silent for
-too long, the parent ends it, notes the probe that did it, and forks another worker for the rest. A probe that took
-too long is tried once more with twice the time, so that a busy machine is not taken for a hang.
+One forked worker goes through many probes and tells its findings through a pipe. When it dies, computes for too long
+or is silent for very long, the parent ends it, notes the probe that did it, and forks another worker for the rest. What
+a probe may take is seconds of its own processor time, so that a busy machine is not taken for a hang.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass
 
 __all__ = ["Finding", "run_isolated"]
 
-SECONDS = 20.0
+SECONDS = 20.0  # of processor time
+PATIENCE = 30.0  # times as many on the clock, for what waits for ever
 MEMORY = 3 * 2**30  # bytes beyond what the worker has at its start
 
 
@@ -34,20 +35,17 @@ class Finding:
     detail: str = ""
 
 
-def run_isolated(jobs: Sequence[Callable[[], Finding]], seconds: float = SECONDS) -> list[Finding]:
+def run_isolated(
+    jobs: Sequence[Callable[[], Finding]], seconds: float = SECONDS, patience: float = PATIENCE
+) -> list[Finding]:
     """Run every job in a forked worker and return the findings in the order of the jobs."""
     found: dict[int, Finding] = {}
-    again: set[int] = set()
     while len(found) < len(jobs):
         rest = [i for i in range(len(jobs)) if i not in found]
-        victim, reason = _one_worker(jobs, rest, found, lambda i: seconds * (2.0 if i in again else 1.0))
-        if victim is None:
-            continue
-        if reason == "hang" and victim not in again:
-            again.add(victim)
-        else:
-            told = f"no end within {2 * seconds:g} s" if reason == "hang" else f"the process died ({reason})"
-            found[victim] = Finding("hang" if reason == "hang" else "crash", told)
+        victim, reason = _one_worker(jobs, rest, found, (seconds, patience * seconds))
+        if victim is not None:
+            told = f"no end within {reason}" if reason.endswith(" s") else f"the process died ({reason})"
+            found[victim] = Finding("hang" if reason.endswith(" s") else "crash", told)
     return [found[i] for i in range(len(jobs))]
 
 
@@ -55,7 +53,7 @@ def _one_worker(
     jobs: Sequence[Callable[[], Finding]],
     rest: list[int],
     found: dict[int, Finding],
-    limit: Callable[[int], float],
+    limits: tuple[float, float],
 ) -> tuple[int | None, str]:
     """Fork a worker for the rest of the jobs; return the job it did not survive, if any, and why."""
     gc.collect()
@@ -70,15 +68,15 @@ def _one_worker(
     with contextlib.suppress(OSError):  # both do it, so that neither is too late; the child may be gone by now
         os.setpgid(child, child)
     os.close(writing)
-    reason, pending = _listen(reading, rest, found, limit)
+    reason, pending = _listen(reading, rest, found, limits, child)
     os.close(reading)
-    if reason == "hang":
+    if reason:
         _end_group(child)
     _, status = os.waitpid(child, 0)
     _end_group(child)  # what the worker started, such as workers of its own
     if pending is None:
         return None, ""
-    if reason != "hang":
+    if not reason:
         reason = (
             f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.waitstatus_to_exitcode(status)}"
         )
@@ -91,23 +89,36 @@ def _end_group(leader: int) -> None:
 
 
 def _listen(
-    reading: int, rest: list[int], found: dict[int, Finding], limit: Callable[[int], float]
+    reading: int, rest: list[int], found: dict[int, Finding], limits: tuple[float, float], child: int
 ) -> tuple[str, int | None]:
-    """Collect findings until the worker is done, dies or hangs; the job that is open then is returned."""
+    """Collect findings until the worker is done, dies or hangs; return why it hangs, and the job that is open."""
     text, queue = b"", list(rest)
-    began = time.monotonic()
+    began, used = time.monotonic(), 0.0
     while queue:
-        left = limit(queue[0]) - (time.monotonic() - began)
-        if left <= 0 or not select.select([reading], [], [], left)[0]:
-            return "hang", queue[0]
+        if not select.select([reading], [], [], min(1.0, 0.1 * limits[0]))[0]:
+            if _processor_time(child) - used > limits[0]:
+                return f"{limits[0]:g} s", queue[0]
+            if time.monotonic() - began > limits[1]:
+                return f"{limits[1]:g} s", queue[0]
+            continue
         chunk = os.read(reading, 1 << 16)
         if not chunk:
-            return "died", queue[0]
+            return "", queue[0]
         *lines, text = (text + chunk).split(b"\n")
         for line in lines:
             found[queue.pop(0)] = Finding(**json.loads(line))
-            began = time.monotonic()
-    return "done", None
+        began, used = time.monotonic(), _processor_time(child)
+    return "", None
+
+
+def _processor_time(process: int) -> float:
+    """Seconds that a process has computed, with those of its children that have ended."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _work(jobs: Sequence[Callable[[], Finding]], rest: list[int], writing: int) -> None:

@@ -20,12 +20,17 @@ def test_the_others_go_on():
     def leaves():
         os._exit(3)
 
-    def hangs():
-        time.sleep(60)
+    def computes():
+        while True:
+            pass
+
+    def waits():
+        time.sleep(1000)
         return Finding("finite")
 
-    found = run_isolated([good, dies, good, leaves, hangs, good], seconds=2.0)
+    found = run_isolated([good, dies, good, leaves, computes, good], seconds=1.0)
     assert [f.verdict for f in found] == ["finite", "crash", "finite", "crash", "hang", "finite"]
+    assert run_isolated([waits], seconds=0.2, patience=5.0)[0].verdict == "hang"
     assert "signal 11" in found[1].detail and "exit 3" in found[3].detail
 
 
