@@ -32,12 +32,36 @@ __all__ = [
     "NotPositiveDefinite",
     "ParameterError",
     "TargetError",
+    "printable",
     "warn_caller",
 ]
 
 
+def printable(text: str, kept: str = "") -> str:
+    r"""Return text that is safe on a terminal and on a page: whatever does not print is written as an escape.
+
+    Parameters
+    ----------
+    text : str
+        With names and labels from anywhere in it.
+    kept : str
+        Characters that stay, as the ends of lines.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb"), printable("é")
+    ('a\\x1b[31mb', 'é')
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+
+
 class MercerError(Exception):
-    """Any error that mercer itself raises."""
+    """Any error that mercer itself raises; what it quotes cannot steer a terminal."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), kept="\n\t")
 
 
 class ParameterError(MercerError, ValueError):
@@ -101,4 +125,4 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(printable(message, kept="\n\t"), category, stacklevel=level)

@@ -53,3 +53,10 @@ def test_importing_errors_does_not_import_scikit_learn():
     code = "import sys, mercer.errors; print('sklearn' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "False"
+
+
+def test_what_an_error_or_a_warning_quotes_cannot_steer_a_terminal():
+    assert str(errors.DomainError("a\x1b[31mb\nc")) == "a\\x1b[31mb\nc"
+    with pytest.warns(errors.DegenerateWarning) as seen:
+        errors.warn_caller("a\x9bb", errors.DegenerateWarning)
+    assert str(seen[0].message) == "a\\x9bb"

@@ -100,6 +100,14 @@ def _output(required: bool, help: str) -> Decorator:
     return click.option("-o", "--output", type=FILE, required=required, metavar="FILE", help=help)
 
 
+_spreadsheet = click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Write an apostrophe before texts in CSV that begin with = + - or @ and are no numbers, so that no "
+    "spreadsheet runs them as formulas.",
+)
+
+
 @_command(
     "fit",
     "Without --estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
@@ -132,12 +140,17 @@ def fit(**options: Any) -> None:
     work("fit", options)
 
 
-@_command("predict", "Predictions go to stdout, or to the file of -o, as CSV with the names of the samples.")
+@_command(
+    "predict",
+    "Predictions go to stdout, or to the file of -o, as CSV with the names of the samples. Texts are written as they "
+    "are, so that programs read what was given; --spreadsheet is for files that are opened in one.",
+)
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE)
 @_output(False, "Where the predictions go; stdout if not given.")
 @click.option("--scores", is_flag=True, help="Add the values that decide between classes.")
 @click.option("--proba", is_flag=True, help="Add the probability of each class, if the model has it.")
+@_spreadsheet
 @_format
 @_force
 @_budgets
@@ -202,6 +215,7 @@ def gram(**options: Any) -> None:
     "--to", type=click.Choice(["csv", "tsv", "jsonl", "svmlight", "parquet", "mercer"]), help="Format of the new file."
 )
 @click.option("-t", "--target", metavar="NAME", help="The column that becomes the label of svmlight.")
+@_spreadsheet
 @_format
 @_force
 @_memory

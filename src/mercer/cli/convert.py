@@ -26,6 +26,7 @@ class Request:
     output: Path
     to: str | None
     target: str | None
+    spreadsheet: bool
     format: str | None
     force: bool
     memory: str | None
@@ -50,7 +51,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         data = open_data(request.data, request.format, request.memory)
         for note in data.notes:
             terminal.say(f"{request.data}: {note}")
-        write_atomically(request.output, pieces(data, wanted, request.target), force=request.force)
+        write_atomically(request.output, pieces(data, wanted, request.target, request.spreadsheet), force=request.force)
         told = {"from": data.format, "to": wanted, "samples": data.n}
         rows = [("samples", str(data.n)), ("from", data.format), ("to", wanted)]
     terminal.result({**told, "file": request.output}, pairs([("file", str(request.output)), *rows]))

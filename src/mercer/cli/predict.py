@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ from mercer.cli.failures import UsageFault
 from mercer.cli.outputs import require_writable
 from mercer.cli.scores import scores, words
 from mercer.cli.terminal import Terminal
+from mercer.cli.writers import guarded
 from mercer.io.atomic import write_atomically
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
@@ -39,6 +40,7 @@ class Request:
     output: Path | None
     scores: bool
     proba: bool
+    spreadsheet: bool
     format: str | None
     force: bool
     memory: str | None
@@ -63,7 +65,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     judged = _judged(data, known, columns)
     if judged:
         terminal.say(f"{request.data} also has {known['target']!r} itself: {words(judged)}.")
-    text = _csv({**names, **columns}, rows)
+    text = _csv({**names, **columns}, rows, guarded if request.spreadsheet else lambda value: value)
     if request.output is not None:
         write_atomically(request.output, [text.encode()], force=request.force)
         terminal.say(f"{rows} predictions were written to {request.output}.")
@@ -206,11 +208,11 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
     return scores(known["task"], y, predictions)
 
 
-def _csv(columns: dict[str, Any], rows: int) -> str:
+def _csv(columns: dict[str, Any], rows: int, cell: Callable[[Any], Any]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(cell, columns))
     lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
     for i in range(rows):
-        writer.writerow([values[i] for values in lists])
+        writer.writerow([cell(values[i]) for values in lists])
     return stream.getvalue()

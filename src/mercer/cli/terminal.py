@@ -77,8 +77,8 @@ class Terminal:
             click.echo(clean(text if isinstance(text, str) else text()))
 
     def raw(self, text: str) -> None:
-        """Print data that a program reads, as they are."""
-        click.echo(text, nl=False)
+        """Print data that a program reads, as they are; on a terminal nothing in them steers it."""
+        click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)  # else parts would be left out
 
     def table(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         """Return a table: drawn for a person, values between tabs for a program."""

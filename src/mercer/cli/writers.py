@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,33 @@ from mercer.io.limits import shown
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 
-__all__ = ["FORMATS", "pieces"]
+__all__ = ["FORMATS", "guarded", "pieces"]
 
 FORMATS = ("csv", "tsv", "jsonl", "svmlight", "parquet")
+_FORMULA = "=+-@\t\r"  # what a spreadsheet may take for the beginning of a formula
 _CHUNK = 10_000  # rows written at a time
 _DENSE = 10**8  # most values of a sparse matrix that are written out one by one
 
 
-def pieces(data: Dataset, format: str, target: str | None = None) -> Iterator[bytes]:
-    """Yield the bytes of samples in a format, a piece at a time."""
+def guarded(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: text that could be one gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> guarded("=1+2"), guarded("-1.5"), guarded("-"), guarded(-1.5)
+    ("'=1+2", '-1.5', "'-", -1.5)
+    """
+    if not isinstance(value, str) or value[:1] not in _FORMULA or not value:
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def pieces(data: Dataset, format: str, target: str | None = None, spreadsheet: bool = False) -> Iterator[bytes]:
+    """Yield the bytes of samples in a format, a piece at a time; cells for a spreadsheet are `guarded`."""
     if format == "svmlight":
         return _svmlight(data, target)
     columns = _columns(data)
@@ -38,7 +56,7 @@ def pieces(data: Dataset, format: str, target: str | None = None) -> Iterator[by
         return _jsonl(columns, data.n)
     if format == "parquet":
         return iter([_parquet(columns)])
-    return _delimited(columns, data.n, "\t" if format == "tsv" else ",")
+    return _delimited(columns, data.n, "\t" if format == "tsv" else ",", guarded if spreadsheet else lambda v: v)
 
 
 def _columns(data: Dataset) -> dict[str, Sequence[Any]]:
@@ -84,14 +102,16 @@ def _numbers(values: Any) -> list[float | int | None]:
     ]
 
 
-def _delimited(columns: Mapping[str, Sequence[Any]], n: int, delimiter: str) -> Iterator[bytes]:
+def _delimited(
+    columns: Mapping[str, Sequence[Any]], n: int, delimiter: str, cell: Callable[[Any], Any]
+) -> Iterator[bytes]:
     for start in range(-1, n, _CHUNK):
         stream = io.StringIO()
         writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
         if start < 0:
-            writer.writerow(columns)
+            writer.writerow(map(cell, columns))
         for i in range(max(start, 0), min(max(start, 0) + _CHUNK - (start < 0), n)):
-            writer.writerow(["" if values[i] is None else values[i] for values in columns.values()])
+            writer.writerow(["" if values[i] is None else cell(values[i]) for values in columns.values()])
         yield stream.getvalue().encode()
 
 

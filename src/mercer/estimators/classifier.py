@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.estimator import weighted
+from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.running import Run, whole
 from mercer.estimators.support import SupportVectorMachine, alone
@@ -56,7 +56,8 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"predict_proba of {type(estimator).__name__} needs probability=True before fit; probability=False was given."
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 
 
@@ -250,9 +251,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         values = self._quick_values(X) if self.reduction_.votes else self._evaluate(X)
         return self.classes_[self.reduction_.decode(values)]
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); only after fit with ``probability=True``."""
+        require_fitted_with(self, "probability=True", "sigmoids_")
         values = self._evaluate(X)
         if values.ndim == 1:
             p = self.sigmoids_[0](values)
@@ -264,7 +266,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             return normalize(P)
         return normalize(self.reduction_.likelihoods(P))
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probabilities."""
         with np.errstate(divide="ignore"):

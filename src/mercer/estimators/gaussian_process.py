@@ -13,6 +13,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import constraints
 from mercer.arrays import Floats, Indices, real_numbers
@@ -557,6 +558,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         eval_gradient : bool, default False
             Whether to return the gradient in theta as well.
         """
+        check_is_fitted(self)
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_
         if isinstance(self.expansion_, FeatureExpansion):

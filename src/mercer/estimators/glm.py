@@ -14,7 +14,6 @@ from scipy.special import logit
 from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils import ClassifierTags
-from sklearn.utils.metaestimators import available_if
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
@@ -22,6 +21,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
 from mercer.estimators.logistic import require_no_twice
+from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.running import Run, whole
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.feature_maps import Mapped
@@ -48,7 +48,10 @@ _FAMILIES: dict[str, Loss] = {
 def _is_ordinal(estimator: Any) -> bool:
     if isinstance(estimator.family, str) and estimator.family == "ordinal":
         return True
-    raise AttributeError(f"predict_proba of KernelGLM needs family='ordinal'; family={estimator.family!r} was given.")
+    raise AttributeError(
+        f"KernelGLM has no predict_proba with family={estimator.family!r}; it is there with family='ordinal'. Make the "
+        "estimator as KernelGLM(..., family='ordinal'), and fit it."
+    )
 
 
 class KernelGLM(RegressorMixin, KernelEstimator):
@@ -317,10 +320,12 @@ class KernelGLM(RegressorMixin, KernelEstimator):
             raise overflow_error(self.kernel_)
         return mean
 
-    @available_if(_is_ordinal)
+    @offered_if(_is_ordinal)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class of an ordinal response, shape (m, c)."""
         f = self.linear_predictor(X)
+        if not hasattr(self.loss_, "probabilities"):
+            require_fitted_with(self, "family='ordinal'", "loss_.probabilities")
         P = self.loss_.probabilities(f)
         return P / P.sum(axis=1, keepdims=True)
 

@@ -17,6 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import real_array
 from mercer.arrays import Floats
@@ -309,6 +310,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         S : (m, q) array
         """
+        check_is_fitted(self)
         S = check_array(S, dtype="float64")
         if S.shape[1] != len(self.components_):
             raise DomainError(

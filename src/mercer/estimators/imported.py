@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
 from mercer.arrays import Array, Floats
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.computed import protect
 from mercer.estimators.estimator import remember_columns
+from mercer.estimators.offered import offered_if
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
 
@@ -236,7 +236,7 @@ class ImportedDetector(OutlierMixin, _Single):
         """
         return np.where(self._evaluate(X) > 0, 1, -1)
 
-    @available_if(lambda detector: _gives_marks(detector))
+    @offered_if(lambda detector: _gives_marks(detector))
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability that a sample is like the old, and that it is not, shape (m, 2), as LIBSVM does.
 
@@ -406,7 +406,7 @@ class ImportedClassifier(ClassifierMixin, _Imported):
             votes[:, j] += ~first
         return self.classes_[np.argsort(self._place())[np.argmax(votes, axis=1)]]
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         r"""Return the probability of each class, shape (m, c), as LIBSVM and scikit-learn do.
 
@@ -427,7 +427,7 @@ class ImportedClassifier(ClassifierMixin, _Imported):
             return np.hstack([P, 1.0 - P])[:, self._place()]
         return _coupled(P, len(self.classes_))[:, self._place()]
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probabilities.
 

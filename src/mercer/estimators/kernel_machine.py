@@ -13,12 +13,13 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.metaestimators import available_if
+from sklearn.exceptions import NotFittedError
 
 from mercer.arrays import Array, Floats
 from mercer.errors import ParameterError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.glm import require_range
+from mercer.estimators.offered import offered_if
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.representer import MAX_ITER, TOL, RepresenterMachine
 from mercer.estimators.running import Run, whole
@@ -235,7 +236,8 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
 
     def linear_predictor(self, X: Any) -> Floats:
         """Return f + b^T m at new data, shape (m,) or (m, k)."""
-        return self.target_.decode(self._evaluate(X))
+        values = self._evaluate(X)
+        return self.target_.decode(values)
 
     def predict(self, X: Any) -> Floats:
         """Return the prediction at new data, shape (m,) or (m, k): the mean of the response where the loss has a link.
@@ -264,8 +266,8 @@ def _has_probabilities(estimator: Any) -> bool:
     if isinstance(loss, (Logistic, Multinomial)):
         return True
     raise AttributeError(
-        f"predict_proba needs a loss with probabilities, loss='logistic' or 'multinomial'; loss={estimator.loss!r} was "
-        "given."
+        f"{type(estimator).__name__} has no predict_proba with loss={estimator.loss!r}; it is there with a loss that "
+        "has probabilities. Make the estimator with loss='logistic' or 'multinomial', and fit it."
     )
 
 
@@ -410,10 +412,15 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         codes = (values > 0.0).astype(np.intp) if values.ndim == 1 else np.argmax(values, axis=1)
         return self.classes_[codes]
 
-    @available_if(_has_probabilities)
+    @offered_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); of one class against all others, scaled to sum 1."""
         values = self._evaluate(X)
+        if not isinstance(self.loss_, (Logistic, Multinomial)):
+            raise NotFittedError(
+                f"This {type(self).__name__} was fitted with loss={self.loss_!r} before loss={self.loss!r} was set, so "
+                "that it has no probabilities. Call fit again."
+            )
         if isinstance(self.loss_, Multinomial):
             return self.loss_.mean(values)
         if values.ndim == 1:

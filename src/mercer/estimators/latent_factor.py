@@ -373,7 +373,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         ----------
         X : raw data or packed samples
         """
-        return self.posterior_.factors(self._pack_new(X), self.n_threads)
+        T = self._pack_new(X)
+        return self.posterior_.factors(T, self.n_threads)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
@@ -20,6 +19,7 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.least_squares_machine import Fitted, LeastSquaresMachine, groups_of
+from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
@@ -37,7 +37,8 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"predict_proba of {type(estimator).__name__} needs probability=True before fit; probability=False was given."
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 
 
@@ -268,13 +269,14 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
             return self.classes_[(values > 0.0).astype(np.intp)]
         return self.classes_[np.argmax(values, axis=1)]
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); only after fit with ``probability=True``.
 
         The posterior variance of the function moderates them: far from all samples they are the shares of the classes.
         They are not made of the sign of the decision function, so that the most likely class may be another one.
         """
+        require_fitted_with(self, "probability=True", "posteriors_", "moderations_")
         values = self._evaluate(X)
         T = self._pack_new(X)
         variances = [posterior.variance(T, self._resources()) for posterior in self.posteriors_]
@@ -291,7 +293,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
             return couple(P)
         return normalize(P) if self.reduction_.kind == "ovr" else normalize(self.reduction_.likelihoods(P))
 
-    @available_if(_gives_probabilities)
+    @offered_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probabilities."""
         with np.errstate(divide="ignore"):

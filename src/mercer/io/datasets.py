@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Index
-from mercer.io.limits import FileError, printable, shown
+from mercer.errors import printable
+from mercer.io.limits import FileError, shown
 
 __all__ = ["Dataset"]
 

@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from mercer.budget import Clock, budget, format_bytes
-from mercer.errors import MemoryBudgetError, MercerError, ParameterError, TimeBudgetError
+from mercer.errors import MemoryBudgetError, MercerError, ParameterError, TimeBudgetError, printable
 
 __all__ = ["FileBudgetError", "FileError", "FileTimeError", "Limits", "shown"]
 
 _SHOWN = 40  # characters of a value quoted in a message
 _PLACES = ("line", "row", "column", "character", "byte")
-
-
-def printable(text: str) -> str:
-    """Return text that is safe on a terminal: whatever does not print is written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shown(value: Any) -> str:

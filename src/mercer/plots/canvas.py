@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from mercer.errors import printable
+
 __all__ = ["COLOURS", "axes", "is_available", "logarithmic", "svg"]
 
 # Readable on white and on black, and apart from each other for colour-blind eyes.
@@ -87,8 +89,9 @@ def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "merc
 
     Notes
     -----
-    Text is escaped by matplotlib's XML writer. Text and lines take the colour of the page, so that one
-    drawing serves light, dark and paper. The global state of pyplot is not touched.
+    Text is escaped by matplotlib's XML writer, and characters that do not print, which XML forbids, are spelt out.
+    Text and lines take the colour of the page, so that one drawing serves light, dark and paper. The global state of
+    pyplot is not touched.
     """
     if not is_available():
         raise ImportError(MISSING)
@@ -105,7 +108,7 @@ def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "merc
         draw(figure.add_subplot())
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(text, format="svg", transparent=True, metadata=nothing)
-    return _inline(text.getvalue())
+    return _inline(printable(text.getvalue(), kept="\n\t"))
 
 
 def _inline(document: str) -> str:

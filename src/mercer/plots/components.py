@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, ParameterError, printable
 from mercer.plots.canvas import COLOURS, axes
 
 __all__ = ["ComponentsDisplay"]
@@ -110,7 +110,7 @@ class ComponentsDisplay:
             for place, kind in enumerate(kinds):
                 chosen, few = labels == kind, len(kinds) <= len(COLOURS)
                 style: Any = {"color": COLOURS[place]} if few else {"color": f"C{place}"}
-                self.ax_.scatter(x[chosen], y[chosen], s=9, label=str(kind), **style)
+                self.ax_.scatter(x[chosen], y[chosen], s=9, label=printable(str(kind)).replace("$", r"\$"), **style)
             self.ax_.legend(markerscale=1.5)
         else:
             drawn = self.ax_.scatter(x, y, s=9, c=np.asarray(labels, dtype=float), cmap=_SHADES)

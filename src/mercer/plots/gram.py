@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
-from mercer.errors import ParameterError
+from mercer.errors import ParameterError, printable
 from mercer.kernels import Kernel, Precomputed
 from mercer.plots.canvas import axes
 from mercer.plots.sources import fitted_kernel, gram_matrix, samples_of, some_of
@@ -229,7 +229,7 @@ def arrange(K: Floats, y: Any = None) -> tuple[Indices, tuple[Group, ...]]:
     for code, label in enumerate(classes):
         members = np.flatnonzero(codes == code)
         places.append(members[by_similarity(K[np.ix_(members, members)])])
-        groups.append(Group(str(label), start, start + len(members)))
+        groups.append(Group(printable(str(label)), start, start + len(members)))
         start += len(members)
     return np.concatenate(places), tuple(groups)
 

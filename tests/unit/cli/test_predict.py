@@ -169,3 +169,15 @@ def test_models_made_in_python(folder):
     named = KernelRidge(Gaussian(1.0).on(["u", "v"])).fit({"u": X[:, 0], "v": X[:, 1]}, X[:, 0])
     save(named, folder / "named.mercer")
     assert "'u', 'v' are missing" in run("predict", folder / "named.mercer", new, code=3).stderr
+
+
+def test_labels_that_look_like_formulas(folder):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    save(SVC().fit(X, np.where(X[:, 0] > 0, "=1+2", "-1.5")), folder / "formula.mercer")
+    (folder / "plain.csv").write_text("a,b\n2,0.5\n-2,0.25\n")
+    plain, safe = (
+        run("predict", folder / "formula.mercer", folder / "plain.csv", *options).stdout.splitlines()
+        for options in ((), ("--spreadsheet",))
+    )
+    assert plain[1:] == ["1,=1+2", "2,-1.5"]
+    assert safe[1:] == ["1,'=1+2", "2,-1.5"]

@@ -68,3 +68,12 @@ def test_progress_is_told_and_never_fails(monkeypatch, capsys, tty):
         for fraction in (0.0, 0.5, 2.0, -1.0):
             tell(fraction)
     assert capsys.readouterr().out == ""
+
+
+def test_data_cannot_steer_a_terminal_and_stay_as_they_are_elsewhere(monkeypatch, capsys):
+    text = "row,prediction\n1,re\x1b[31md\x07\x9b\n"
+    Terminal().raw(text)
+    assert capsys.readouterr().out == text
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    Terminal().raw(text)
+    assert capsys.readouterr().out == "row,prediction\n1,re\\x1b[31md\\x07\\x9b\n"

@@ -7,7 +7,7 @@ import pytest
 
 from mercer.cli.data import open_data
 from mercer.cli.failures import UsageFault
-from mercer.cli.writers import FORMATS, format_of, pieces
+from mercer.cli.writers import FORMATS, format_of, guarded, pieces
 from mercer.domains import Trees
 from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table, write_trees, write_tu
 
@@ -104,3 +104,34 @@ def test_what_svmlight_cannot_hold(tmp_path):
 def test_endings():
     assert {format_of(Path(f"a.{name}")) for name in FORMATS} == set(FORMATS)
     assert format_of(Path("m.mercer")) == "mercer" and format_of(Path("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+2", "'=1+2"),
+        ("+sum", "'+sum"),
+        ("-", "'-"),
+        ("@a", "'@a"),
+        ("\t=1", "'\t=1"),
+        ("-1.5", "-1.5"),
+        ("+2", "+2"),
+        ("a=b", "a=b"),
+        ("", ""),
+        (-1.5, -1.5),
+        (None, None),
+    ],
+)
+def test_cells_for_a_spreadsheet(cell, written):
+    assert guarded(cell) == written
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_formulas_are_kept_unless_a_spreadsheet_is_meant(tmp_path, format):
+    path = tmp_path / "t.csv"
+    path.write_text("=name,x\n=1+2,-1.5\n-,2\n")
+    table, sign = open_data(path), "," if format == "csv" else "\t"
+    as_given = b"".join(pieces(table, format)).decode().splitlines()
+    assert as_given == [f"=name{sign}x", f"=1+2{sign}-1.5", f"-{sign}2"]
+    safe = b"".join(pieces(table, format, spreadsheet=True)).decode().splitlines()
+    assert safe == [f"'=name{sign}x", f"'=1+2{sign}-1.5", f"'-{sign}2"]

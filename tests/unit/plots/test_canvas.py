@@ -55,7 +55,7 @@ def test_svg_is_well_formed_and_escaped():
     assert "&lt;script&gt;" in text
     root = ET.fromstring(text)
     assert root.tag.endswith("svg")
-    assert '$x & "y" \u202e' in "".join(root.itertext())
+    assert '$x & "y" \\u202e' in "".join(root.itertext())
 
 
 def test_svg_scales_and_takes_the_colour_of_the_page():
@@ -98,3 +98,9 @@ def test_svg_is_repeatable_and_leaves_no_trace():
 @pytest.mark.parametrize(("value", "text"), [(1.0, "10⁰"), (1e-12, "10⁻¹²"), (1000.0, "10³")])
 def test_powers_of_ten_are_text(value, text):
     assert canvas._power(value) == text
+
+
+def test_nothing_in_a_drawing_steers_a_terminal():
+    drawn = canvas.svg(lambda ax: ax.set_title("a\x1b[31mb\x00\x9b\u202e"), (2.0, 1.0))
+    ET.fromstring(drawn)
+    assert "a\\x1b[31mb\\x00\\x9b\\u202e" in drawn
