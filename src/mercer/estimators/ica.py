@@ -7,14 +7,16 @@ w_i weights of the samples and N their sum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
+from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +38,7 @@ from mercer.problems import Status
 
 __all__ = ["CONTRASTS", "KernelICA", "amari_error"]
 
+_FAST = ("logcosh", "exp", "cube")  # contrasts of FastICA
 _FACTOR_TOL = 1e-7  # of what an incomplete factor leaves of the diagonal
 _SETTLED = 1e-3  # a search that rounding ended with a gradient below this has arrived
 _TINY = 1e-12  # of the largest: singular values below are rounding
@@ -142,6 +145,27 @@ def _determinant(R: Floats) -> tuple[float, Floats]:
     return -0.5 * float(np.sum(np.log(values))), -0.5 * (vectors / values) @ vectors.T
 
 
+def _starts(Z: Floats, w: Floats, count: int, rng: np.random.RandomState) -> Iterator[Floats]:
+    """Give rotations to begin with: those of FastICA, none, and random ones."""
+    q = Z.shape[1]
+    yield from (_fast_rotation(Z, w, fun, rng) for fun in _FAST[: count if q > 1 else 0])
+    for place in range(len(_FAST) if q > 1 else 0, count):
+        yield np.eye(q) if place in (0, len(_FAST)) else random_frame(rng, q, q)
+
+
+def _fast_rotation(Z: Floats, w: Floats, fun: str, rng: np.random.RandomState) -> Floats:
+    """Return the rotation that FastICA finds; samples count by their weights, as copies where these are whole."""
+    total, n = float(w.sum()), len(w)
+    size = round(total) if 0.25 * n <= total <= 4.0 * n else n
+    counts = np.diff(np.floor(np.cumsum(np.append(0.0, w)) * (size / total) + 0.5)).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a start need not have converged
+        fast = FastICA(whiten=cast(Any, False), fun=fun, random_state=rng.randint(2**31))
+        fast.fit(np.repeat(Z, counts, axis=0))
+    left, _, right = np.linalg.svd(fast.components_)  # orthogonal but for rounding
+    return left @ right
+
+
 Contrast = Callable[[list[Floats], float, float], tuple[float, list[Floats]]]
 CONTRASTS: dict[str, Contrast] = {
     "kgv": lambda factors, total, kappa: _canonical(factors, total, kappa, _determinant),
@@ -172,8 +196,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kappa : float, optional
         Ridge of the canonical correlations, as of `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
         0.002 for more.
-    n_init : int, default 5
-        Searches; the first is from the whitened samples' own axes, others are from random rotations. The best is kept.
+    n_init : int, default 3
+        Searches, of which the best is kept: from what scikit-learn's `FastICA` finds by its contrasts "logcosh", "exp"
+        and "cube", from the whitened samples' own axes, and from random rotations. None ends above its start, so the
+        contrast is at most that of FastICA. From other starts some are lower still and further from the sources: with
+        few samples the contrast is no better than that.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
@@ -241,7 +268,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         *,
         contrast: str = "kgv",
         kappa: float | None = None,
-        n_init: int = 5,
+        n_init: int = 3,
         max_iter: int = 200,
         tol: float = 1e-4,
         rank: int = 100,
@@ -387,8 +414,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         function = self._objective(Z, w)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         found: list[FrameMinimum] = []
-        for start in range(self.n_init if q > 1 else 1):
-            V = np.eye(q) if start == 0 else random_frame(rng, q, q)
+        starts = _starts(Z, w, self.n_init if q > 1 else 1, rng)
+        for start, V in enumerate(starts):
             with serial_blas(), run.stage("rotation", 0.02 + 0.96 * (start + 1) / self.n_init):
                 monitor = run.solver_monitor(max(self.tol, 1e-12)) if run.watched else None
                 found.append(minimize_frame(function, V, tol=self.tol, max_iter=self.max_iter, monitor=monitor))

@@ -88,6 +88,39 @@ def test_better_than_fast_ica_where_its_contrast_is_blind():
     assert np.mean(ours) < np.mean(theirs) and np.mean(ours) < 0.04
 
 
+def five_sources(seed, n=400):
+    r = np.random.default_rng(seed)
+    humps = r.choice([-1.0, 1.0], n) + 0.4 * r.normal(size=n)
+    S = [r.uniform(-1, 1, n), r.laplace(size=n), r.exponential(size=n), humps, r.standard_t(3, n)]
+    S = np.column_stack(S)
+    M = (
+        np.linalg.qr(r.normal(size=(5, 5)))[0]
+        @ np.diag([1.0, 2.0, 3.0, 4.0, 5.0])
+        @ np.linalg.qr(r.normal(size=(5, 5)))[0]
+    )
+    return (S - S.mean(axis=0)) / S.std(axis=0) @ M.T, M
+
+
+@pytest.mark.parametrize("name", CONTRASTS)
+def test_no_contrast_is_above_that_of_fast_ica(name):
+    X, _ = five_sources(0, 150)
+    model = KernelICA(contrast=name, n_init=1, max_iter=15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    Z = (X - model.mean_) @ model.whitening_.T
+    theirs = FastICA(whiten=False, random_state=np.random.RandomState(0).randint(2**31)).fit(Z).components_
+    left, _, right = np.linalg.svd(theirs)
+    assert model.contrast_ <= model._objective(Z, np.ones(150))(left @ right)[0] * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_five_sources_are_no_local_minimum(seed):
+    X, M = five_sources(seed)
+    theirs = amari_error(FastICA(whiten="unit-variance", random_state=0, max_iter=2000).fit(X).components_, M)
+    assert amari_error(KernelICA(n_init=1).fit(X).components_, M) <= max(1.5 * theirs, 0.1)
+
+
 @pytest.mark.slow
 def test_the_usual_sources_are_found_better_than_by_fast_ica():
     """Pairs of each of the eighteen sources that kernel ICA was introduced with, mixed at random."""
