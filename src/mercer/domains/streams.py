@@ -41,8 +41,8 @@ class _NoArray(CapabilityError, AttributeError):
 class Stream(Vectors):
     r"""Rows of numbers that stay where they are and are read in blocks, as often as they are needed.
 
-    Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``: its
-    sums over rows are made block by block, and no array of n rows and several columns is made.
+    Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``:
+    its sums over rows are made block by block, and no array of n rows and several columns is made.
     ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it; to its tolerance
     without it is ``Nystrom(rank, tol=)``.
 
