@@ -175,8 +175,8 @@ class RandomWalk(CommonWalks):
     Notes
     -----
     Domain Graphs; walks follow the direction of arcs. The definition is the sum above, from walks of no step on, with
-    one for every node at which a walk may begin or end: no division by numbers of nodes, no walk left out. It is that of
-    Gaertner, Flach and Wrobel (2003), and of `RandomWalk` in GraKeL as far as that converges: its fast method for the
+    one for every node at which a walk may begin or end: no division by numbers of nodes, no walk left out. It is that
+    of Gaertner, Flach and Wrobel (2003), and of GraKeL as far as that converges: its fast method for the
     exponential kind takes the eigenvectors of a general solver as orthonormal, which those of a repeated eigenvalue
     are not, and is some percent off for molecules with symmetries; its geometric one ends after 20 steps. Features
     are the weighted sums of walks by their labels, without end; no free parameter, since the decay has an end that
