@@ -42,9 +42,9 @@ class Stream(Vectors):
     r"""Rows of numbers that stay where they are and are read in blocks, as often as they are needed.
 
     Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``:
-    its sums over rows are made block by block, so that the memory of `fit` and `predict` does not grow with the number
-    of rows, but for the few numbers that each has as target, value and coefficient. ``gram=IncompleteCholesky()`` holds
-    a factor of all rows, 8 bytes for each row and column of it; to its tolerance without it is ``Nystrom(rank, tol=)``.
+    its sums over rows are made block by block, and no array of n rows and several columns is made.
+    ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it; to its tolerance
+    without it is ``Nystrom(rank, tol=)``.
 
     Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone. Ledger: A-NOGRAM.
 
@@ -65,6 +65,13 @@ class Stream(Vectors):
     The numbers are those of `Vectors`: finite, float32 or float64, checked whenever a block is read. ``S[index]`` of up
     to 131 072 rows are `Vectors` in memory; more of them are a stream again. What needs all rows at once, as
     ``gram=Dense()``, is refused. Results are those of the same rows in memory, up to rounding.
+
+    What grows with the rows are vectors, 8 bytes a row each. `KernelRidge` has at most 12 of them at a time: targets,
+    weights, which rows count, the ridge of each row, the targets as they are given, centred, scaled and weighted, and
+    the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these labels
+    and codes of classes, the values of the function, their change in a step, and first and second derivatives of the
+    losses, since a step is chosen by all rows at once. After the fit one is left for each output, ``dual_coef_``. A
+    prediction is one.
 
     Examples
     --------

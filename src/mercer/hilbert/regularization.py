@@ -246,19 +246,40 @@ def morozov(
     def excess(found: RiskMinimum) -> float:
         return math.log(found.risk / risk) if found.risk > 0.0 else -math.inf
 
-    low, high = _bracket(path, excess, unit, _LEAST * unit)
+    least_penalty = 1e-3 * _NULL if isinstance(path, RidgePath) else _LEAST  # below its smallest eigenvalue, or tried
+    low, high = _bracket(path, excess, unit, least_penalty * unit)
     if low is None:
         assert high is not None
         least = path.at(0.0) if isinstance(path, RidgePath) else high
         if not least.risk <= risk * (1.0 + 1e-9):
-            raise ParameterError(
-                f"morozov was given risk={risk:.6g}; no function of the space has a risk below {least.risk:.6g}. Raise "
-                "risk, or use a kernel with more functions."
-            )
+            raise _unreached(risk, least, path, gram)
         return _told("Morozov", least, gram, constant, 0.0)
     if high is None:
         return _told("Morozov", _without_function(low), gram, constant, math.inf)
     return _told("Morozov", _root(path, excess, low, high), gram, constant)
+
+
+def _unreached(risk: float, least: RiskMinimum, path: Path, gram: Any) -> ParameterError:
+    """Tell why no function of small enough a risk was found: there is none, or numbers do not tell it from zero."""
+    kernel, n = gram.kernel, gram.shape[0]
+    count = kernel.feature_count(gram.samples) if "features" in kernel.capabilities else None
+    if count is not None and count < n:  # a space of fewer dimensions than samples
+        return ParameterError(
+            f"morozov was given risk={risk:.6g}; no function of the space has a risk below {least.risk:.6g}. Raise "
+            "risk, or use a kernel with more functions."
+        )
+    if isinstance(path, RidgePath):
+        lost = int(np.count_nonzero(path.values == 0.0))
+        why = (
+            f"{lost} of {len(path.values)} eigenvalues of K are below {_NULL:.0e} of the largest, and count as zero "
+            "since rounding does not tell them from it"
+        )
+    else:
+        why = f"the penalty was lowered to {_LEAST:.0e} of k(x, x), and a smaller one counts as none"
+    return ParameterError(
+        f"morozov was given risk={risk:.6g}; in double precision the least risk that is reached is {least.risk:.6g}: "
+        f"{why}. Raise risk, or use a kernel whose matrix is farther from singular, as one of a smaller length scale."
+    )
 
 
 def best_on_path(path: Path, regularizer: Regularizer, alpha: float, unit: float) -> tuple[RiskMinimum, float]:

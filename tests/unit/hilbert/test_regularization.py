@@ -151,3 +151,32 @@ def test_what_is_refused():
         tikhonov(K, X, Y[:-1], 1.0)
     with pytest.raises(ParameterError, match="positive weight"):
         tikhonov(K, X, Y, 1.0, sample_weight=np.zeros(N))
+
+
+def test_a_limit_of_the_numbers_is_not_one_of_the_space():
+    """A Gaussian on distinct points reaches every risk; double precision does not."""
+    x = np.linspace(0.0, 6.0, 40)
+    y = np.sin(x) + 0.1 * np.random.default_rng(0).normal(size=40)
+    for loss, word in ((None, "eigenvalues of K"), (Huber(1.0), "penalty was lowered")):
+        with pytest.raises(ParameterError, match=rf"in double precision the least risk.*{word}"):
+            morozov(Gaussian(3.0), x[:, None], y, 1e-9, loss=loss)
+
+
+def test_the_shortest_function_is_found_where_penalties_are_small():
+    mpmath = pytest.importorskip("mpmath")
+    x = np.linspace(0.0, 6.0, 12)
+    y = np.sin(3.0 * x)
+    found = morozov(Gaussian(2.0), x[:, None], y, 1e-3)
+    assert found.active and found.risk == pytest.approx(1e-3, rel=1e-6)
+    with mpmath.workdps(60):  # the same by bisection of the penalty, in exact enough numbers
+        K = mpmath.matrix([[mpmath.exp(-((mpmath.mpf(a) - mpmath.mpf(b)) ** 2) / 8) for b in x] for a in x])
+        target = mpmath.matrix(y.tolist())
+        low, high = mpmath.mpf(10) ** -25, mpmath.mpf(10)
+        for _ in range(120):
+            middle = mpmath.sqrt(low * high)
+            coef = mpmath.lu_solve(K + middle * mpmath.eye(12), target)
+            risk = middle**2 * sum(c**2 for c in coef) / 2
+            low, high = (low, middle) if risk > mpmath.mpf("1e-3") else (middle, high)
+        norm = float(mpmath.sqrt((coef.T * K * coef)[0]))
+    # rounding of K, 1e-16, beside a penalty: what that may change the length by
+    assert found.norm == pytest.approx(norm, rel=1e-13 / float(middle) + 1e-6)

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.linalg
 
 from mercer import SVC
 from mercer.domains.graphs import Graphs
@@ -197,3 +198,22 @@ def test_ends_of_labels_that_only_one_side_has():
     two = {"edges": [(0, 1)], "labels": ["N", "Cl"], "edge_labels": ["double"]}
     np.testing.assert_allclose(RandomWalk(0.5)([one], [two]), [[1.0]])
     np.testing.assert_allclose(RandomWalk(0.5)([one], [{**one, "edge_labels": ["double"]}]), [[2.0]])
+
+
+def test_repeated_eigenvalues_of_symmetric_molecules():
+    """Stars and rings have eigenvalues that repeat, whose vectors a general solver does not make orthonormal."""
+    star, ring = np.zeros((6, 6)), np.roll(np.eye(6), 1, axis=1)
+    star[0, 1:] = star[1:, 0] = 1.0
+    ring += ring.T
+    branched = np.zeros((10, 10))  # a ring with two pairs of equal ends
+    branched[:6, :6] = ring
+    for u, v in ((0, 6), (0, 7), (3, 8), (3, 9)):
+        branched[u, v] = branched[v, u] = 1.0
+    matrices = [star, ring, branched]
+    graphs = [{"edges": np.argwhere(np.triu(A)).tolist(), "labels": ["C"] * len(A)} for A in matrices]
+    for kind, function in (
+        ("exponential", lambda W: scipy.linalg.expm(0.1 * W).sum()),
+        ("geometric", lambda W: np.linalg.inv(np.eye(len(W)) - 0.1 * W).sum()),
+    ):
+        expected = [[function(np.kron(A, B)) for B in matrices] for A in matrices]
+        np.testing.assert_allclose(RandomWalk(0.1, kind)(graphs), expected, rtol=1e-12)
