@@ -109,7 +109,7 @@ def fitted(name, kind):
         if kind == "one":
             return machine.fit(X, COUNTS if name == "KernelGLM" else Y)
         try:
-            return machine.fit(X, np.column_stack([Y, -2.0 * Y + X[:, 1]]))
+            return machine.fit(X, np.column_stack([Y, -2.0 * Y + X[:, 1], X[:, 0]]))
         except ValueError as error:
             assert "1d array" in str(error)
             pytest.skip("one output alone")

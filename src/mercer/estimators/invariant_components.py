@@ -39,7 +39,6 @@ __all__ = ["InvariantComponents"]
 
 _EPS = float(np.finfo(float).eps)
 _TOL = 1e-9  # of the ratios' residuals, relative to the largest; the systems inside are solved to a tenth of it
-_MANY = 10  # samples, none of which has the label of another unless by mistake
 _MOST = 300  # products with S^T (B + l)^-1 S, and steps of conjugate gradients in each
 
 
@@ -143,7 +142,7 @@ class InvariantComponents(FeatureExtractor):
             self._check_parameters()
             run = Run(self)
             packed, kernel = self._pack(X)
-            _require_no_samples(y, packed)
+            _require_target(y, packed)
             S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
             run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
@@ -243,19 +242,19 @@ class InvariantComponents(FeatureExtractor):
         return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
 
 
-def _require_no_samples(y: Any, S: Samples) -> None:
+def _require_target(y: Any, S: Samples) -> None:
     """Raise DomainError if samples are given in the place of targets, which are ignored: they are meant as variants."""
     if y is None:
         return
-    shape = tuple(y.shape) if hasattr(y, "shape") else (len(y),) if hasattr(y, "__len__") else ()
+    try:
+        shape = np.asarray(y).shape
+    except ValueError:  # lists of different lengths
+        shape = ()
     if isinstance(S, Vectors):
-        row = shape[1:] if len(shape) > 1 else np.shape(y[0]) if isinstance(y, (list, tuple)) and len(y) else ()
-        is_samples = row == (S.width,) and S.width > 1
+        alike = S.width > 1 and shape[1:] == (S.width,)
     else:
-        given = list(y) if len(shape) == 1 else [()]
-        plain = all(isinstance(one, (str, int, float, np.generic)) for one in given)
-        is_samples = not plain or len(set(given)) == len(S) >= _MANY  # no text twice: no labels
-    if is_samples or isinstance(y, Samples) or shape[:1] != (len(S),):
+        alike = isinstance(y, list) and all(isinstance(one, str) for one in y) and len(set(y)) == len(S) > 2
+    if alike or isinstance(y, Samples) or shape[:1] != (len(S),):
         raise DomainError(
             f"fit(X, y) was given y of type {kind_of(y)}, which is no target of {len(S)} samples; InvariantComponents "
             "ignores targets, and variants are given by name. Call fit(X, variants=...)."

@@ -1,16 +1,12 @@
 """Kernel ridge regression that chooses its ridge and its kernel by the errors of left-out samples.
 
 Symbols: K the Gram matrix, w_i sample weights, N their sum, alpha the ridge, theta the kernel's free parameters,
-f_-i the function fitted without sample i. Of a Gram of low rank, K = F F^T: T the columns of W^(1/2) (F - 1 m^T) turned
-to the eigenvectors U of T^T T, lambda their eigenvalues, m the weighted mean of the rows of F (zero without intercept),
-q = W^(1/2) 1 / sqrt(N), B = (T, q), and H = B diag(1 / d) B^T the matrix that maps W^(1/2) y to fitted values, with
-d = lambda + alpha and 1 for q; A = I - H.
+f_-i the function fitted without sample i.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +14,22 @@ from scipy import optimize
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats, Indices, real_numbers
-from mercer.budget import Clock, Plan, Resources, budget
+from mercer.arrays import Floats, real_numbers
+from mercer.budget import Clock, Plan, budget
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
+from mercer.estimators.factor_ridge import (
+    Decomposed,
+    FactorSpectrum,
+    Folds,
+    LandmarkCriterion,
+    best_ridge,
+    left_out_errors_of,
+    mean_squares,
+    table_of,
+)
 from mercer.estimators.moving_kernel import rank_of
 from mercer.estimators.ridge import RidgeEstimator, Weighted
 from mercer.estimators.running import Run, whole
@@ -31,11 +37,10 @@ from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteC
 from mercer.gram.dense import DenseGram
 from mercer.gram.factor_plan import SHARE
 from mercer.gram.kronecker import Kronecker
-from mercer.gram.nystrom import NystromGram, on_landmarks
+from mercer.gram.nystrom import NystromGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
-from mercer.numerics.tiling import spans
 from mercer.problems import Status
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -50,8 +55,6 @@ _FEW = 500  # samples that decide where the search for a kernel starts
 _ROWS = 4096  # of a factor at a time
 _NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
-
-Folds = str | Sequence[Indices]
 
 
 class KernelRidgeCV(RidgeEstimator):
@@ -221,7 +224,7 @@ class KernelRidgeCV(RidgeEstimator):
                     kernel, errors = self._search(kernel, data, folds, run)
                 else:
                     errors = self._along(*self._spectrum(kernel, data, run), alphas, data, folds)
-            self.best_score_ = -_mean(errors, data.weight).min()
+            self.best_score_ = -mean_squares(errors, data.weight).min()
             flat = data.values.ndim == 1
             squares = np.square(errors if self.alphas is not None else errors[0])  # (p, n, k) or (n, k)
             squares = np.moveaxis(squares, 0, -1) if self.alphas is not None else squares
@@ -295,7 +298,7 @@ class KernelRidgeCV(RidgeEstimator):
             raise overflow_error(kernel)
         return gram
 
-    def _spectrum(self, kernel: Kernel, data: Weighted, run: Run) -> tuple[_Decomposed, float]:
+    def _spectrum(self, kernel: Kernel, data: Weighted, run: Run) -> tuple[Decomposed, float]:
         """Decompose K, or its factor if that has fewer columns than there are samples; and the mean of k(x, x)."""
         gram, w = self._usable(kernel, data, run), data.weight
         unit = float(np.average(gram.diag(), weights=w))
@@ -303,7 +306,7 @@ class KernelRidgeCV(RidgeEstimator):
             self._decomposed = gram
             if gram.factor(slice(0, 1)).shape[1] < len(w):
                 parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
-                return in_background(_FactorSpectrum.of, *parts, deadline=run.deadline), unit
+                return in_background(FactorSpectrum.of, *parts, deadline=run.deadline), unit
         K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
         unit = _unit(kernel, np.diagonal(K), K, w)
         return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
@@ -311,7 +314,7 @@ class KernelRidgeCV(RidgeEstimator):
     def _search(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> tuple[Kernel, Floats]:
         """Move the kernel's parameters and the ridge; the kernel, and errors (1, n, k)."""
         criterion = self._criterion(kernel, data, folds, run)
-        low = isinstance(criterion, _LandmarkCriterion)
+        low = isinstance(criterion, LandmarkCriterion)
         start = criterion.start(kernel) if low else _start(kernel, data, self.fit_intercept)
         tuned = tune(
             criterion, kernel, {"alpha": start}, fixed=self.fixed, bounds=self.bounds,
@@ -331,9 +334,9 @@ class KernelRidgeCV(RidgeEstimator):
         if not low:
             return tuned.kernel, criterion.left_out(tuned.kernel, self.alpha_)[None]
         spectrum, _ = self._spectrum(tuned.kernel, data, run)
-        return tuned.kernel, _errors(spectrum, _table(data), np.array([self.alpha_]), folds)
+        return tuned.kernel, left_out_errors_of(spectrum, table_of(data), np.array([self.alpha_]), folds)
 
-    def _criterion(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> RidgeCriterion | _LandmarkCriterion:
+    def _criterion(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> RidgeCriterion | LandmarkCriterion:
         """Return the error as a function of the kernel: of the dense matrix, or of one on landmarks."""
         S, n = data.samples, len(data.samples)
         spec, policy = self._gram_spec(kernel, S), getattr(self.gram, "indefinite", None)
@@ -351,24 +354,24 @@ class KernelRidgeCV(RidgeEstimator):
                 )
             if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
                 self._require_with(self.gram_, S)
-                return _LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
-        return RidgeCriterion(S, _table(data), data.weight, self._border(n), folds, self._resources())
+                return LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
+        return RidgeCriterion(S, table_of(data), data.weight, self._border(n), folds, self._resources())
 
-    def _along(self, spectrum: _Decomposed, unit: float, alphas: Floats | None, data: Weighted, folds: Folds) -> Floats:
+    def _along(self, spectrum: Decomposed, unit: float, alphas: Floats | None, data: Weighted, folds: Folds) -> Floats:
         """Choose a ridge for the kernel as it is; errors (p, n, k) of the grid, or (1, n, k) of the best."""
-        values = _table(data)
+        values = table_of(data)
         if alphas is not None:
-            errors = _errors(spectrum, values, alphas, folds)
-            self.alpha_ = float(alphas[np.argmin(_mean(errors, data.weight))])
+            errors = left_out_errors_of(spectrum, values, alphas, folds)
+            self.alpha_ = float(alphas[np.argmin(mean_squares(errors, data.weight))])
             return errors
         low, high = (self.bounds or {}).get("alpha", (np.finfo(np.float64).tiny, np.inf))
         grid = np.unique(np.clip(_GRID * (unit if unit > 0.0 else 1.0), low, high))
-        means = _mean(_errors(spectrum, values, grid, folds), data.weight)
+        means = mean_squares(left_out_errors_of(spectrum, values, grid, folds), data.weight)
         best = int(np.argmin(means))
         around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
 
         def value(log: float) -> float:
-            return float(_mean(_errors(spectrum, values, np.exp([log]), folds), data.weight)[0])
+            return float(mean_squares(left_out_errors_of(spectrum, values, np.exp([log]), folds), data.weight)[0])
 
         self.alpha_ = float(grid[best])
         if around[0] < around[1]:
@@ -377,7 +380,7 @@ class KernelRidgeCV(RidgeEstimator):
             )
             if found.fun < means[best]:
                 self.alpha_ = float(np.exp(found.x))
-        return _errors(spectrum, values, np.array([self.alpha_]), folds)
+        return left_out_errors_of(spectrum, values, np.array([self.alpha_]), folds)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
@@ -392,154 +395,6 @@ class KernelRidgeCV(RidgeEstimator):
         if self.alphas is None and self.fixed != "all":
             own |= {"factor and its derivative": 64 * n_samples * r}
         return Plan(plan.what, {**plan.buffers, **own}, plan.options)
-
-
-@dataclass(frozen=True, eq=False)
-class _FactorSpectrum:
-    """Kernel ridge regression for all ridges from the factor of a Gram, as `RidgeSpectrum` from the matrix."""
-
-    gram: Any  # gives rows of F
-    weight: Floats
-    origin: Floats  # m, (r,)
-    turn: Floats  # U, (r, r)
-    values: Floats  # d = values + alpha * penalised: lambda of the columns T, 1 of q
-    penalised: Floats  # 1 of the columns T, 0 of q
-    held: Floats | None = None  # B, (n, c), if it fits
-
-    @classmethod
-    def of(cls, gram: Any, weight: Floats, intercept: bool, allowed: float = np.inf) -> _FactorSpectrum:
-        """Decompose F^T W F, centred if there is an intercept; B is held within so many bytes."""
-        n, r = len(weight), gram.factor(slice(0, 1)).shape[1]
-        origin, square = np.zeros(r), np.zeros((r, r))
-        if intercept:
-            origin = sum((weight[rows] @ gram.factor(rows) for rows in spans(n, _ROWS)), origin) / weight.sum()
-        for rows in spans(n, _ROWS):  # centred before it is squared, which keeps the digits
-            F = (gram.factor(rows) - origin) * np.sqrt(weight[rows])[:, None]
-            square += F.T @ F
-        values, U = np.linalg.eigh(square)
-        values, penalised = np.maximum(values, 0.0), np.ones(r)
-        if intercept:
-            values, penalised = np.append(values, 1.0), np.append(penalised, 0.0)
-        found = cls(gram, weight, origin, U, values, penalised)
-        if 8 * n * len(values) > allowed:
-            return found
-        B = np.empty((n, len(values)))
-        for rows in spans(n, _ROWS):
-            B[rows] = found.rows(rows)
-        return cls(gram, weight, origin, U, values, penalised, B)
-
-    def rows(self, index: slice | Indices) -> Floats:
-        """Rows of B, (m, c)."""
-        if self.held is not None:
-            return self.held[index]
-        F = self.gram.factor(index) if isinstance(index, slice) else self.gram.take(index).factor()
-        root = np.sqrt(self.weight[index])[:, None]
-        T = root * ((F - self.origin) @ self.turn)
-        return T if len(self.values) == T.shape[1] else np.hstack([T, root / np.sqrt(self.weight.sum())])
-
-    def divisors(self, alphas: Floats) -> Floats:
-        """d, (c, p)."""
-        return self.values[:, None] + self.penalised[:, None] * alphas
-
-    def share(self, B: Floats, divisors: Floats, weight: Floats, which: str) -> Floats:
-        """What errors of the fit are divided by, (m, p), at some rows of B: of a copy left out, or by "gcv" of all."""
-        if which == "gcv":
-            dof = np.sum(self.values[:, None] / divisors, axis=0)
-            return np.tile(1.0 - dof / self.weight.sum(), (len(B), 1))
-        tau = 1.0 / np.maximum(weight, 1.0)[:, None]
-        return 1.0 - tau + tau * np.maximum(1.0 - np.square(B) @ (1.0 / divisors), _NOTHING)
-
-    def errors(self, y: Floats, alphas: Floats, folds: Folds) -> Floats:
-        """Errors of left-out samples, (p, n, k), for targets (n, k) and ridges (p,)."""
-        (n, k), p, root = y.shape, len(alphas), np.sqrt(self.weight)[:, None]
-        divisors, Y = self.divisors(alphas), root * y
-        inner = sum((self.rows(rows).T @ Y[rows] for rows in spans(n, _ROWS)), np.zeros((len(divisors), k)))
-        coef = inner[:, None, :] / divisors[:, :, None]
-        out = np.empty((p, n, k))
-        if not isinstance(folds, str):
-            for fold in folds:
-                B = self.rows(fold)
-                for place in range(p):
-                    rest = Y[fold] - B @ coef[:, place]
-                    out[place, fold] = _without(B, divisors[:, place], rest) / root[fold]
-            return out
-        for rows in spans(n, _ROWS):
-            B = self.rows(rows)
-            rest = Y[rows][:, None, :] - (B @ coef.reshape(-1, p * k)).reshape(-1, p, k)
-            rest /= (root[rows] * self.share(B, divisors, self.weight[rows], folds))[:, :, None]
-            out[:, rows] = rest.transpose(1, 0, 2)
-        return out
-
-
-_Decomposed = RidgeSpectrum | _FactorSpectrum
-
-
-class _LandmarkCriterion:
-    r"""Logarithm of the mean squared error of left-out samples, for `tune`, where K = C R R^T C^T on held landmarks.
-
-    The error e of left-out samples is a function of A, whose derivative is dA = -A dK' A / alpha with K' = W^(1/2) K
-    W^(1/2). Its derivative in K times F, which is all that C and the matrix of the landmarks need, has no alpha in a
-    denominator, because A F' = alpha T diag(1 / d) U^T.
-    """
-
-    def __init__(self, data: Weighted, index: Indices, intercept: bool, folds: Folds, resources: Resources) -> None:
-        self.data, self.intercept, self.folds, self.resources = data, intercept, folds, resources
-        self.index = index if len(index) else np.zeros(1, dtype=np.intp)
-        self.y, self.weight = _table(data), data.weight
-        self.total = float(data.weight.sum())
-        self.floor = _FLOOR * float(np.sum(data.weight * np.square(self.y).T)) + np.finfo(np.float64).tiny
-
-    def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
-        """Return the value, its derivatives in the free parameters of the kernel, and in alpha."""
-        gram, spectrum = self._at(kernel)
-        value, G, ridge = self._derivative(spectrum, float(beside["alpha"]))
-        scale = 1.0 / (value + self.floor)
-        G, R = scale * (G @ spectrum.turn.T), gram.root
-        slope = kernel.pullback(gram.samples, gram.landmarks, 2.0 * G @ R.T)
-        slope = slope - kernel.pullback(gram.landmarks, gram.landmarks, R @ (gram.moment(G) @ R.T))
-        return float(np.log((value + self.floor) / self.total)), slope, {"alpha": np.asarray(scale * ridge)}
-
-    def start(self, kernel: Kernel) -> float:
-        """Return the ridge of least error on a grid; that of K itself would be too small for what landmarks leave."""
-        gram, spectrum = self._at(kernel)
-        return _best(spectrum, self.y, self.weight, float(np.average(gram.diag(), weights=self.weight)))
-
-    def _at(self, kernel: Kernel) -> tuple[NystromGram, _FactorSpectrum]:
-        gram = on_landmarks(kernel, kernel.prepare(self.data.samples), self.index, resources=self.resources)
-        return gram, _FactorSpectrum.of(gram, self.weight, self.intercept)
-
-    def _derivative(self, spectrum: _FactorSpectrum, alpha: float) -> tuple[float, Floats, float]:
-        """The sum of squares C of W^(1/2) e, its derivative in K times F U, (n, r), and that in alpha."""
-        B, root = spectrum.rows(slice(None)), np.sqrt(self.weight)[:, None]
-        divisors = spectrum.divisors(np.array([alpha]))
-        d, each = divisors[:, 0], (spectrum.penalised / divisors[:, 0])[None]
-        inner = B.T @ (root * self.y)
-        rest = root * self.y - B @ (inner / divisors)
-        if isinstance(self.folds, str):
-            share = spectrum.share(B, divisors, self.weight, self.folds)
-            e = rest / share
-            g = 2.0 * e / share
-            levers = np.sum(g * e, axis=1) / np.maximum(self.weight, 1.0)
-            M = (float(np.sum(g * e)) / self.total if self.folds == "gcv" else levers[:, None]) * B * each
-        else:
-            e, g, M = np.empty_like(rest), np.empty_like(rest), np.empty_like(B)
-            for fold in self.folds:
-                part = B[fold]
-                e[fold] = _without(part, d, rest[fold])
-                g[fold] = 2.0 * _without(part, d, e[fold])
-                M[fold] = 0.5 * (g[fold] @ (e[fold].T @ part) + e[fold] @ (g[fold].T @ part)) * each
-        back = B.T @ g
-        ridge = float(np.sum((inner * back).T * np.square(each)) - np.sum(M * B * each))
-        G = M - B @ ((B.T @ M) / divisors)
-        G -= 0.5 * ((g - B @ (back / divisors)) @ (inner.T * each) + rest @ (back.T * each))
-        return float(np.sum(np.square(e))), (root * G)[:, : len(spectrum.turn)], ridge
-
-
-def _without(B: Floats, divisors: Floats, V: Floats) -> Floats:
-    """Return (I - B diag(1 / d) B^T)^-1 V for the rows of a fold, on the shorter side of B."""
-    if len(B) <= len(divisors):
-        return np.linalg.solve(np.eye(len(B)) - (B / divisors) @ B.T, V)
-    return V + B @ np.linalg.solve(np.diag(divisors) - B.T @ B, B.T @ V)
 
 
 def _ridges(alphas: Any) -> Floats | None:
@@ -566,39 +421,13 @@ def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
     w = data.weight[rows]
     unit = _unit(kernel, np.diagonal(K), K, w)
     spectrum = RidgeSpectrum.of(K, w, np.ones((len(rows), 1)) if intercept else None)
-    return _best(spectrum, _table(data)[rows], w, unit)
+    return best_ridge(spectrum, table_of(data)[rows], w, unit)
 
 
 def _unit(kernel: Kernel, diagonal: Floats, K: Floats, w: Floats) -> float:
     """The mean of k(x, x); of kernels of order 1, whose images have no length of their own, about their mean."""
     share = w / w.sum()
     return float(share @ diagonal) - (float(share @ (K @ share)) if kernel.order else 0.0)
-
-
-def _best(spectrum: _Decomposed, y: Floats, w: Floats, unit: float) -> float:
-    grid = _GRID * (unit if unit > 0.0 else 1.0)
-    return float(grid[np.argmin(_mean(_errors(spectrum, y, grid, "loo"), w))])
-
-
-def _errors(spectrum: _Decomposed, y: Floats, alphas: Floats, folds: Folds) -> Floats:
-    """Errors of left-out samples for all ridges, (p, n, k)."""
-    if isinstance(spectrum, _FactorSpectrum):
-        return spectrum.errors(y, alphas, folds)
-    if folds == "loo":
-        return spectrum.left_out_errors(y, alphas, copies=True)
-    if not isinstance(folds, str):
-        return spectrum.folded_errors(y, alphas, folds)
-    share = 1.0 - spectrum.degrees_of_freedom(alphas) / float(spectrum.weight.sum())
-    return (alphas / share)[:, None, None] * spectrum.solve(y, alphas)[0] / np.sqrt(spectrum.weight)[:, None]
-
-
-def _table(data: Weighted) -> Floats:
-    return data.values.reshape(len(data.values), -1)
-
-
-def _mean(errors: Floats, weight: Floats) -> Floats:
-    """Weighted mean squares over samples and outputs, (p,)."""
-    return np.einsum("i,pik->p", weight / weight.sum(), np.square(errors)) / errors.shape[2]
 
 
 def _spread_nan(values: Floats, data: Weighted) -> Floats:

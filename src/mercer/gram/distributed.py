@@ -32,8 +32,9 @@ from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles, fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.cluster import Connection, Crew, dismiss, hire, leave, pairwise, send_home, share, tree_sum, users
+from mercer.numerics.cluster import Connection, Crew, dismiss, hire, leave, send_home, share, users
 from mercer.numerics.tiling import spans
+from mercer.numerics.tree_sums import pairwise, tree_sum
 
 __all__ = ["Distributed"]
 

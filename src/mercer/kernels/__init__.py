@@ -22,7 +22,7 @@ from mercer.kernels.hidden_tree import HiddenTree
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
 from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.maps import Composed, RankOne, Selected
 from mercer.kernels.marginalization import Marginalization
 from mercer.kernels.marginalized import Marginalized
 from mercer.kernels.mismatch import Mismatch, Wildcard
@@ -35,6 +35,7 @@ from mercer.kernels.nodes import (
     spectral_bisection,
 )
 from mercer.kernels.pair_hidden_markov import PairHiddenMarkov
+from mercer.kernels.pair_products import DirectSum, Tensor
 from mercer.kernels.pairs import PairProduct, PairSum
 from mercer.kernels.paths import PathSum
 from mercer.kernels.periodic import Periodic

@@ -11,7 +11,8 @@ from mercer.errors import ParameterError
 from mercer.kernels.algebra import Constant, Product, Scaled, Sum
 from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Composed, DirectSum, Selected, Tensor
+from mercer.kernels.maps import Composed, Selected
+from mercer.kernels.pair_products import DirectSum, Tensor
 
 __all__ = [
     "Composed", "DirectSum", "Exp", "Normalized", "PolynomialOf", "Power", "Selected", "Tensor", "add", "multiply",

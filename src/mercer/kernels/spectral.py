@@ -450,7 +450,8 @@ def _require_width(kernel: Kernel, A: Samples, width: int) -> None:
 def _steps(A: Samples, B: Samples) -> list[Floats]:
     """Return the differences of all pairs, one (len A, len B) array per column."""
     X, Z = dense(A), dense(B)
-    return [X[:, [j]] - Z[:, j] for j in range(X.shape[1])]
+    with np.errstate(over="ignore"):
+        return [X[:, [j]] - Z[:, j] for j in range(X.shape[1])]
 
 
 def _wave(steps: list[Floats], mean: Floats, scale: Floats) -> tuple[Floats, Floats]:

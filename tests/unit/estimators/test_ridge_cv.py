@@ -12,12 +12,10 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_predict, cross_val_score
 
 from mercer import KernelRidge
-from mercer.budget import Resources
 from mercer.constraints import Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
-from mercer.estimators.ridge import Weighted
-from mercer.estimators.ridge_cv import KernelRidgeCV, _FactorSpectrum, _LandmarkCriterion
+from mercer.estimators.ridge_cv import KernelRidgeCV
 from mercer.gram import Auto, Dense, Features, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy, Tiles
 from mercer.kernels import Gaussian, Kernel, Linear, Matern, NegativeDistance, Polynomial, Spectrum
 
@@ -240,25 +238,6 @@ def test_a_factor_of_full_rank_is_exact(kernel, params, intercept):
     assert low.best_score_ == pytest.approx(exact.best_score_, rel=1e-7)
     assert low.alpha_ == pytest.approx(exact.alpha_, rel=1e-3) or not params  # a scale of the kernel moves against it
     np.testing.assert_allclose(low.predict(T), exact.predict(T), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("folds", ["loo", "gcv", [np.arange(i, 60, 20) for i in range(20)], [f for _, f in PAIRS]])
-@pytest.mark.parametrize("intercept", [False, True])
-def test_the_derivative_on_landmarks_is_that_of_differences(folds, intercept):
-    w = rng.uniform(0.3, 3.0, size=60)
-    data = Weighted(60, Vectors.pack(X), BOTH, w, np.arange(60))
-    criterion = _LandmarkCriterion(data, np.arange(0, 60, 4), intercept, folds, Resources())
-
-    def value(raw):
-        return criterion(Gaussian(tuple(raw[:2])), {"alpha": np.array(raw[2])})[0]
-
-    at, steps = np.array([0.7, 0.9, 0.03]), np.diag([1e-5, 1e-5, 1e-6])
-    got, slope, beside = criterion(Gaussian((0.7, 0.9)), {"alpha": np.array(0.03)})
-    expected = [(value(at + step) - value(at - step)) / (2.0 * step.sum()) for step in steps]
-    np.testing.assert_allclose([*slope, beside["alpha"]], expected, rtol=1e-6)
-    gram = Nystrom(15, landmarks=tuple(range(0, 60, 4))).build(Gaussian((0.7, 0.9)), Vectors.pack(X))
-    errors = _FactorSpectrum.of(gram, w, intercept, 0.0).errors(BOTH, np.array([0.03]), folds)  # nothing is held
-    assert got == pytest.approx(np.log(np.sum(w[:, None] * errors[0] ** 2) / w.sum()), abs=1e-9)
 
 
 @pytest.mark.parametrize("gram", [Nystrom(25), IncompleteCholesky(25, tol=0.0), SparseGreedy(25, tol=0.0)], ids=repr)
