@@ -8,6 +8,7 @@ work.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ __all__ = [
     "ConvergenceWarning",
     "DegenerateWarning",
     "DomainError",
+    "DomainTypeError",
     "IndefiniteWarning",
     "JitterWarning",
     "MemoryBudgetError",
@@ -57,11 +59,23 @@ def printable(text: str, kept: str = "") -> str:
     return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
+_TEXT = re.compile(r"""\bnp\.(?:str_|bytes_)\((b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")\)""")
+_NUMBER = re.compile(r"\bnp\.(?:u?int|float|longdouble|complex)[0-9_]*\(([^()]*|\([^()]*\))\)")
+_TRUTH = re.compile(r"\bnp\.(True|False)_")
+
+
+def _told(message: str) -> str:
+    """Return a message as it is told: labels and numbers as a person writes them, nothing that steers a terminal."""
+    if "np." in message:
+        message = _TRUTH.sub(r"\1", _NUMBER.sub(r"\1", _TEXT.sub(r"\1", message)))
+    return printable(message, kept="\n\t")
+
+
 class MercerError(Exception):
     """Any error that mercer itself raises; what it quotes cannot steer a terminal."""
 
     def __str__(self) -> str:
-        return printable(super().__str__(), kept="\n\t")
+        return _told(super().__str__())
 
 
 class ParameterError(MercerError, ValueError):
@@ -70,6 +84,10 @@ class ParameterError(MercerError, ValueError):
 
 class DomainError(MercerError, ValueError):
     """The samples given are not of the kind a kernel compares."""
+
+
+class DomainTypeError(DomainError, TypeError):
+    """The samples given are of a type that no kernel compares."""
 
 
 class TargetError(MercerError, ValueError):
@@ -125,4 +143,4 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
         frame, level = frame.f_back, level + 1
-    warnings.warn(printable(message, kept="\n\t"), category, stacklevel=level)
+    warnings.warn(_told(message), category, stacklevel=level)

@@ -44,6 +44,7 @@ _ENTRAILS = (
     *("assert", "singular matrix", "truth value of a", "math domain", "division by zero", "not iterable"),
     *("Traceback", "nopython", "numba", "arrays to stack", "dimension mismatch", "matmul:", "invalid literal"),
 )
+_WRITTEN_BY_NUMPY = re.compile(r"\bnp\.((str|bytes)_|[a-z]+[0-9]+|longdouble)\(|\bnp\.(True|False)_")
 _CLEAR = (MercerError, ValueError, TypeError, MemoryError)
 _SHORTEST = 40
 _TESTS = str(Path(__file__).parents[1])  # warnings of a user's own functions are the user's
@@ -55,6 +56,12 @@ def unclear(error: BaseException) -> str:
     text = str(error)
     if not isinstance(error, _CLEAR):
         return "an error of a class that nobody expects"
+    if type(error).__name__.startswith("_"):
+        return f"an error of a private class ({type(error).__name__})"
+    if (written := _WRITTEN_BY_NUMPY.search(text)) is not None:
+        return f"an error with a value as NumPy writes it ({written[0]!r})"
+    if " no a " in text or " a a " in text:
+        return "an error with one article too many"
     own = _QUOTED.sub("", text)
     found = next((entrail for entrail in _ENTRAILS if entrail in own), None)
     if found is not None:

@@ -77,6 +77,10 @@ def _raises(error):
     return call
 
 
+class _Hidden(ValueError):
+    pass
+
+
 def _warns():
     import warnings
 
@@ -95,6 +99,11 @@ def _warns():
         (_raises(ValueError("X has 3 columns, 4 were expected: give all of them")), REFUSE, "refused"),
         (_raises(ValueError("X has 3 columns, 4 were expected: give all of them")), "accept", "refused valid input"),
         (_raises(ValueError("no")), REFUSE, "cryptic"),
+        (_raises(_Hidden("X has 3 columns, 4 were expected: give all of them")), REFUSE, "cryptic"),
+        (_raises(ValueError("y has the label np.str_('a'), which is not among the classes")), REFUSE, "cryptic"),
+        (_raises(ValueError("X has the value np.float64(1.5), which is too large to be")), REFUSE, "cryptic"),
+        (_raises(ValueError("the kernel has no a finite feature map, which is needed")), REFUSE, "cryptic"),
+        (_raises(ValueError("alphas=3 were given: write np.logspace(-6, 2, 50) for y")), REFUSE, "refused"),
         (_raises(IndexError("X has 3 columns, 4 were expected: give all of them")), REFUSE, "cryptic"),
         (_raises(TypeError("X: object of type 'NoneType' has no len(), as it seems")), REFUSE, "cryptic"),
     ],

@@ -1,5 +1,7 @@
 """Errors are mercer's and the built-in ones a caller expects; light to import."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 import warnings
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import mercer
 from mercer import errors
 
 BUILT_IN = {
@@ -60,3 +63,27 @@ def test_what_an_error_or_a_warning_quotes_cannot_steer_a_terminal():
     with pytest.warns(errors.DegenerateWarning) as seen:
         errors.warn_caller("a\x9bb", errors.DegenerateWarning)
     assert str(seen[0].message) == "a\\x9bb"
+
+
+@pytest.mark.parametrize(
+    "value", ["a", 'it\'s "so"', b"a", 1.5, 3, True, 1j, "a(b)"], ids=lambda value: type(value).__name__ + repr(value)
+)
+def test_values_are_told_as_a_person_writes_them(value):
+    scalar = np.array([value])[0]
+    assert repr(scalar).startswith("np.")
+    assert (
+        str(errors.TargetError(f"y has {scalar!r}; try np.array([1.0]).")) == f"y has {value!r}; try np.array([1.0])."
+    )
+
+
+def test_errors_have_public_names():
+
+    for package in pkgutil.walk_packages(mercer.__path__, "mercer."):
+        if not package.name.endswith("__main__"):
+            importlib.import_module(package.name)
+    found, waiting = set(), [errors.MercerError]
+    while waiting:
+        kind = waiting.pop()
+        found.add(kind)
+        waiting += kind.__subclasses__()
+    assert not [kind.__name__ for kind in found if kind.__name__.startswith("_")]

@@ -34,7 +34,7 @@ _ACCEPTED = (
 )
 
 
-class _NoArray(CapabilityError, AttributeError):
+class NoArray(CapabilityError, AttributeError):
     """There is no array of all rows; code that asks with a default is told so."""
 
 
@@ -164,7 +164,7 @@ class Stream(Vectors):
     @property
     def X(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Nothing: the rows are not in memory."""
-        raise _NoArray(
+        raise NoArray(
             f"{self!r} was given where all rows are needed at once; they are read in blocks. Use a Gram of low rank, "
             "as gram=Nystrom(1000), in KernelRidge, KernelLogisticRegression, KernelMachineClassifier or SVC, or read "
             "the rows into memory, as S[:100_000]."

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
-from mercer.errors import DomainError
+from mercer.errors import DomainError, DomainTypeError
 from mercer.numerics.row_products import row_products
 from mercer.numerics.sparse import sparse_fault, used_columns
 
@@ -41,10 +41,6 @@ _ADVICE = {
     "dim <= 2": "Flatten each sample into one row: X.reshape(len(X), -1).",
 }
 _KINDS = {"U": "text", "S": "bytes", "M": "dates", "m": "durations", "V": "records"}
-
-
-class _NotNumbers(DomainError, TypeError):
-    """Values that cannot be numbers at all; a TypeError too, as NumPy raises for them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,7 +273,7 @@ def _checked(X: Any, names: tuple[str, ...] | None = None) -> Any:
     try:
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", input_name="X")
     except (ValueError, TypeError, OverflowError) as error:
-        refusal = _NotNumbers if isinstance(error, TypeError) else DomainError
+        refusal = DomainTypeError if isinstance(error, TypeError) else DomainError
         given = str(error).strip().rstrip(".")
         if given.startswith("setting an array element"):
             given = "Rows of different lengths, or nested ones, were given (an inhomogeneous shape)"

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
@@ -31,6 +31,7 @@ from mercer.targets import Multiclass
 
 __all__ = ["Part", "SupportVectorClassifier"]
 
+_FOLDS = 5  # of machines whose kernel is indefinite
 _SCHEMES = ("ovo", "ovr", "crammer_singer", "dense", "sparse", "exhaustive")
 
 
@@ -209,14 +210,50 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         del self._chosen
 
     def _calibrated(self, part: Part) -> Any:
-        """Return the sigmoid on the decision value of each sample by the machine without it."""
+        """Return the sigmoid on decision values of samples by machines that have not seen them."""
+        try:
+            # Without a sample an indefinite program may have its solution anywhere else: rounding would decide.
+            values = self._in_turn(part) if self._is_indefinite() else self._left_out(part)
+        except NotPositiveDefinite:  # similarities that were said to be definite
+            values = self._in_turn(part)
+        prior = 1.0 / (len(self.classes_) - 1) if self.reduction_.votes else 1.0
+        return fit_sigmoid(values, part.sign, part.weight, prior)
+
+    def _is_indefinite(self) -> bool:
+        return self.kernel_.order is None and getattr(self, "repair_", None) is None
+
+    def _in_turn(self, part: Part) -> Floats:
+        """Return the decision value of each sample by a machine that is fitted anew without its fold."""
+        n, K = len(part.sign), part.problem.gram
+        fold = np.empty(n, dtype=np.intp)
+        for sign in (-1.0, 1.0):
+            members = np.flatnonzero(part.sign == sign)
+            fold[members] = np.arange(len(members)) % _FOLDS
+        values = np.zeros(n)
+        for one in range(int(fold.max()) + 1):
+            held, rest = np.flatnonzero(fold == one), np.flatnonzero(fold != one)
+            signs = np.unique(part.sign[rest])
+            if len(signs) < 2:  # of one class nothing is known but its name
+                values[held] = signs.sum()
+                continue
+            gram = alone(K.take(rest), self.memory)
+            program: Any = self._program(gram, part.sign[rest], part.weight[rest])
+            found = self.solver_.solve(program)
+            coef, bias = self._function(
+                Part(rest, part.sign[rest], part.weight[rest], part.count[rest], program, found)
+            )
+            values[held] = np.asarray(K.rows(held, rest), dtype=float) @ coef + bias
+        return values
+
+    def _left_out(self, part: Part) -> Floats:
+        """Return the decision value of each sample by the machine without it, exactly, from the one with all."""
         assert part.solution is not None
         coef, bias = self._function(part)
         size = float(np.abs(part.solution.coef).max(initial=0.0))
         scale = float(np.abs(coef).max()) / size if size else 1.0  # nu-machines have their margin at 1 only after it
         problem = part.problem
         width = problem.upper - problem.lower
-        values = leave_one_out_decisions(
+        return leave_one_out_decisions(
             problem.gram,
             coef,
             scale * problem.lower,
@@ -225,8 +262,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             np.asarray(problem.ridge) / scale,
             left_out=scale * width / part.count if np.isfinite(width).all() else None,  # one copy of each
         )
-        prior = 1.0 / (len(self.classes_) - 1) if self.reduction_.votes else 1.0
-        return fit_sigmoid(values, part.sign, part.weight, prior)
 
     # use ----------------------------------------------------------------------------------------------
 

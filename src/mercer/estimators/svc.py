@@ -54,6 +54,9 @@ class SVC(SupportVectorClassifier):
         Factors of the weights of classes.
     probability : bool, default False
         Whether `fit` also prepares `predict_proba`: a sigmoid on leave-one-out decision values, without a refit.
+        With an indefinite kernel, for which there is no such formula, on those of machines fitted without a fifth of
+        the samples. The program of an indefinite kernel may have several solutions, between which rounding decides:
+        ``gram=Dense(indefinite="clip")`` makes it one.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         For pairs of classes: a value per class or per pair.
     break_ties : bool, default False

@@ -101,7 +101,7 @@ class FastGauss(GramSpec):
         return gram
 
 
-class _OnlyProducts(CapabilityError, AttributeError):
+class OnlyProducts(CapabilityError, AttributeError):
     """Something was asked for that a Gram known by its products does not have; an AttributeError too, for `hasattr`."""
 
 
@@ -205,7 +205,7 @@ class FastGaussGram(Gram):
     def __getattr__(self, name: str) -> Any:
         """Say in words that rows, factors and eigenvectors are not to be had."""
         if name in ("rows", "update", "factor", "normal", "eigh"):
-            raise _OnlyProducts(
+            raise OnlyProducts(
                 f"FastGauss() was given where Gram.{name} is needed; a fast Gauss transform offers only products. Use "
                 "gram=Dense(), gram=Tiles() or gram=Nystrom(500), or what works by products, as ConjugateGradient()."
             )

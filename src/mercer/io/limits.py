@@ -108,7 +108,8 @@ class Limits:
     depth : int
         Nesting of JSON.
     ratio : float
-        Decompressed over compressed size; files of up to a million bytes may exceed it.
+        Decompressed over compressed size; files of up to a million bytes may exceed it. Of Parquet, whose pages are
+        compressed and whose rows may be repeated by a few bytes: memory over the size of the file, beyond 64 MB.
     seconds : float or None
         Time for one file; None has no end.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.budget import format_bytes
 from mercer.io.columns import (
     Column,
     Kinds,
@@ -22,7 +23,7 @@ from mercer.io.columns import (
     parse_numbers,
     text_column,
 )
-from mercer.io.limits import FileError, shown
+from mercer.io.limits import FileBudgetError, FileError, shown
 from mercer.io.source import Source
 from mercer.io.tables import Table
 
@@ -30,7 +31,9 @@ __all__ = ["read_parquet"]
 
 MAGIC = b"PAR1"
 _BATCH = 2**16  # rows converted at a time
-_REFERENCE = 16  # bytes of one text of a list, beyond its letters
+_HARMLESS = 64 * 10**6  # bytes in memory that any file may take
+# bytes at the peak of reading, for each value, and for each byte that is stored of texts
+_NUMBER, _TEXT, _DATE, _LETTER = 40, 72, 120, 32
 _TEXTS = ("category", "text", "identifier")
 
 
@@ -136,11 +139,42 @@ class _Reading:
                     f"The column holds {shown(item.type)}; numbers, truth values, texts and dates are accepted.",
                     "Leave the column out, or write its parts as columns of their own.",
                 )
-        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        stored = sum(max(group.total_byte_size, 0) for group in groups)
-        limits.require(self.source.path, "The table", rows * len(schema) * _REFERENCE + 3 * stored, row=1)
+        needed = self._needed(metadata, schema)
+        if needed > max(_HARMLESS, limits.ratio * self.source.size):
+            raise FileBudgetError(
+                self.source.path,
+                f"The table needs about {format_bytes(needed)} of memory, more than {limits.ratio:g} times the size of "
+                f"the file, {format_bytes(self.source.size)}: the limit. A decompression bomb?",
+                "Keep fewer rows or columns, or allow more with Limits(ratio=...).",
+                row=1,
+            )
+        limits.require(self.source.path, "The table", needed, row=1)
         plain = (types.is_string, types.is_large_string)
         return [item.name for item in schema if any(is_kind(item.type) for is_kind in plain)]
+
+    def _needed(self, metadata: Any, schema: Any) -> int:
+        """Return about how many bytes reading takes at its peak, from what the file says of itself.
+
+        A number, a truth value and a date take so many bytes each; a text a reference, and its letters, hash and place
+        in a table once for each time they are stored: many rows of few words are stored once.
+        """
+        rows, types = metadata.num_rows, self.pa.types
+        stored: dict[str, int] = {}
+        for i in range(metadata.num_row_groups):
+            group = metadata.row_group(i)
+            for j in range(group.num_columns):
+                column = group.column(j)
+                size = max(column.total_uncompressed_size, 0)
+                stored[column.path_in_schema] = stored.get(column.path_in_schema, 0) + size
+        total = 0
+        for item in schema:
+            if types.is_integer(item.type) or types.is_floating(item.type) or types.is_decimal(item.type):
+                total += _NUMBER * rows
+            elif _reader(types, item.type) is _dates:
+                total += _DATE * rows
+            else:
+                total += _TEXT * rows + _LETTER * stored.get(item.name, 0)
+        return total
 
     def _check_names(self, names: list[str]) -> None:
         seen: dict[str, int] = {}

@@ -303,7 +303,7 @@ class Kernel(Spec, ABC):
 
     def _lacks(self, what: str) -> CapabilityError:
         return CapabilityError(
-            f"{self!r} has no {what}; kernels that have one list it in `capabilities`. "
+            f"{self!r} has no {what.removeprefix('a ')}; kernels that have one list it in `capabilities`. "
             f"Choose another kernel, or write the method in {type(self).__name__}."
         )
 

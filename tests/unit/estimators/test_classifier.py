@@ -18,7 +18,8 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators import svc as module
 from mercer.estimators.svc import SVC, BoundSVC, NuSVC
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Spectrum
+from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Sigmoid, Spectrum
+from mercer.selection.sigmoid import fit_sigmoid
 from mercer.solvers import SMO, InteriorPoint
 from mercer.targets.codes import output_code
 
@@ -263,3 +264,50 @@ def test_a_fit_stopped_at_once_predicts(machine):
     model = MACHINES[machine](gram=Tiles(), max_time=1e-9).fit(X, Y)
     assert model.fit_status_ == 1
     assert model.predict(NEW).shape == (40,) and np.isfinite(model.decision_function(NEW)).all()
+
+
+INDEFINITE = Sigmoid(0.2, offset=-0.5)
+
+
+def _three_classes(seed):
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(90, 4)) * (rng.random((90, 4)) < 0.7)
+    return data, np.digitize(data[:, 0] + 0.5 * rng.normal(size=90), [-0.4, 0.4])
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.IndefiniteWarning")
+def test_probabilities_of_an_indefinite_kernel_are_cross_validated():
+    data, labels = _three_classes(0)
+    some = labels < 2
+    X, y = data[some], labels[some]
+    model = SVC(INDEFINITE, probability=True).fit(X, y)
+    fold = np.empty(len(y), dtype=int)
+    for label in (0, 1):
+        fold[y == label] = np.arange(np.sum(y == label)) % 5
+    values = np.empty(len(y))
+    for one in range(5):
+        values[fold == one] = SVC(INDEFINITE).fit(X[fold != one], y[fold != one]).decision_function(X[fold == one])
+    expected = fit_sigmoid(values, 2.0 * y - 1.0)
+    assert model.sigmoids_[0].slope == pytest.approx(expected.slope, rel=1e-3)
+    assert model.sigmoids_[0].offset == pytest.approx(expected.offset, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.IndefiniteWarning", "ignore::mercer.errors.DegenerateWarning")
+def test_probabilities_of_an_indefinite_kernel_do_not_depend_on_the_storage():
+    data, labels = _three_classes(1)
+    dense, sparse = (SVC(INDEFINITE, probability=True).fit(form(data), labels) for form in (np.asarray, sp.csr_array))
+    np.testing.assert_allclose(dense.predict_proba(data), sparse.predict_proba(sp.csr_array(data)), atol=1e-3)  # tol
+    clipped = [
+        NuSVC("sigmoid", probability=True, gram=Dense(indefinite="clip")).fit(form(data), labels).predict_proba(data)
+        for form in (np.asarray, sp.csr_array)
+    ]
+    np.testing.assert_allclose(*clipped, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.IndefiniteWarning", "ignore::mercer.errors.DegenerateWarning")
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kernel", ["sigmoid", Sigmoid(1.0)], ids=str)
+def test_machines_with_nu_have_probabilities_of_an_indefinite_kernel(seed, kernel):
+    data, labels = _three_classes(seed)
+    P = NuSVC(kernel, probability=True).fit(data, labels).predict_proba(data)
+    assert np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0)

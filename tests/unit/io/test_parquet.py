@@ -1,5 +1,6 @@
 import datetime
 import sys
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 
 from mercer.io.limits import FileBudgetError, FileError, FileTimeError, Limits
 from mercer.io.parquet import _texts, read_parquet
+from mercer.io.readers import read
 from mercer.io.source import Source
 
 
@@ -123,3 +125,37 @@ def test_without_pyarrow_the_message_says_what_to_install(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileError, match=r"needs pyarrow, which is not installed\. Run: pip install 'mercer\[data\]'"):
         table({"a": [1]})
+
+
+REPEATED = {
+    "texts": lambda n: pa.array(["abc"]).dictionary_encode().take(pa.array(np.zeros(n, np.int32))).cast(pa.string()),
+    "truth values": lambda n: pa.array(np.zeros(n, bool)),
+    "numbers": lambda n: pa.array(np.zeros(n)),
+    "dates": lambda n: pa.array(np.zeros(n, "M8[s]")),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_many_rows_in_few_bytes_are_refused_before_they_are_read(tmp_path, kind, monkeypatch):
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"a": REPEATED[kind](4_000_000), "b": REPEATED[kind](4_000_000)}), path)
+    assert path.stat().st_size < 500_000
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(FileBudgetError, match=r"more than 200 times the size of the file.* Limits\(ratio=\.\.\.\)"):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", [*REPEATED, "different texts"])
+def test_the_memory_announced_is_enough(tmp_path, kind):
+    n = 100_000
+    make = REPEATED.get(kind) or (lambda n: pa.array([f"name of {i}" for i in range(n)]))
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": make(n)}), path)
+    read(path)  # what is imported at first is not counted
+    tracemalloc.start()
+    before = pa.total_allocated_bytes()
+    read(path)
+    peak = tracemalloc.get_traced_memory()[1] + max(pa.total_allocated_bytes() - before, 0)
+    tracemalloc.stop()
+    with pytest.raises(FileBudgetError, match="needs about"):
+        read(path, limits=Limits(memory=int(0.8 * peak)))

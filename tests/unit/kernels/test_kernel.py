@@ -195,3 +195,8 @@ def test_a_pullback_of_ones_own_is_obeyed():
     assert np.allclose(Twice(1.3).pullback(S, S, W), 2.0 * plain)
     scaled = (3.0 * Twice(1.3)).pullback(S, S, W)
     assert np.allclose(scaled[1:], 6.0 * plain)
+
+
+def test_what_a_kernel_lacks_is_told_in_english():
+    with pytest.raises(CapabilityError, match="has no finite feature map; kernels that have one"):
+        Gaussian(1.0).features(Vectors.pack(X))
