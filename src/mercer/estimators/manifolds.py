@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
@@ -23,10 +24,10 @@ from mercer.errors import CapabilityError, DegenerateWarning, DomainError, warn_
 from mercer.estimators.cuts import held_gram
 from mercer.estimators.directions import krylov_bytes
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of
+from mercer.estimators.neighbours import affinities, find_neighbours, given_graph, graph_samples, neighbours_of
 from mercer.estimators.running import Run, whole
 from mercer.gram import Gram, GramSpec
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.background import in_background
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
@@ -269,11 +270,17 @@ class LaplacianEigenmap(AffinityEstimator):
         with whole(self):
             self._check_parameters()
             run = Run(self)
-            S, kernel = self._pack(X)
-            self._require_plan(kernel, S)
-            run.begin(X, y)
-            self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
-            A = self._tie(self.kernel_, S, run, 0.4)
+            A: Any = given_graph(self.kernel, X)
+            if A is not None:
+                S, self.kernel_ = graph_samples(self, A), Precomputed()
+                run.begin(X, y)
+                degrees_of(A, np.ones(len(S)))
+            else:
+                S, kernel = self._pack(X)
+                self._require_plan(kernel, S)
+                run.begin(X, y)
+                self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
+                A = self._tie(self.kernel_, S, run, 0.4)
             with run.stage("eigenvectors", 0.99):
                 self._place(A, min(self.n_components, len(S) - 1), run)
             run.end(X, y)
@@ -282,7 +289,7 @@ class LaplacianEigenmap(AffinityEstimator):
     def _place(self, A: Any, count: int, run: Run) -> None:
         monitor = run.solver_monitor(self.tol) if run.watched else None
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor}
-        if self.n_neighbors is not None:
+        if sp.issparse(A):
             found = smooth_modes(A, count, solver=self.eigen_solver, deadline=run.deadline, **options)
             self.embedding_, self.eigenvalues_, self.affinity_ = found.vectors, found.values, A
             self.residual_, self.n_iter_, self.solver_ = found.residual, found.iterations, found.solver
@@ -442,20 +449,25 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         with whole(self):
             self._check_parameters()
             run = Run(self)
-            packed, kernel = self._pack(X)
+            graph = given_graph(self.kernel, X)
+            packed, kernel = self._pack(X) if graph is None else (graph_samples(self, graph), Precomputed())
             S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            self._require_plan(kernel, S)
+            if graph is None:
+                self._require_plan(kernel, S)
             run.begin(X, y)
-            self.kernel_ = kernel.learn(S, None, w)
-            A: Any = self._tie(self.kernel_, S, run, 0.4)
-            if self.n_neighbors is not None:  # a walk may stay where it is
+            self.kernel_ = kernel.learn(S, None, w) if graph is None else kernel
+            A: Any = self._tie(self.kernel_, S, run, 0.4) if graph is None else sp.csr_array(graph[used][:, used])
+            if graph is None and self.n_neighbors is not None:  # a walk may stay where it is
                 A = sp.csr_array(A + sp.diags_array(self.kernel_.diag(self.kernel_.prepare(S))))
             with run.stage("eigenvectors", 0.99):
                 Z, columns = self._walk(A, w, min(self.n_components, len(S) - 1), run)
             self.embedding_ = spread(Z, used, len(packed))
             self.stationary_ = spread(self.stationary_, used, len(packed))
             rest = np.setdiff1d(np.arange(len(packed)), used)
-            if self.n_neighbors is None:
+            if graph is not None:
+                if len(rest):
+                    self.embedding_[rest] = _shares(np.asarray(graph[rest][:, used] @ columns))
+            elif self.n_neighbors is None:
                 self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0))
                 if len(rest):
                     self.embedding_[rest] = _shares(self.expansion_(packed.take(rest), self._resources()))
@@ -473,7 +485,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         monitor = run.solver_monitor(self.tol) if run.watched else None
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor}
         c = w * thin
-        if self.n_neighbors is None:
+        if not sp.issparse(A):
             pairs = chain_pairs(A, np.sqrt(w / d) * thin, np.sqrt(w * d / total), count, **options)
             values, psi = pairs.values, pairs.vectors * np.sqrt(total / (w * d))[:, None]
             self.residual_ = float(pairs.residuals.max(initial=0.0))
@@ -508,7 +520,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         ----------
         X : raw data or packed samples
         """
-        if self.n_neighbors is not None:
+        check_is_fitted(self)
+        if not hasattr(self, "expansion_"):
             raise CapabilityError(
                 f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are nobody's "
                 "neighbours in its graph; it places training samples alone. Use n_neighbors=None, which compares all "

@@ -18,15 +18,17 @@ from sklearn.neighbors import KDTree, NearestNeighbors
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
-from mercer.domains import Samples, Vectors
+from mercer.domains import Samples, Similarities, Vectors
+from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
+from mercer.estimators.estimator import remember_columns
 from mercer.gram import Tiles
 from mercer.gram.gram import Cross
-from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, RationalQuadratic
+from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, Precomputed, RationalQuadratic
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.tiling import Stopped, run_tasks, spans, thread_count
 
-__all__ = ["Neighbours", "affinities", "find_neighbours", "neighbours_of"]
+__all__ = ["Neighbours", "affinities", "find_neighbours", "given_graph", "graph_samples", "neighbours_of"]
 
 _QUERIES = 2048  # samples whose neighbours are looked for between two looks at the clock
 _NARROW = 15  # columns up to which trees find neighbours
@@ -177,6 +179,42 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
             "Use a wider kernel, or weights='one'."
         )
     return A
+
+
+def given_graph(kernel: Any, X: Any) -> sp.csr_array | None:
+    """Return sparse affinities that a user gives as "precomputed", checked; None if X is something else.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None
+        Of an estimator.
+    X : what its `fit` was given
+    """
+    if not (
+        sp.issparse(X) and (isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed"))
+    ):
+        return None
+    require_sound(X)
+    A: Any = sp.csr_array(X, dtype=float)
+    if A.shape[0] != A.shape[1] or not np.isfinite(A.data).all() or (A.data < 0.0).any():
+        raise DomainError(
+            f"sparse affinities of shape {A.shape} were given, or some are negative or not finite; a square matrix of "
+            "finite numbers that are not negative is accepted. Give the affinities of all samples with each other."
+        )
+    if abs(A - A.T).max() > 1e-8 * abs(A).max():
+        raise DomainError(
+            "sparse affinities were given that are not symmetric; ties have no direction. Use (A + A.T) / 2."
+        )
+    A.eliminate_zeros()
+    return A
+
+
+def graph_samples(estimator: Any, graph: Any) -> Similarities:
+    """Return the samples of sparse affinities, which are places in the matrix; the estimator remembers how many."""
+    every = np.arange(graph.shape[0], dtype=np.intp)
+    S = Similarities(None, every, every, len(every), np.asarray(graph.diagonal(), dtype=float))
+    remember_columns(estimator, graph, S, reset=True)
+    return S
 
 
 def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:

@@ -10,25 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays import Array, Floats
+from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import Integer, OneOf, Positive
+from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, warn_caller
-from mercer.estimators.cuts import checked_weights, first_met, held_gram, normalized_cut, tied, times
+from mercer.estimators.assignments import discretized, pivoted
+from mercer.estimators.cuts import checked_degrees, checked_weights, first_met, held_gram, normalized_cut, tied, times
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
 from mercer.estimators.lloyd import Cloud, lloyd, seeded_labels
+from mercer.estimators.neighbours import affinities, find_neighbours, given_graph, graph_samples, neighbours_of
 from mercer.estimators.running import Run, whole
-from mercer.gram import Features, Gram, GramSpec
-from mercer.kernels import Kernel, Linear
+from mercer.gram import Expansion, Features, Gram, GramSpec
+from mercer.kernels import Kernel, Linear, Precomputed
+from mercer.kernels.pointwise import dense
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.graph_modes import smooth_modes
 from mercer.numerics.tiling import serial_blas
 from mercer.problems import Solution, Status
 
@@ -36,6 +41,7 @@ __all__ = ["SpectralClustering"]
 
 _SMALL = 400  # samples up to which all eigenvectors are found at once
 _NOTHING = 1e-10  # eigenvalues so small have no function of their own
+_SAME = 1e-7  # of the length of an image: distance of a sample from itself, as it is rounded
 
 
 class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelEstimator):
@@ -54,12 +60,21 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        The affinity, not negative; it need not be definite. None is the Gaussian at the median distance between
-        training samples; narrower ones follow shapes more closely.
+        The affinity, not negative; it need not be definite; narrow ones follow shapes more closely. None ties each
+        sample to its Euclidean neighbours. "precomputed" takes a matrix of affinities, dense or sparse.
     n_clusters : int, default 8
         k.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
+    n_neighbors : int, None or "auto", default "auto"
+        Tie samples by 1 if one is among this many nearest of the other under the kernel, in a sparse graph without ties
+        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel and None with one.
+    assign_labels : {"kmeans", "discretize", "cluster_qr"}, default "kmeans"
+        How the embedded samples are divided: by k-means, by the rotation that brings them nearest to indicators, or by
+        k samples that a pivoted QR decomposition picks.
+    regularization : float, default 0.0
+        tau; all affinities are raised by tau times their mean, so that samples which are hardly tied to any make no
+        clusters of their own. 0.1 to 1 where there are such.
     form : {"eigenmap", "weighted_pca"}, default "eigenmap"
         What is left out. "eigenmap": the constant, so that b = 0 and (z, lambda) are eigenpairs of D^-1 A.
         "weighted_pca": the LS-SVM's form, with an intercept in the function, which leaves out u = D^-1/2 1; (z, lambda)
@@ -99,10 +114,12 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     Notes
     -----
-    A sample of weight w counts as w copies, and the order of the samples does not matter. A is held once and scaled as
-    it is multiplied: memory 8 n^2 and some columns for a dense A. `transform` of a training sample is its row of
-    the embedding, and a new sample that is similar to nothing is put at the origin. Cost some products of A with k + 7
-    columns. ``KernelKMeans(objective="cut", init=labels_)`` lowers the cut further.
+    A sample of weight w counts as w copies, and the order of the samples does not matter; in a graph of neighbours
+    equal vectors are one sample. A is held once and scaled as it is multiplied: memory 8 n^2 and some columns for a
+    dense A, O(n k) for a graph. A matrix of all pairs counts what samples are tied to themselves, as `KernelKMeans`
+    does; a kernel so narrow that this is most of it makes clusters of single samples. `transform` of a training sample
+    is its row of the embedding, and a new sample that is similar to nothing is put at the origin. Cost some products of
+    A with k + 7 columns. ``KernelKMeans(objective="cut", init=labels_)`` lowers the cut further.
 
     Examples
     --------
@@ -118,6 +135,9 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     own_constraints = {
         "n_clusters": Integer(1),
+        "n_neighbors": AnyOf(OneOf("auto"), Optional(Integer(1))),
+        "assign_labels": OneOf("kmeans", "discretize", "cluster_qr"),
+        "regularization": Interval(0.0, np.inf, closed="left"),
         "form": OneOf("eigenmap", "weighted_pca"),
         "n_init": Integer(1),
         "tol": Positive(),
@@ -132,6 +152,9 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,
+        n_neighbors: int | str | None = "auto",
+        assign_labels: str = "kmeans",
+        regularization: float = 0.0,
         form: str = "eigenmap",
         n_init: int = 10,
         tol: float = 1e-6,
@@ -147,6 +170,9 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.n_neighbors = n_neighbors
+        self.assign_labels = assign_labels
+        self.regularization = regularization
         self.form = form
         self.n_init = n_init
         self.tol = tol
@@ -184,7 +210,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         with whole(self):
             self._check_parameters()
             run = Run(self)
-            packed, kernel = self._pack(X)
+            graph = given_graph(self.kernel, X)
+            packed, kernel = self._pack(X) if graph is None else (graph_samples(self, graph), Precomputed())
             S, _, s, used = weighted(packed, np.zeros(len(packed)), sample_weight)
             if len(S) < self.n_clusters:
                 raise DomainError(
@@ -193,40 +220,91 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                 )
             run.begin(X)
             chance = check_random_state(self.random_state)
-            self.kernel_ = kernel.learn(S, None, s)
-            A = held_gram(self, self.kernel_, S, run, 0.4)
-            unwatched(A)
+            self.kernel_ = kernel if graph is not None else kernel.learn(S, None, s)
+            A, copies = self._tie(graph, S, used, run)
+            if copies is not None:
+                S = S.take(np.unique(copies, return_index=True)[1])
+                s = np.asarray(np.bincount(copies, s), dtype=float)
             with run.stage("eigenvectors", 0.9):
-                A, s, degrees, used = tied(A, checked_weights(s), used, self.n_clusters)
-                Z = self._embed(A, s, degrees, chance, run)
+                if isinstance(A, Gram):
+                    A, s, degrees, used = tied(A, checked_weights(s), used, self.n_clusters)
+                else:
+                    degrees = checked_degrees(np.asarray(A @ checked_weights(s)))
+                Z = self._embed(A, S, s, degrees, chance, run)
             with run.stage("k-means", 0.98), serial_blas():
                 labels = self._divide(Z, s, chance)
             self.cut_ = normalized_cut(A, labels, s)
-            self._place(Z, labels, packed, used)
+            if copies is not None:
+                Z, labels = Z[copies], labels[copies]
+            self._place(Z, labels, packed if graph is None else graph, used)
             run.end(X)
         return self
 
-    def _embed(self, A: Gram, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
+    def _tie(self, graph: Any, S: Any, used: Any, run: Run) -> tuple[Any, Any]:
+        """Return the affinities, a sparse graph or a Gram, and which samples are copies of which, if any are."""
+        self.n_neighbors_ = self.n_neighbors
+        if self.n_neighbors == "auto":
+            self.n_neighbors_ = 10 if self.kernel is None and self.gram is None else None
+        if graph is not None:
+            self.n_neighbors_ = None
+            return (graph if len(used) == graph.shape[0] else sp.csr_array(graph[used][:, used])), None
+        if self.n_neighbors_ is None:
+            A = held_gram(self, self.kernel_, S, run, 0.4)
+            unwatched(A)
+            return A, None
+        copies = _copies(S)
+        distinct = S if copies is None else S.take(np.unique(copies, return_index=True)[1])
+        if len(distinct) < 2:
+            return sp.csr_array(np.ones((1, 1))), copies
+        with run.stage("neighbours", 0.4):
+            near = find_neighbours(self.kernel_, distinct, int(self.n_neighbors_), run.resources())
+        return affinities(near, "one"), copies
+
+    def _embed(self, A: Any, S: Any, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
         """Return the coordinates of the samples; keep the function that gives them."""
         k, eigenmap = self.n_clusters, self.form == "eigenmap"
+        self._raise = self.regularization * float(s @ d) / float(s.sum()) ** 2  # each affinity by so much
+        d += self._raise * float(s.sum())
         root = np.sqrt(s / d)
         u = np.sqrt(s * d) if eigenmap else root
-        pairs = self._eigenpairs(A, root, u / np.linalg.norm(u), chance, run)
+        if sp.issparse(A) and eigenmap and len(s) > _SMALL and k > 1 and not self._raise:
+            pairs = self._smooth_pairs(A, s, d, run)
+        else:
+            pairs = self._eigenpairs(A, root, u / np.linalg.norm(u), chance, run)
         values = pairs.values
         own = np.abs(values) > _NOTHING
         Z = np.where(own, pairs.vectors / np.sqrt(s * d)[:, None], 0.0)
         Z *= _signs(Z, s * d)
         self.n_iter_, self.eigenvalues_ = pairs.iterations, values
-        self.relaxed_cut_ = float(k - 1 - values.sum()) if eigenmap else None
+        self.relaxed_cut_ = float(k - 1 - values.sum()) if eigenmap and not self._raise else None
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=own)
         coef = s[:, None] * Z
         share = s / d
-        b = np.zeros(k - 1) if eigenmap or k == 1 else -(share @ (A @ coef)) / share.sum()
+        raised = self._raise * coef.sum(axis=0)
+        b = np.zeros(k - 1) if eigenmap or k == 1 else -(share @ (np.asarray(A @ coef) + raised)) / share.sum()
         columns = np.column_stack([coef * inverse, s])
-        self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0), np.append(b * inverse, 0.0))
+        intercept = np.append((b + raised) * inverse, self._raise * float(s.sum()))
+        if isinstance(A, Gram):
+            self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0), intercept)
+        else:
+            self.expansion_ = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), columns, intercept)
         return Z
 
-    def _eigenpairs(self, A: Gram, root: Floats, u: Floats, chance: Any, run: Run) -> Eigenpairs:
+    def _smooth_pairs(self, A: Any, s: Floats, d: Floats, run: Run) -> Eigenpairs:
+        """Find the k - 1 smoothest functions on a large sparse graph."""
+        monitor = run.solver_monitor(self.tol) if run.watched else None
+        options: Any = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor, "deadline": run.deadline}
+        found = smooth_modes(sp.csr_array(A * s[:, None] * s), self.n_clusters - 1, **options)
+        if not found.converged:
+            warn_caller(
+                f"The eigenvectors of SpectralClustering stopped at residual {found.residual:.3g}. "
+                f"{Status.MAX_ITER.value}",
+                ConvergenceWarning,
+            )
+        vectors = found.vectors * np.sqrt(s * d)[:, None]
+        return Eigenpairs(1.0 - found.values, vectors, np.zeros(len(found.values)), found.iterations, True)
+
+    def _eigenpairs(self, A: Any, root: Floats, u: Floats, chance: Any, run: Run) -> Eigenpairs:
         """Find the k - 1 largest eigenvalues of P S P, and their vectors."""
         n, rank = len(root), self.n_clusters - 1
         if rank == 0:
@@ -234,7 +312,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
         def product(V: Floats) -> Floats:
             along = np.outer(u, u @ V)
-            scaled = root[:, None] * times(A, root[:, None] * (V - along), self.n_threads)
+            inner = root[:, None] * (V - along)
+            scaled = root[:, None] * (np.asarray(times(A, inner, self.n_threads)) + self._raise * inner.sum(axis=0))
             return scaled - np.outer(u, u @ scaled) - along  # u itself gets the eigenvalue -1 and is never among them
 
         if n <= _SMALL:
@@ -266,30 +345,40 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return np.zeros(len(Z), dtype=np.intp)
         gram = Features().build(Linear(), Vectors.pack(Z))
         cloud = Cloud(gram, s, gram @ s)
-        starts = [seeded_labels(cloud, k, chance)[1] for _ in range(self.n_init)]
-        found = lloyd(cloud, starts, k, 300, threads=self.n_threads)
-        if np.any(found.masses == 0.0):
+        labels = self._assigned(Z, cloud, chance)
+        held = int(np.sum(np.bincount(labels, s, k) > 0.0))
+        if held < k:
             warn_caller(
-                f"SpectralClustering found {int(np.sum(found.masses > 0.0))} distinct clusters, fewer than "
+                f"SpectralClustering found {held} distinct clusters, fewer than "
                 f"n_clusters={k}: there are not more different samples. Ask for fewer clusters.",
                 ConvergenceWarning,
             )
-        labels = first_met(found.labels, cloud.order, k)[found.labels]
+        labels = first_met(labels, cloud.order, k)[labels]
         member = (labels[:, None] == np.arange(k)) * s[:, None]
         masses = member.sum(axis=0)
         self.cluster_centers_ = np.full((k, Z.shape[1]), np.inf)
         self.cluster_centers_[masses > 0.0] = (member.T @ Z)[masses > 0.0] / masses[masses > 0.0, None]
-        self.inertia_ = float(max(found.inertia, 0.0))
+        self.inertia_ = float(s @ np.sum((Z - self.cluster_centers_[labels]) ** 2, axis=1))
         return labels
 
-    def _place(self, Z: Floats, labels: Array, packed: Samples, used: Any) -> None:
+    def _assigned(self, Z: Floats, cloud: Cloud, chance: Any) -> Array:
+        """Return the clusters of embedded samples, numbered in any order."""
+        k = self.n_clusters
+        if self.assign_labels == "kmeans":
+            starts = [seeded_labels(cloud, k, chance)[1] for _ in range(self.n_init)]
+            return lloyd(cloud, starts, k, 300, threads=self.n_threads).labels
+        size = np.sqrt(np.mean(Z**2)) or 1.0
+        V = np.column_stack([np.full(len(Z), size), Z])  # with the constant, which has the same length
+        return pivoted(V) if self.assign_labels == "cluster_qr" else discretized(V, chance, self.n_init)
+
+    def _place(self, Z: Floats, labels: Array, packed: Any, used: Any) -> None:
         """Keep coordinates and labels of all samples; of those of weight zero they are predicted."""
-        n = len(packed)
+        n = packed.shape[0] if sp.issparse(packed) else len(packed)
         self.embedding_, self.labels_ = spread(Z, used, n), np.zeros(n, dtype=np.int64)
         self.labels_[used] = labels
         if len(used) < n:
             rest = np.setdiff1d(np.arange(n), used)
-            self.embedding_[rest] = self._coordinates(self.expansion_(packed.take(rest), self._resources()))
+            self.embedding_[rest] = self._placed(packed[rest] if sp.issparse(packed) else packed.take(rest))
             self.labels_[rest] = self._nearest(self.embedding_[rest])
 
     # use ---------------------------------------------------------------------------------------------
@@ -311,7 +400,30 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         ----------
         X : raw data or packed samples
         """
-        return self._coordinates(self._evaluate(X))
+        check_is_fitted(self)
+        if sp.issparse(X) and isinstance(self.kernel_, Precomputed):
+            return self._placed(sp.csr_array(X))
+        return self._placed(self._pack_new(X))
+
+    def _placed(self, T: Any) -> Floats:
+        """Return the coordinates of packed samples, or of rows of sparse affinities with the training samples."""
+        f: Any = self.expansion_
+        if sp.issparse(T):
+            width = f.samples.width
+            if T.shape[1] != width:
+                raise DomainError(
+                    f"affinities of shape {T.shape} were given; there are {width} training samples, one "
+                    "column each is accepted. Give the affinities of new samples with all of them."
+                )
+            return self._coordinates(np.asarray(T[:, f.samples.position] @ f.coef) + f.intercept)
+        if self.n_neighbors_ is None:
+            return self._coordinates(f(T, self._resources()))
+        near = neighbours_of(self.kernel_, T, f.samples, int(self.n_neighbors_), self._resources())
+        found = self._coordinates(f.coef[near.index].sum(axis=1) + f.intercept)
+        known = near.distances[:, 0] <= _SAME * np.sqrt(np.maximum(self.kernel_.diag(self.kernel_.prepare(T)), 1e-300))
+        own = f.coef[near.index[known, 0]]
+        found[known] = own[:, :-1] / own[:, -1:] * self.eigenvalues_
+        return found
 
     def predict(self, X: Any) -> Array:
         """Return the cluster of new data, shape (m,): the one whose mean is nearest in the embedding.
@@ -331,6 +443,14 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
         return Plan(plan.what, {**plan.buffers, "eigenvectors": 96 * n_samples * (self.n_clusters + 8)}, plan.options)
+
+
+def _copies(S: Samples) -> Indices | None:
+    """Return for each vector which of the different ones it is; None if all differ, or samples are no dense vectors."""
+    if not isinstance(S, Vectors) or S.is_sparse:
+        return None
+    distinct, copies = np.unique(dense(S), axis=0, return_inverse=True)
+    return None if len(distinct) == len(S) else copies.ravel()
 
 
 def _signs(Z: Floats, weight: Floats) -> Floats:

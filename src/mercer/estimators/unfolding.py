@@ -22,7 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
-from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.neighbours import Neighbours, affinities, find_neighbours
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.pointwise import dense
@@ -41,6 +41,15 @@ _SIDE = 512  # of the squares in which a matrix is transposed
 _ROUNDS = 300  # steps that bring an unfolding of low rank to its edges
 _GROUP = 32  # samples whose neighbours are compared by a kernel together
 _EACH = 96  # bytes for a pair of neighbours of one sample: local matrices, the sparse form, and its factors
+_EXACT = 50  # samples up to which the exact unfolding is found, in less than a minute
+_RANK = 12  # smooth functions of which more samples are made
+_KEPT = 1e-3  # of the mean square of distances: error up to which they are kept
+_WIDER, _SHAKEN, _FIRST, _TURNS = (
+    3,
+    1e-2,
+    1.0,
+    8,
+)  # columns of noise and their size; first penalty, and how often it grows
 _PRESENT = 1e-6  # of the largest eigenvalue: dimensions that an unfolding uses
 
 
@@ -288,7 +297,8 @@ def unfolding_kernel(
     X : raw data or packed samples
     n_neighbors : int, default 4
     rank : int, optional
-        Columns of Q. None solves the exact problem, for up to some fifty samples; 8 to 20 serve for thousands.
+        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples, and takes 12
+        for more, with a warning.
     penalty : float, default 100
         nu, used with a rank.
     kernel : Kernel, optional
@@ -303,6 +313,10 @@ def unfolding_kernel(
 
     Notes
     -----
+    Where neighbours hold the samples so firmly that nearly nothing else keeps their distances, the program has no
+    interior, and no interior-point method an answer; K is then found by steps from the samples' own Gram matrix, which
+    keeps them all, and a warning tells so.
+
     A semidefinite program, solved by the interior-point method of clarabel (``pip install mercer[qp]``). Cost grows
     with the sixth power of the rank, or of n. Whatever the rank, K is an n x n array: for up to some ten thousand
     samples.
@@ -321,6 +335,9 @@ def unfolding_kernel(
     _require_connected(graph, k)
     i, j, squares = _kept_pairs(kernel, S, near)
     size = float(squares.mean()) or 1.0
+    chosen = rank is None and n > _EXACT
+    if chosen:
+        rank = _RANK
     if rank is None or rank >= n - 1:
         Q = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, : n - 1]]))[0][:, 1:]
     else:
@@ -343,6 +360,23 @@ def unfolding_kernel(
     Z = Q @ (Y[used].T * np.sqrt(values[used]))
     if r < n - 1:
         Z = _stretched(Z, i, j, squares / size, penalty, variance)
+        if chosen:
+            warn_caller(
+                f"The exact unfolding is for up to {_EXACT} samples, and {n} were given: K was looked for from "
+                f"{_RANK} smooth functions on the graph, as with rank={_RANK}, and keeps distances up to "
+                f"{_off(Z, i, j, squares / size):.2g} of their mean. Give the rank, or fewer samples.",
+                DegenerateWarning,
+            )
+    elif _off(Z, i, j, squares / size) > _KEPT or float(np.sum(Z * Z)) < (1.0 - _KEPT) * variance:
+        # the samples themselves keep all distances; where few other ways do, the program has no inside to walk in
+        own = _coordinates(kernel, S) / np.sqrt(size)
+        Z = _stretched_exactly(own, i, j, squares / size, variance)
+        warn_caller(
+            f"{k} neighbours hold the {n} samples so firmly that the semidefinite program has no interior; K was "
+            f"looked for by steps from the samples themselves, and has {float(np.sum(Z * Z)) / variance:.3g} times "
+            "their variance. Fewer n_neighbors let them move.",
+            DegenerateWarning,
+        )
     return _symmetric(size * (Z @ Z.T))
 
 
@@ -473,6 +507,59 @@ def _stretched(Z: Floats, i: Indices, j: Indices, squares: Floats, penalty: floa
     return Z - Z.mean(axis=0)
 
 
+def _off(Z: Floats, i: Indices, j: Indices, squares: Floats) -> float:
+    """Return the largest error of a squared distance, over the mean of those that are to be kept."""
+    steps = Z[i] - Z[j]
+    return float(np.max(np.abs(np.einsum("ij,ij->i", steps, steps) - squares)) / (squares.mean() or 1.0))
+
+
+def _coordinates(kernel: Kernel, S: Samples) -> Floats:
+    """Return points whose inner products are those of the centred images."""
+    K = kernel(S)
+    means = K.mean(axis=1)
+    K = K - means - means[:, None] + means.mean()
+    values = eigh_in_place(K)
+    used = values > _PRESENT**2 * values[-1]
+    return K[used].T * np.sqrt(values[used])
+
+
+def _stretched_exactly(Z: Floats, i: Indices, j: Indices, squares: Floats, variance: float) -> Floats:
+    """Return points of larger variance that keep all distances as the given ones do, by augmented Lagrangians.
+
+    The points given are returned if nothing better keeps them. A few columns of noise are added: a factor that is wider
+    than the solution has no local maxima but the best, as a rule.
+    """
+    n = len(Z)
+    noise = np.random.default_rng(0).normal(size=(n, min(_WIDER, n))) * (_SHAKEN * np.sqrt(float(np.mean(Z * Z))))
+    best, own = Z, float(np.sum(Z * Z))
+    Z = np.hstack([Z, noise - noise.mean(axis=0)])
+    shape, weight, multipliers = Z.shape, _FIRST, np.zeros(len(i))
+    ends, sign = np.concatenate([i, j]), np.arange(len(i))
+    B = sp.csr_array((np.repeat([1.0, -1.0], len(i)), (np.tile(sign, 2), ends)), shape=(len(i), n))
+    back = sp.csr_array(B.T)
+
+    def gaps(z: Floats) -> tuple[Floats, Floats]:
+        steps = B @ z.reshape(shape)
+        return steps, np.einsum("ij,ij->i", steps, steps) - squares
+
+    def loss(z: Floats) -> tuple[float, Floats]:
+        steps, gap = gaps(z)
+        pull = multipliers + weight * gap
+        slope = 2.0 * (back @ (pull[:, None] * steps)) - (2.0 / variance) * z.reshape(shape)
+        value = float(multipliers @ gap) + 0.5 * weight * float(gap @ gap) - float(z @ z) / variance
+        return value, slope.ravel()
+
+    for _ in range(_TURNS):
+        found = minimize(loss, Z.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS, "maxcor": 20})
+        Z = found.x.reshape(shape)
+        gap = gaps(found.x)[1]
+        multipliers = multipliers + weight * gap
+        weight *= 4.0
+        if _off(Z, i, j, squares) <= _KEPT and float(np.sum((Z - Z.mean(axis=0)) ** 2)) > own:
+            best, own = Z - Z.mean(axis=0), float(np.sum((Z - Z.mean(axis=0)) ** 2))
+    return best
+
+
 def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty: float | None) -> Floats:
     """Return y that maximises gain^T y over semidefinite matrices with forms @ y = squares, or nearly so."""
     try:
@@ -496,7 +583,8 @@ def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty:
         slope, A, b = -gain - weight * (squares @ forms), cone, none
         cones = [clarabel.PSDTriangleConeT(r)]
     solved = clarabel.DefaultSolver(quadratic, slope, sp.csc_matrix(A), b, cones, settings).solve()
-    if str(solved.status) not in ("Solved", "AlmostSolved"):
+    # of the exact program the caller looks at what came out
+    if penalty is not None and str(solved.status) not in ("Solved", "AlmostSolved"):
         warn_caller(
             f"clarabel ended with status {solved.status}; the kernel is the best it had found. Use a smaller rank, or "
             "another number of neighbours.",

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 from sklearn.manifold import SpectralEmbedding
+from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.domains import Vectors
@@ -174,3 +176,18 @@ def test_negative_affinities_are_refused_and_strings_are_placed():
     with pytest.raises(DomainError, match="negative values"):
         DiffusionMap(Linear()).fit(X)
     assert DiffusionMap(Spectrum(1), 2).fit(WORDS).transform(["ab"]).shape == (1, 2)
+
+
+def test_sparse_affinities_are_a_graph():
+    """Of neighbours they are those that are found here; a walk on them is that on the dense matrix."""
+    points = np.random.default_rng(0).normal(size=(120, 2))
+    G = kneighbors_graph(points, 10)
+    G = sp.csr_array(G.maximum(G.T))
+    one, other = LaplacianEigenmap("precomputed").fit(G), LaplacianEigenmap(n_neighbors=10).fit(points)
+    np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-9)
+    w = np.r_[0.0, 0.0, np.linspace(0.5, 2.0, 118)]
+    A = G + sp.eye_array(120)
+    one, other = (DiffusionMap("precomputed").fit(M, sample_weight=w) for M in (A, A.toarray()))
+    np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-8)
+    with pytest.raises(DomainError, match="not symmetric"):
+        LaplacianEigenmap("precomputed").fit(sp.csr_array(sp.triu(G)))

@@ -5,10 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 from sklearn.cluster import SpectralClustering as Theirs
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.neighbors import kneighbors_graph
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
@@ -137,6 +140,70 @@ def test_strings_and_similarities_from_elsewhere():
     K = Spectrum(2).normalized()(texts)
     same = SpectralClustering("precomputed", 2).fit(K)
     assert np.array_equal(same.labels_, model.labels_) and np.array_equal(same.predict(K[:3]), model.labels_[:3])
+
+
+def graph_of(Z, k=10):
+    G = kneighbors_graph(Z, k)
+    return sp.csr_array(G.maximum(G.T))
+
+
+def test_without_a_kernel_digits_are_found():
+    """The Gaussian at the median distance, tied to itself, made clusters of single samples: 0.19 where this is 0.9."""
+    digits = load_digits()
+    Z, y = StandardScaler().fit_transform(digits.data[:300]), digits.target[:300]
+    model = SpectralClustering(n_clusters=10).fit(Z)
+    theirs = Theirs(10, affinity="nearest_neighbors", random_state=0).fit(Z)
+    assert normalized_mutual_info_score(y, model.labels_) > normalized_mutual_info_score(y, theirs.labels_) - 0.05
+    assert np.bincount(model.labels_).min() > 3
+    assert np.array_equal(model.predict(Z), model.labels_)
+    np.testing.assert_allclose(model.transform(Z), model.embedding_, atol=1e-12)
+    rest = StandardScaler().fit(digits.data[:300]).transform(digits.data[300:600])
+    assert normalized_mutual_info_score(digits.target[300:600], model.predict(rest)) > 0.6
+
+
+@pytest.mark.parametrize("n", [150, 500])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sparse_graph_is_its_dense_matrix(form, n):
+    Z, _ = make_blobs(n, 2, centers=3, random_state=0)
+    w = rng.uniform(0.5, 2.0, size=n)
+    w[:3] = 0.0
+    A = graph_of(Z, 8) + 0.1 * sp.eye_array(n)
+    one, other = (
+        SpectralClustering("precomputed", 3, form=form, tol=1e-9).fit(M, sample_weight=w) for M in (A, A.toarray())
+    )
+    np.testing.assert_allclose(one.embedding_, other.embedding_, rtol=1e-5, atol=1e-8)
+    assert np.array_equal(one.labels_, other.labels_) and one.cut_ == pytest.approx(other.cut_)
+    np.testing.assert_allclose(one.transform(A[:5]), other.transform(A.toarray()[:5]), rtol=1e-5, atol=1e-8)
+    with pytest.raises(DomainError, match="training samples"):
+        one.transform(A[:5, :7])
+    for wrong in (A[:5], -A, sp.csr_array(sp.triu(A))):
+        with pytest.raises(DomainError, match="affinities"):
+            SpectralClustering("precomputed", 3).fit(wrong)
+
+
+def test_equal_vectors_are_one_sample_of_a_graph():
+    w = rng.integers(1, 4, size=90)
+    one = SpectralClustering(n_clusters=3).fit(X, sample_weight=w)
+    other = SpectralClustering(n_clusters=3).fit(np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(one.embedding_, other.embedding_[np.cumsum(w) - 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("assign", ["discretize", "cluster_qr"])
+def test_other_assignments_find_what_is_there(assign):
+    Z, y = make_blobs(200, 2, centers=4, cluster_std=0.5, random_state=1)
+    model = SpectralClustering(n_clusters=4, assign_labels=assign).fit(Z)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
+    labels = SpectralClustering(Gaussian(1.0), 4, assign_labels=assign).fit(Z).labels_
+    assert adjusted_rand_score(y, labels) == 1.0
+
+
+def test_a_raised_graph_is_that_of_raised_affinities():
+    A = Gaussian(0.7)(X)
+    raised = SpectralClustering("precomputed", 3, regularization=0.5).fit(A)
+    by_hand = SpectralClustering("precomputed", 3).fit(A + 0.5 * A.mean())
+    np.testing.assert_allclose(raised.embedding_, by_hand.embedding_, atol=1e-9)
+    np.testing.assert_allclose(raised.transform(A[:4]), raised.embedding_[:4], atol=1e-9)
+    assert raised.relaxed_cut_ is None
 
 
 def test_a_graph_may_be_indefinite():

@@ -13,7 +13,7 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from sklearn.neighbors import NearestNeighbors
 
 import mercer
-from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.estimators.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel, unfolding_kernel
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Linear, Polynomial, Spectrum
@@ -233,3 +233,31 @@ def test_without_clarabel_the_message_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(CapabilityError, match="mercer\\[qp\\]"):
         unfolding_kernel(np.arange(6.0)[:, None], 2, kernel=Gaussian(3.0))
+
+
+@pytest.mark.parametrize("k", [4, 7])
+def test_samples_that_neighbours_hold_firmly_unfold_to_themselves(k):
+    """The program has no interior there: an interior-point method ends at zero, and the samples keep all distances."""
+    pytest.importorskip("clarabel")
+    points = np.random.default_rng(0).normal(size=(22, 2))
+    with pytest.warns(DegenerateWarning, match="no interior"):
+        K = unfolding_kernel(points, k)
+    check_centred(K)
+    near = NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
+    B = np.eye(22)
+    B[np.repeat(np.arange(22), k), near.ravel()] = 1.0
+    i, j = np.nonzero(np.triu(B.T @ B, 1))  # neighbours, and neighbours of the same sample
+    squares = np.sum((points[i] - points[j]) ** 2, axis=1)
+    kept = np.diag(K)[i] + np.diag(K)[j] - 2.0 * K[i, j]
+    assert np.abs(kept - squares).max() <= 2e-3 * squares.mean()
+    assert np.trace(K) >= np.sum((points - points.mean(axis=0)) ** 2) * (1.0 - 1e-6)
+    assert np.linalg.eigvalsh(K)[0] > -1e-9 * np.trace(K)
+
+
+def test_more_samples_than_the_exact_program_is_for_are_told_of():
+    pytest.importorskip("clarabel")
+    t = np.linspace(0.0, 3.0, 90)
+    arc = np.column_stack([np.cos(t), np.sin(t)])
+    with pytest.warns(DegenerateWarning, match="as with rank=12"):
+        K = unfolding_kernel(arc, 4)
+    assert np.array_equal(K, unfolding_kernel(arc, 4, rank=12))
