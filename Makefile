@@ -10,6 +10,7 @@
 #   make levels    levels and power of tests, by simulation
 #   make kills     fits and workers that are killed, many times
 #   make portable  numeric tests as other processors, threads, versions and interpreters run them
+#   make peers     scikit-learn's own tests, LIBSVM, GraKeL and hyppo against mercer
 #   make trust     the scorecard: what is measured of bad input, faults, memory and time
 #   make release   all of these
 #
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow deep timing portable trust release probes levels kills bench docs lint style types setup clean
+.PHONY: help demo test slow deep timing portable peers trust release probes levels kills bench docs lint style types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -130,11 +131,15 @@ timing: .venv/.stamp-dev
 portable: .venv/.stamp-dev
 	@$(BIN)/python -m tests.portable --workers $(WORKERS) --only "$(ONLY)"
 
+# Every failure has a verdict in tests/peers/verdicts.toml, or is an error.
+peers: .venv/.stamp-dev
+	@$(BIN)/python -m tests.peers.run $(ONLY)
+
 trust: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.scorecard
 
 # What may fail comes first, what takes a night comes last; the scorecard is in build/scorecard.json.
-release: test types timing slow docs deep probes levels kills portable trust
+release: test types timing slow docs peers deep probes levels kills portable trust
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in twelve of kernels that are much like others.
 probes: .venv/.stamp-dev

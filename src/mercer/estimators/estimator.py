@@ -156,7 +156,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _pack(self, X: Any) -> tuple[Samples, Kernel]:
         """Pack training data, and return the kernel with scikit-learn's words and the default resolved."""
         kernel = self._given_kernel()
-        if is_scikit_learn(self.kernel):
+        if is_scikit_learn(self.kernel) and self.kernel.requires_vector_input:
             S = pack_vectors(X, self.kernel)
             kernel = self._given_kernel(S.width)
         elif isinstance(kernel, Kernel):

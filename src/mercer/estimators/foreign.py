@@ -169,9 +169,9 @@ def _alone(name: str, given: Any, width: int) -> Kernel:
             scale = _scale(given.length_scale)
             return Gaussian(scale) if np.isinf(given.nu) else Matern(float(given.nu), length_scale=scale)
         case "RationalQuadratic":
-            return RationalQuadratic(length_scale=float(given.length_scale), alpha=float(given.alpha))
+            return RationalQuadratic(_one("alpha", given.alpha), length_scale=_one("length_scale", given.length_scale))
         case "ExpSineSquared" if width == 1:
-            return Periodic(float(given.periodicity), length_scale=float(given.length_scale))
+            return Periodic(_one("periodicity", given.periodicity), _one("length_scale", given.length_scale))
         case "DotProduct":
             return Linear() + float(given.sigma_0) ** 2 if given.sigma_0 else Linear()
         case "ConstantKernel":
@@ -196,7 +196,19 @@ def _multiplied(left: Kernel, right: Kernel) -> Kernel:
 
 
 def _scale(length_scale: Any) -> Any:
-    return float(length_scale) if np.ndim(length_scale) == 0 else tuple(float(one) for one in length_scale)
+    """Return one length, or one for each column; of one entry scikit-learn makes a number."""
+    lengths = np.atleast_1d(np.squeeze(np.asarray(length_scale, dtype=float)))
+    return float(lengths[0]) if lengths.size == 1 else tuple(lengths.tolist())
+
+
+def _one(name: str, value: Any) -> float:
+    """Return a parameter that scikit-learn's kernel takes as one number only."""
+    if np.size(value) != 1:
+        raise ParameterError(
+            f"{name}={value!r} was given to a kernel of scikit-learn that has one number there. Use mercer's kernel, "
+            "which takes one for each column."
+        )
+    return float(np.squeeze(value))
 
 
 class _Call:

@@ -202,7 +202,9 @@ class SupportVectorMachine(KernelEstimator):
             raise AttributeError("coef_ exists only after fit with kernel=Linear()")
         coef = self.expansion_.coef
         X: Any = self.expansion_.samples.X  # pyright: ignore[reportAttributeAccessIssue]
-        return np.asarray(X.T @ coef.reshape(len(coef), -1)).T
+        weights = np.array(np.asarray(X.T @ coef.reshape(len(coef), -1)).T)
+        weights.flags.writeable = False  # computed at each call: what is written to it would be lost
+        return weights
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

@@ -24,6 +24,7 @@ SIDE = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
 OBJECTS = [
     theirs.RBF(0.7),
     theirs.RBF([0.5, 1.0, 2.0]),
+    theirs.RBF([0.5]),  # one number
     *(theirs.Matern(0.8, nu=nu) for nu in (0.5, 1.2, 1.5, 2.5, np.inf)),
     theirs.RationalQuadratic(0.7, alpha=1.3),
     theirs.DotProduct(1.5),
@@ -150,3 +151,26 @@ def test_a_function_that_is_no_kernel_is_refused_by_fit():
         SVC(lambda A, B: A @ np.diag([1.0, 2.0, 3.0]) @ B.T + A[:, :1]).fit(X, SIDE)
     with pytest.warns(IndefiniteWarning, match="eigenvalues"):
         KernelRidge(lambda A, B: np.abs(A[:, :1] - B[:, 0]), alpha=100.0).fit(X, Y)
+
+
+class Overlap(theirs.GenericKernelMixin, theirs.StationaryKernelMixin, theirs.Kernel):
+    """Of texts; as scikit-learn's users write their own."""
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        return np.array([[float(len(set(a) & set(b))) for b in (X if Y is None else Y)] for a in X])
+
+    def diag(self, X):
+        return np.array([float(len(set(a))) for a in X])
+
+
+def test_an_object_of_a_user_on_data_that_are_no_numbers():
+    texts, y = ["ab", "abc", "x", "xy", "b"], np.array([1.0, 2.0, 0.0, 0.5, 1.0])
+    given = Overlap() + theirs.ConstantKernel(0.5)
+    ours = GaussianProcessRegressor(given, noise=0.3, fixed="all").fit(texts, y)
+    reference = ReferenceProcess(given, alpha=0.3, optimizer=None).fit(texts, y)
+    np.testing.assert_allclose(ours.predict(["a", "yx"]), reference.predict(["a", "yx"]), rtol=1e-8)
+
+
+def test_several_lengths_where_scikit_learn_has_one_are_refused():
+    with pytest.raises(ParameterError, match="length_scale"):
+        as_kernel(theirs.RationalQuadratic([1.0, 2.0]))

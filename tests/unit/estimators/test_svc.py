@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.sparse as sp
 import sklearn.svm
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -531,3 +531,16 @@ def test_where_nu_is_small_it_is_libsvm_that_differs_from_the_optimum(nu):
         off.append(np.abs(theirs.decision_function(X) - exact).max())
         assert off[-1] <= 10.0 * tol / rho
     assert off[0] > 10.0 * off[1]
+
+
+def test_probabilities_that_were_not_prepared():
+    model = SVC(Gaussian(1.0)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    model.probability = True
+    with pytest.raises(NotFittedError, match=r"not available when fitted with probability=False.*Fit again"):
+        model.predict_proba([[0.0]])
+
+
+def test_weights_that_are_computed_at_each_call_cannot_be_written_to():
+    model = SVC(Linear()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 1.0
