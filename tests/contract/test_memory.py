@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import KernelMeanClassifier, KernelRidge
+from mercer import GaussianProcessRegressor, KernelMeanClassifier, KernelRidge
 from mercer.domains import Pairs, Vectors
 from mercer.errors import MemoryBudgetError
-from mercer.gram import Dense, FastGauss, IncompleteCholesky, Kronecker, Nystrom, RandomFeatures, SparseGreedy
+from mercer.gram import Dense, FastGauss, IncompleteCholesky, Kronecker, Nystrom, RandomFeatures, SparseGreedy, Tiles
 from mercer.kernels import Gaussian, Laplacian, Matern
 from tests.clock import allowed
 
@@ -100,6 +100,17 @@ def test_the_plan_foretells_the_peak_where_the_factor_is_not_held(name, n, rank)
     model = KernelRidge(Gaussian(1.0), gram=LOW[name](rank), memory="40MB")
     assert not {"factor", "columns of the factor"} & set(model.memory_plan(n, 5).buffers)
     compare_with_plan(model, rng.normal(size=(n, 5)))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one step is told to be too few
+@pytest.mark.parametrize(
+    "options", [{"kernel": Gaussian(1.0), "fixed": "all"}, slow({"max_iter": 1})], ids=["given", "searched"]
+)
+def test_the_plan_foretells_the_peak_of_a_process_by_products(options):
+    X = rng.normal(size=(1500, 3))
+    model = GaussianProcessRegressor(noise=0.1, gram=Tiles(), **options)
+    model.fit(X[:600], X[:600, 0])  # which compiles
+    compare_with_plan(model, X)
 
 
 @pytest.mark.parametrize("sides", [(400, 300), (500, 500)])

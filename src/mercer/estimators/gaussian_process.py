@@ -42,6 +42,8 @@ from mercer.targets import Real
 __all__ = ["GaussianProcessRegressor"]
 
 _RANK = 100  # of the preconditioner where no solver says otherwise
+_LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
+_TILES = 2**20  # bytes of the products of a few tiles with all vectors
 _PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
 
 
@@ -304,10 +306,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         rank = self.solver.rank if isinstance(self.solver, ConjugateGradient) else _RANK
         vectors = self.n_probes + n_targets + 1
         if self.fixed == "all":
-            return Plan(plan.what, {**plan.buffers, "vectors": 8 * n_samples * (rank + 11 * vectors)}, others)
-        own = {"vectors and their products": 8 * n_samples * (5 * rank + 14 * vectors)}
-        own["search on some samples"] = 32 * min(n_samples // 4, SOME) ** 2
-        return Plan(plan.what, {**plan.buffers, **own}, others)
+            own = {"vectors": 8 * n_samples * (rank + 12 * vectors) + _TILES}
+            return Plan(plan.what, {**plan.buffers, **own}, others)
+        some = max(min(n_samples // 4, SOME), min(n_samples, _LEARNED) if self.kernel is None else 0)
+        later = 8 * n_samples * (5 * rank + 14 * vectors) + _TILES  # when the search on some samples is over
+        return Plan(plan.what, {**plan.buffers, "search": max(32 * some**2, later)}, others)
 
     def _can_use(self, spec: GramSpec) -> bool:
         if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
