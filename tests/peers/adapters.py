@@ -1,6 +1,6 @@
 """scikit-learn's names over mercer's estimators, as thin as they can be: parameters are renamed, nothing is computed.
 
-What mercer has no counterpart of is skipped with a reason that begins with `NO_COUNTERPART`, so that it is counted apart.
+What mercer has no counterpart of is skipped with a reason that begins with `NO_COUNTERPART`: it is counted apart.
 """
 
 import functools

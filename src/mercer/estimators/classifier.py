@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
@@ -291,12 +290,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); only after fit with ``probability=True``."""
         require_fitted_with(self, "probability=True", "sigmoids_")
-        check_is_fitted(self)
-        if not hasattr(self, "sigmoids_"):
-            raise NotFittedError(
-                f"predict_proba is not available when fitted with probability=False; {type(self).__name__} prepares "
-                "it in fit. Fit again with probability=True."
-            )
         values = self._evaluate(X)
         if values.ndim == 1:
             p = self.sigmoids_[0](values)
