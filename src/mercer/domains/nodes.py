@@ -247,6 +247,8 @@ class Nodes(Samples):
         """
         if cls._is_packed(X):
             return X
+        if np.ma.is_masked(X):
+            raise DomainError(f"An array with masked values was given. {_ACCEPTED} Drop them.")
         values = X if isinstance(X, np.ndarray | list | tuple | range) else _values(X)
         try:
             given = np.asarray(values)
