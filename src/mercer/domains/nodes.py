@@ -247,6 +247,8 @@ class Nodes(Samples):
         """
         if cls._is_packed(X):
             return X
+        if np.ma.is_masked(X):
+            raise DomainError(f"An array with masked values was given. {_ACCEPTED} Drop them.")
         values = X if isinstance(X, np.ndarray | list | tuple | range) else _values(X)
         try:
             given = np.asarray(values)
@@ -294,6 +296,8 @@ def _values(X: Any) -> list[Any]:
     """Return the samples of a list, an array or a column."""
     if isinstance(X, str | bytes | Mapping | Set) or not (isinstance(X, Iterable) and hasattr(X, "__len__")):
         raise DomainError(f"{kind_of(X)} was given; a list of nodes is needed. {_ACCEPTED} Make a list of them.")
+    if np.ma.is_masked(X):
+        raise DomainError(f"An array with masked values was given. {_ACCEPTED} Drop them.")
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
         X = X[:, 0]
     if isinstance(X, np.ndarray) and X.ndim != 1:
