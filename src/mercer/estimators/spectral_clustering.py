@@ -7,6 +7,7 @@ lambda, z = beta / sqrt(s d) the coordinates, b intercepts.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,10 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_iter_ : int
         Products taken.
     expansion_ : Expansion or FeatureExpansion
-        lambda^-1 (sum_j s_j z_j k(x, x_j) + b), one column each, and d(x).
+        lambda^-1 (sum_j s_j z_j k(x, x_j) + b), one column each, and d(x); not with neighbours.
+    neighbour_sums_ : Expansion
+        Its coefficients with neighbours, where sums go over the nearest training samples of x alone, each with 1.
+    n_neighbors_ : int or None
     kernel_, gram_ : the objects that None was resolved to
 
     Notes
@@ -242,6 +246,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _tie(self, graph: Any, S: Any, used: Any, run: Run) -> tuple[Any, Any]:
         """Return the affinities, a sparse graph or a Gram, and which samples are copies of which, if any are."""
+        for name in ("expansion_", "neighbour_sums_"):  # of a fit before, with other parameters
+            vars(self).pop(name, None)
         self.n_neighbors_ = self.n_neighbors
         if self.n_neighbors == "auto":
             self.n_neighbors_ = 10 if self.kernel is None and self.gram is None else None
@@ -271,9 +277,13 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             pairs = self._smooth_pairs(A, s, d, run)
         else:
             pairs = self._eigenpairs(A, root, u / np.linalg.norm(u), chance, run)
-        values = pairs.values
+        values, vectors = np.zeros(k - 1), np.zeros((len(s), k - 1))
+        values[: len(pairs.values)], vectors[:, : len(pairs.values)] = (
+            pairs.values,
+            pairs.vectors,
+        )  # of few samples fewer
         own = np.abs(values) > _NOTHING
-        Z = np.where(own, pairs.vectors / np.sqrt(s * d)[:, None], 0.0)
+        Z = np.where(own, vectors / np.sqrt(s * d)[:, None], 0.0)
         Z *= _signs(Z, s * d)
         self.n_iter_, self.eigenvalues_ = pairs.iterations, values
         self.relaxed_cut_ = float(k - 1 - values.sum()) if eigenmap and not self._raise else None
@@ -286,8 +296,12 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         intercept = np.append((b + raised) * inverse, self._raise * float(s.sum()))
         if isinstance(A, Gram):
             self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0), intercept)
+            return Z
+        sums = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), columns, intercept)
+        if self.n_neighbors_ is None:
+            self.expansion_ = sums
         else:
-            self.expansion_ = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), columns, intercept)
+            self.neighbour_sums_ = sums
         return Z
 
     def _smooth_pairs(self, A: Any, s: Floats, d: Floats, run: Run) -> Eigenpairs:
@@ -407,7 +421,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _placed(self, T: Any) -> Floats:
         """Return the coordinates of packed samples, or of rows of sparse affinities with the training samples."""
-        f: Any = self.expansion_
+        f: Any = self.expansion_ if self.n_neighbors_ is None else self.neighbour_sums_
         if sp.issparse(T):
             width = f.samples.width
             if T.shape[1] != width:
@@ -445,11 +459,17 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
 
 def _copies(S: Samples) -> Indices | None:
-    """Return for each vector which of the different ones it is; None if all differ, or samples are no dense vectors."""
-    if not isinstance(S, Vectors) or S.is_sparse:
+    """Return for each vector which of the different ones it is, in an order of their own; None of other samples."""
+    if not isinstance(S, Vectors):
         return None
-    distinct, copies = np.unique(dense(S), axis=0, return_inverse=True)
-    return None if len(distinct) == len(S) else copies.ravel()
+    if not S.is_sparse:
+        return np.unique(dense(S), axis=0, return_inverse=True)[1].ravel()
+    X: Any = sp.csr_array(S.X, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(X.indptr)]
+    place = {key: at for at, key in enumerate(sorted(set(keys)))}
+    return np.array([place[key] for key in keys], dtype=np.intp)
 
 
 def _signs(Z: Floats, weight: Floats) -> Floats:
