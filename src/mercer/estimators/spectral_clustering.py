@@ -69,7 +69,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Parameters of scikit-learn's words.
     n_neighbors : int, None or "auto", default "auto"
         Tie samples by 1 if one is among this many nearest of the other under the kernel, in a sparse graph without ties
-        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel and None with one.
+        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and None with one or with a
+        ``gram``.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default "kmeans"
         How the embedded samples are divided: by k-means, by the rotation that brings them nearest to indicators, or by
         k samples that a pivoted QR decomposition picks.
@@ -248,9 +249,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         """Return the affinities, a sparse graph or a Gram, and which samples are copies of which, if any are."""
         for name in ("expansion_", "neighbour_sums_"):  # of a fit before, with other parameters
             vars(self).pop(name, None)
-        self.n_neighbors_ = self.n_neighbors
-        if self.n_neighbors == "auto":
-            self.n_neighbors_ = 10 if self.kernel is None and self.gram is None else None
+        self.n_neighbors_ = self._neighbours()
         if graph is not None:
             self.n_neighbors_ = None
             return (graph if len(used) == graph.shape[0] else sp.csr_array(graph[used][:, used])), None
@@ -454,8 +453,19 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        vectors = {"eigenvectors": 96 * n_samples * (self.n_clusters + 8)}
+        count = self._neighbours()
+        if count is not None:
+            own = {"packed samples": 8 * n_samples * n_features, "graph and its factorisation": 288 * n_samples * count}
+            return Plan(f"SpectralClustering on {n_samples} samples", {**own, **vectors}, ("fewer n_neighbors",))
         plan = super().memory_plan(n_samples, n_features, n_targets)
-        return Plan(plan.what, {**plan.buffers, "eigenvectors": 96 * n_samples * (self.n_clusters + 8)}, plan.options)
+        return Plan(plan.what, {**plan.buffers, **vectors}, plan.options)
+
+    def _neighbours(self) -> int | None:
+        """Return the number of neighbours that is meant."""
+        if self.n_neighbors == "auto":
+            return 10 if self.kernel is None and self.gram is None else None
+        return None if self.n_neighbors is None else int(self.n_neighbors)
 
 
 def _copies(S: Samples) -> Indices | None:

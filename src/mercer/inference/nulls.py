@@ -122,8 +122,8 @@ def integral_time(form: Form | Entrywise, part: slice) -> float:
     Examples
     --------
     >>> x = np.repeat(np.random.default_rng(0).normal(size=100), 5)  # each five times
-    >>> round(integral_time(DenseForm(np.outer(x, x)), slice(0, 500)))
-    2
+    >>> bool(abs(integral_time(DenseForm(np.outer(x, x)), slice(0, 500)) - 2.5) < 1.0)
+    True
     """
     own = _lagged(form, 0)[part]
     n = len(own)
