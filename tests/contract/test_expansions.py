@@ -100,8 +100,11 @@ MACHINES = sorted(
 )
 
 
+OPTIONS = {"SpectralClustering": {"n_neighbors": None}}  # in a graph of neighbours sums go over some samples alone
+
+
 def fitted(name, kind):
-    machine = getattr(mercer, name)()
+    machine = getattr(mercer, name)(**OPTIONS.get(name, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if is_classifier(machine):

@@ -31,8 +31,9 @@ def pivoted(V: Floats) -> Indices:
 
     Examples
     --------
-    >>> pivoted(np.array([[0.7, 0.7], [0.7, 0.6], [0.7, -0.7]])).tolist()
-    [1, 1, 0]
+    >>> a, b, c = pivoted(np.array([[0.7, 0.7], [0.7, 0.6], [0.7, -0.7]]))
+    >>> bool(a == b != c)
+    True
     """
     pivots = qr(V.T, mode="r", pivoting=True)[-1]
     left, _, right = np.linalg.svd(V[pivots[: V.shape[1]]].T)

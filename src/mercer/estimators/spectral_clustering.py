@@ -7,6 +7,7 @@ lambda, z = beta / sqrt(s d) the coordinates, b intercepts.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,8 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         Parameters of scikit-learn's words.
     n_neighbors : int, None or "auto", default "auto"
         Tie samples by 1 if one is among this many nearest of the other under the kernel, in a sparse graph without ties
-        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel and None with one.
+        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and None with one or with a
+        ``gram``.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default "kmeans"
         How the embedded samples are divided: by k-means, by the rotation that brings them nearest to indicators, or by
         k samples that a pivoted QR decomposition picks.
@@ -109,7 +111,10 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_iter_ : int
         Products taken.
     expansion_ : Expansion or FeatureExpansion
-        lambda^-1 (sum_j s_j z_j k(x, x_j) + b), one column each, and d(x).
+        lambda^-1 (sum_j s_j z_j k(x, x_j) + b), one column each, and d(x); not with neighbours.
+    neighbour_sums_ : Expansion
+        Its coefficients with neighbours, where sums go over the nearest training samples of x alone, each with 1.
+    n_neighbors_ : int or None
     kernel_, gram_ : the objects that None was resolved to
 
     Notes
@@ -242,9 +247,9 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _tie(self, graph: Any, S: Any, used: Any, run: Run) -> tuple[Any, Any]:
         """Return the affinities, a sparse graph or a Gram, and which samples are copies of which, if any are."""
-        self.n_neighbors_ = self.n_neighbors
-        if self.n_neighbors == "auto":
-            self.n_neighbors_ = 10 if self.kernel is None and self.gram is None else None
+        for name in ("expansion_", "neighbour_sums_"):  # of a fit before, with other parameters
+            vars(self).pop(name, None)
+        self.n_neighbors_ = self._neighbours()
         if graph is not None:
             self.n_neighbors_ = None
             return (graph if len(used) == graph.shape[0] else sp.csr_array(graph[used][:, used])), None
@@ -271,9 +276,13 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             pairs = self._smooth_pairs(A, s, d, run)
         else:
             pairs = self._eigenpairs(A, root, u / np.linalg.norm(u), chance, run)
-        values = pairs.values
+        values, vectors = np.zeros(k - 1), np.zeros((len(s), k - 1))
+        values[: len(pairs.values)], vectors[:, : len(pairs.values)] = (
+            pairs.values,
+            pairs.vectors,
+        )  # of few samples fewer
         own = np.abs(values) > _NOTHING
-        Z = np.where(own, pairs.vectors / np.sqrt(s * d)[:, None], 0.0)
+        Z = np.where(own, vectors / np.sqrt(s * d)[:, None], 0.0)
         Z *= _signs(Z, s * d)
         self.n_iter_, self.eigenvalues_ = pairs.iterations, values
         self.relaxed_cut_ = float(k - 1 - values.sum()) if eigenmap and not self._raise else None
@@ -286,8 +295,12 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         intercept = np.append((b + raised) * inverse, self._raise * float(s.sum()))
         if isinstance(A, Gram):
             self.expansion_ = A.expand(Solution(columns, Status.CONVERGED, 0.0), intercept)
+            return Z
+        sums = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), columns, intercept)
+        if self.n_neighbors_ is None:
+            self.expansion_ = sums
         else:
-            self.expansion_ = Expansion(self.kernel_, self.kernel_.prepare(S).landmarks(), columns, intercept)
+            self.neighbour_sums_ = sums
         return Z
 
     def _smooth_pairs(self, A: Any, s: Floats, d: Floats, run: Run) -> Eigenpairs:
@@ -407,7 +420,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def _placed(self, T: Any) -> Floats:
         """Return the coordinates of packed samples, or of rows of sparse affinities with the training samples."""
-        f: Any = self.expansion_
+        f: Any = self.expansion_ if self.n_neighbors_ is None else self.neighbour_sums_
         if sp.issparse(T):
             width = f.samples.width
             if T.shape[1] != width:
@@ -441,16 +454,33 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
+        vectors = {"eigenvectors": 96 * n_samples * (self.n_clusters + 8)}
+        count = self._neighbours()
+        if count is not None:
+            own = {"packed samples": 8 * n_samples * n_features, "graph and its factorisation": 288 * n_samples * count}
+            return Plan(f"SpectralClustering on {n_samples} samples", {**own, **vectors}, ("fewer n_neighbors",))
         plan = super().memory_plan(n_samples, n_features, n_targets)
-        return Plan(plan.what, {**plan.buffers, "eigenvectors": 96 * n_samples * (self.n_clusters + 8)}, plan.options)
+        return Plan(plan.what, {**plan.buffers, **vectors}, plan.options)
+
+    def _neighbours(self) -> int | None:
+        """Return the number of neighbours that is meant."""
+        if self.n_neighbors == "auto":
+            return 10 if self.kernel is None and self.gram is None else None
+        return None if self.n_neighbors is None else int(self.n_neighbors)
 
 
 def _copies(S: Samples) -> Indices | None:
-    """Return for each vector which of the different ones it is; None if all differ, or samples are no dense vectors."""
-    if not isinstance(S, Vectors) or S.is_sparse:
+    """Return for each vector which of the different ones it is, in an order of their own; None of other samples."""
+    if not isinstance(S, Vectors):
         return None
-    distinct, copies = np.unique(dense(S), axis=0, return_inverse=True)
-    return None if len(distinct) == len(S) else copies.ravel()
+    if not S.is_sparse:
+        return np.unique(dense(S), axis=0, return_inverse=True)[1].ravel()
+    X: Any = sp.csr_array(S.X, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    keys = [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(X.indptr)]
+    place = {key: at for at, key in enumerate(sorted(set(keys)))}
+    return np.array([place[key] for key in keys], dtype=np.intp)
 
 
 def _signs(Z: Floats, weight: Floats) -> Floats:
