@@ -25,7 +25,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.moving_kernel import rank_of
-from mercer.estimators.ridge import RidgeEstimator, Weighted
+from mercer.estimators.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteCholesky, Nystrom, Tiles
 from mercer.gram.dense import DenseGram
@@ -291,22 +291,22 @@ class KernelRidgeCV(RidgeEstimator):
                 f"KernelRidgeCV was given gram={self.gram_!r}, which stores nothing that can be decomposed; errors of "
                 "left-out samples need a factor or a dense matrix. Use gram=Nystrom(500), or KernelRidge with alpha."
             )
-        if not np.isfinite(gram.diag()).all():
-            raise overflow_error(kernel)
-        return gram
+        if np.isfinite(gram.diag()).all():
+            return gram
+        raise overflow_error(kernel)
 
     def _spectrum(self, kernel: Kernel, data: Weighted, run: Run) -> tuple[_Decomposed, float]:
         """Decompose K, or its factor if that has fewer columns than there are samples; and the mean of k(x, x)."""
         gram, w = self._usable(kernel, data, run), data.weight
-        unit = float(np.average(gram.diag(), weights=w))
         if isinstance(gram, HasFactor):
             self._decomposed = gram
             if gram.factor(slice(0, 1)).shape[1] < len(w):
                 parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
-                return in_background(_FactorSpectrum.of, *parts, deadline=run.deadline), unit
+                found = in_background(_FactorSpectrum.of, *parts, deadline=run.deadline)
+                return found, float(np.average(gram.diag(), weights=w))
         K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
-        unit = _unit(kernel, np.diagonal(K), K, w)
-        return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
+        unit, border = kernel_unit(kernel, K, w), self._border(len(w))  # before K is used up
+        return in_background(RidgeSpectrum.of, K, w, border, deadline=run.deadline), unit
 
     def _search(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> tuple[Kernel, Floats]:
         """Move the kernel's parameters and the ridge; the kernel, and errors (1, n, k)."""
@@ -562,17 +562,10 @@ def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
     """The ridge of least error on a grid, for the kernel at the start, on some of the samples."""
     n = len(data.samples)
     rows = np.arange(n) if n <= _FEW else np.linspace(0, n - 1, _FEW).astype(np.intp)
-    K = Dense().build(kernel, data.samples.take(rows) if n > _FEW else data.samples).release()
-    w = data.weight[rows]
-    unit = _unit(kernel, np.diagonal(K), K, w)
+    K, w = Dense().build(kernel, data.samples.take(rows) if n > _FEW else data.samples).release(), data.weight[rows]
+    unit = kernel_unit(kernel, K, w)
     spectrum = RidgeSpectrum.of(K, w, np.ones((len(rows), 1)) if intercept else None)
     return _best(spectrum, _table(data)[rows], w, unit)
-
-
-def _unit(kernel: Kernel, diagonal: Floats, K: Floats, w: Floats) -> float:
-    """The mean of k(x, x); of kernels of order 1, whose images have no length of their own, about their mean."""
-    share = w / w.sum()
-    return float(share @ diagonal) - (float(share @ (K @ share)) if kernel.order else 0.0)
 
 
 def _best(spectrum: _Decomposed, y: Floats, w: Floats, unit: float) -> float:

@@ -23,9 +23,10 @@ from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.histogram import ChiSquared, Tanimoto
 from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.maps import Composed, DirectSum, Selected, Tensor
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.periodic import Periodic
+from mercer.kernels.rank_one import RankOne
 from mercer.kernels.series import Series
 from mercer.kernels.spline import LinearSpline
 from mercer.kernels.strings import Match

@@ -22,7 +22,7 @@ from mercer.kernels.hidden_tree import HiddenTree
 from mercer.kernels.histogram import AdditiveChiSquared, ChiSquared, Intersection, Tanimoto
 from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Composed, DirectSum, RankOne, Selected, Tensor
+from mercer.kernels.maps import Composed, DirectSum, Selected, Tensor
 from mercer.kernels.marginalization import Marginalization
 from mercer.kernels.marginalized import Marginalized
 from mercer.kernels.mismatch import Mismatch, Wildcard
@@ -44,6 +44,7 @@ from mercer.kernels.pyramid_match import PyramidMatch
 from mercer.kernels.pyramidal import Pyramidal
 from mercer.kernels.radial import Cauchy, Exponential, Gaussian, Laplacian, Matern, RationalQuadratic
 from mercer.kernels.random_walk import RandomWalk
+from mercer.kernels.rank_one import RankOne
 from mercer.kernels.semantics import Cooccurrence, LatentSemantic, Semantic
 from mercer.kernels.sets import MeanMap, MinMax
 from mercer.kernels.shortest_path import ShortestPath

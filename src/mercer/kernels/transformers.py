@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer.arrays import Floats
 from mercer.domains import Objects
@@ -28,9 +31,6 @@ def waits(transform: Any) -> bool:
     """
     if not (hasattr(transform, "fit") and hasattr(transform, "transform") and hasattr(transform, "get_params")):
         return False
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
     try:
         check_is_fitted(transform)
     except NotFittedError:
@@ -53,9 +53,6 @@ def fitted_to(transform: Any, data: Any, y: Any, weight: Floats | None, owner: A
     owner : Kernel
         Named in messages.
     """
-    from sklearn.base import clone
-    from sklearn.utils.validation import has_fit_parameter
-
     more = {}
     if weight is not None and not np.all(weight == weight[0]):
         if not has_fit_parameter(transform, "sample_weight"):

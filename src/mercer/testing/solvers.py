@@ -10,8 +10,8 @@ from mercer.arrays import Floats
 from mercer.errors import CapabilityError
 from mercer.gram import Dense, Features, HasFactor
 from mercer.kernels.algebra import Constant
-from mercer.kernels.maps import RankOne
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.rank_one import RankOne
 from mercer.problems import LinearSystem, Status
 from mercer.solvers import Solver
 from mercer.testing.grams import close

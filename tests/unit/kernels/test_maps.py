@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer.domains import Frames, Pairs
 from mercer.errors import CapabilityError, DomainError, ParameterError
-from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, RankOne, Spectrum
+from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Spectrum
 from mercer.testing import check_kernel
 
 X = np.random.default_rng(0).normal(size=(7, 3))
@@ -111,16 +111,6 @@ def test_a_fitted_transformer_stays_fitted():
     again, samples = pickle.loads(pickle.dumps((kernel, S)))
     for k, data in ((kernel, X), (clone(kernel), X), (copy.deepcopy(kernel), X), (kernel, S), (again, samples)):
         np.testing.assert_allclose(k(data), expected, rtol=1e-13)
-
-
-def test_rank_one():
-    k = RankOne(first)
-    np.testing.assert_allclose(k(X), np.outer(X[:, 0], X[:, 0]), rtol=1e-15)
-    np.testing.assert_allclose((k * G)(X), np.outer(X[:, 0], X[:, 0]) * G(X), rtol=1e-13)
-    check_kernel(k, X)
-    check_kernel(k * G + 1.0, X)
-    with pytest.raises(ParameterError, match="RankOne"):
-        RankOne(3.0).check()
 
 
 PAIRS = [((1.0, 2.0), "ab"), ((0.5, 0.0), "a"), ((1.0, 2.0), "ba"), ((-1.0, 1.0), "")]
