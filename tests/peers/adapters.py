@@ -1,6 +1,6 @@
 """scikit-learn's names over mercer's estimators, as thin as they can be: parameters are renamed, nothing is computed.
 
-What mercer has no counterpart of is skipped with a reason that begins with `NO_COUNTERPART`: it is counted apart.
+What mercer has no counterpart of is skipped with a reason that begins with `NO_COUNTERPART`, and counted apart.
 """
 
 import functools
@@ -246,6 +246,8 @@ class SpectralClustering(Adapter):
             missing("an affinity of neighbours")
         if self.assign_labels != "kmeans":
             missing(f"assign_labels={self.assign_labels!r}")
+        if self.eigen_solver == "amg":
+            missing("multigrid")
         if self.n_components is not None and self.n_components != self.n_clusters:
             missing("another number of components than clusters")
         options = kernel_options(self)

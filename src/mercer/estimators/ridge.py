@@ -253,3 +253,15 @@ class KernelRidge(RidgeEstimator):
         if not self.leave_one_out or "Gram matrix" not in plan.buffers:
             return plan
         return Plan(plan.what, {**plan.buffers, "columns of the inverse": 8 * n_samples * 128}, plan.options)
+
+
+def kernel_unit(kernel: Kernel, K: Floats, w: Floats) -> float:
+    """Return the mean of k(x, x); of kernels of order 1, whose images have no length of their own, about their mean.
+
+    Examples
+    --------
+    >>> kernel_unit(Linear(), np.array([[4.0, 0.0], [0.0, 2.0]]), np.ones(2))
+    3.0
+    """
+    share = w / w.sum()
+    return float(share @ np.diagonal(K)) - (float(share @ (K @ share)) if kernel.order else 0.0)

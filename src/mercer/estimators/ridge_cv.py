@@ -31,7 +31,7 @@ from mercer.estimators.factor_ridge import (
     table_of,
 )
 from mercer.estimators.moving_kernel import rank_of
-from mercer.estimators.ridge import RidgeEstimator, Weighted
+from mercer.estimators.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.running import Run, whole
 from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteCholesky, Nystrom, Tiles
 from mercer.gram.dense import DenseGram
@@ -308,7 +308,7 @@ class KernelRidgeCV(RidgeEstimator):
                 parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
                 return in_background(FactorSpectrum.of, *parts, deadline=run.deadline), unit
         K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
-        unit = _unit(kernel, np.diagonal(K), K, w)
+        unit = kernel_unit(kernel, K, w)
         return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
 
     def _search(self, kernel: Kernel, data: Weighted, folds: Folds, run: Run) -> tuple[Kernel, Floats]:
@@ -419,15 +419,9 @@ def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
     rows = np.arange(n) if n <= _FEW else np.linspace(0, n - 1, _FEW).astype(np.intp)
     K = Dense().build(kernel, data.samples.take(rows) if n > _FEW else data.samples).release()
     w = data.weight[rows]
-    unit = _unit(kernel, np.diagonal(K), K, w)
+    unit = kernel_unit(kernel, K, w)
     spectrum = RidgeSpectrum.of(K, w, np.ones((len(rows), 1)) if intercept else None)
     return best_ridge(spectrum, table_of(data)[rows], w, unit)
-
-
-def _unit(kernel: Kernel, diagonal: Floats, K: Floats, w: Floats) -> float:
-    """The mean of k(x, x); of kernels of order 1, whose images have no length of their own, about their mean."""
-    share = w / w.sum()
-    return float(share @ diagonal) - (float(share @ (K @ share)) if kernel.order else 0.0)
 
 
 def _spread_nan(values: Floats, data: Weighted) -> Floats:

@@ -156,6 +156,9 @@ def test_a_function_that_is_no_kernel_is_refused_by_fit():
 class Overlap(theirs.GenericKernelMixin, theirs.StationaryKernelMixin, theirs.Kernel):
     """Of texts; as scikit-learn's users write their own."""
 
+    def __init__(self, unit=1.0):
+        self.unit = unit
+
     def __call__(self, X, Y=None, eval_gradient=False):
         return np.array([[float(len(set(a) & set(b))) for b in (X if Y is None else Y)] for a in X])
 
