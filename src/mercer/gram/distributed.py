@@ -32,7 +32,7 @@ from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles, fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.cluster import Connection, Crew, dismiss, hire, leave, pairwise, send_home, share, tree_sum, users
+from mercer.numerics.cluster import Crew, DaskClient, dismiss, hire, leave, pairwise, send_home, share, tree_sum, users
 from mercer.numerics.tiling import spans
 
 __all__ = ["Distributed"]
@@ -97,7 +97,7 @@ class Distributed(GramSpec):
     """
 
     constraints = {
-        "address": Optional(InstanceOf(str, Connection)),
+        "address": Optional(InstanceOf(str, DaskClient)),
         "block": Integer(1),
         "gram": Optional(InstanceOf(GramSpec)),
         "workers": Optional(Integer(1)),
