@@ -32,7 +32,7 @@ from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles, fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.cluster import Connection, Crew, dismiss, hire, leave, send_home, share, users
+from mercer.numerics.cluster import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
 from mercer.numerics.tiling import spans
 from mercer.numerics.tree_sums import pairwise, tree_sum
 
@@ -98,7 +98,7 @@ class Distributed(GramSpec):
     """
 
     constraints = {
-        "address": Optional(InstanceOf(str, Connection)),
+        "address": Optional(InstanceOf(str, DaskClient)),
         "block": Integer(1),
         "gram": Optional(InstanceOf(GramSpec)),
         "workers": Optional(Integer(1)),

@@ -41,6 +41,7 @@ from mercer.io.checks import check_record
 from mercer.io.registry import find_class, id_of
 from mercer.io.tensors import DTYPES
 from mercer.kernels import Kernel
+from mercer.numerics.cluster import DaskClient
 from mercer.numerics.ragged import Ragged
 from mercer.numerics.sparse import compressed_fault
 from mercer.problems import Solution
@@ -113,6 +114,8 @@ class Writer:
             return self._sparse(value, path)
         if isinstance(value, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
             return None  # chance is not part of a fitted model
+        if isinstance(value, DaskClient):
+            return None  # nor is a connection
         return self._object(value, path, depth)
 
     def _object(self, value: Any, path: str, depth: int) -> Any:

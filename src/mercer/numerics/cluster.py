@@ -34,7 +34,7 @@ from mercer.numerics.tiling import serial_blas, thread_count
 __all__ = [
     "Cluster",
     "ClusterError",
-    "Connection",
+    "DaskClient",
     "Crew",
     "Here",
     "dismiss",
@@ -65,7 +65,7 @@ class LonelyError(ClusterError):
 
 
 @runtime_checkable
-class Connection(Protocol):
+class DaskClient(Protocol):
     """A Client or a cluster of Dask."""
 
     scheduler_info: Any

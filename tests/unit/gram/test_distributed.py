@@ -325,7 +325,7 @@ def test_workers_stay_while_they_are_kept(threads):
 # clients, clusters and arrays of Dask -----------------------------------------------------------------------
 
 
-def test_clients_clusters_and_arrays_of_dask_are_taken(threads):
+def test_clients_clusters_and_arrays_of_dask_are_taken(threads, tmp_path):
     distributed, arrays = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
     expected = KernelRidge(KERNEL, gram=here()).fit(X, Y)
     rows, targets = arrays.from_array(X, chunks=(40, 3)), arrays.from_array(Y, chunks=40)
@@ -333,6 +333,8 @@ def test_clients_clusters_and_arrays_of_dask_are_taken(threads):
         model = KernelRidge(KERNEL, gram=Distributed(client, block=30))
         assert np.array_equal(clone(model).fit(rows, targets).dual_coef_, expected.dual_coef_)
         assert client.submit(abs, -1).result() == 1  # it is left as it was
+        mercer.save(model.fit(X, Y), tmp_path / "model")
+    assert np.array_equal(mercer.load(tmp_path / "model").predict(X), expected.predict(X))
     with pytest.raises(ParameterError, match="address"):
         Distributed(8786).build(KERNEL, S)
 
