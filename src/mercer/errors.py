@@ -59,7 +59,9 @@ def printable(text: str, kept: str = "") -> str:
     return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
 
 
-_TEXT = re.compile(r"""\bnp\.(?:str_|bytes_)\((b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")\)""")
+_QUOTED = r"""(b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")"""
+_TEXT = re.compile(rf"\bnp\.(?:str_|bytes_|datetime64)\({_QUOTED}(?:,'\w+')?\)")
+_SPAN = re.compile(r"\bnp\.timedelta64\(([^()]*)\)")
 _NUMBER = re.compile(r"\bnp\.(?:u?int|float|longdouble|complex)[0-9_]*\(([^()]*|\([^()]*\))\)")
 _TRUTH = re.compile(r"\bnp\.(True|False)_")
 
@@ -67,7 +69,8 @@ _TRUTH = re.compile(r"\bnp\.(True|False)_")
 def _told(message: str) -> str:
     """Return a message as it is told: labels and numbers as a person writes them, nothing that steers a terminal."""
     if "np." in message:
-        message = _TRUTH.sub(r"\1", _NUMBER.sub(r"\1", _TEXT.sub(r"\1", message)))
+        for known in (_TEXT, _SPAN, _NUMBER, _TRUTH):
+            message = known.sub(r"\1", message)
     return printable(message, kept="\n\t")
 
 

@@ -536,7 +536,7 @@ def test_where_nu_is_small_it_is_libsvm_that_differs_from_the_optimum(nu):
 def test_probabilities_that_were_not_prepared():
     model = SVC(Gaussian(1.0)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     model.probability = True
-    with pytest.raises(NotFittedError, match=r"not available when fitted with probability=False.*Fit again"):
+    with pytest.raises(NotFittedError, match=r"fitted before probability=True was set.*Call fit again"):
         model.predict_proba([[0.0]])
 
 
