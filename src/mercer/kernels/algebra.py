@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import logsumexp
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval
@@ -151,7 +150,7 @@ class Sum(Terms):
     def log_integral(self, width: int) -> float | None:
         """Return log of the sum of the integrals, if all terms are windows."""
         found = [kernel.log_integral(width) for kernel in self.kernels]
-        return float(logsumexp(found)) if None not in found else None
+        return float(np.logaddexp.reduce([x for x in found if x is not None])) if None not in found else None
 
     def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the terms one after another."""

@@ -26,7 +26,7 @@ from mercer.numerics.tiling import Monitor, run_tasks, tile_grid
 from mercer.spec import Spec
 
 if TYPE_CHECKING:
-    from mercer.kernels import algebra, functions, maps
+    from mercer.kernels import algebra, functions, maps, pair_products
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
 
@@ -347,11 +347,11 @@ class Kernel(Spec, ABC):
         """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted."""
         return self.operators.Composed(self, transform).check()
 
-    def tensor(self, other: Kernel) -> maps.Tensor:
+    def tensor(self, other: Kernel) -> pair_products.Tensor:
         """Return k(x, z) k'(x', z') on pairs (x, x'), (z, z')."""
         return self.operators.Tensor(self, other).check()
 
-    def direct_sum(self, other: Kernel) -> maps.DirectSum:
+    def direct_sum(self, other: Kernel) -> pair_products.DirectSum:
         """Return k(x, z) + k'(x', z') on pairs (x, x'), (z, z')."""
         return self.operators.DirectSum(self, other).check()
 
