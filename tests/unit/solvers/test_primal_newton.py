@@ -173,7 +173,7 @@ def test_explicit_features_are_those_of_scikit_learn(large):
     assert isinstance(ours.solver_, PrimalNewton)
     assert np.allclose(ours.decision_function(X), theirs.decision_function(F), atol=1e-5)
     # the bias of LinearSVC is penalised, less and less with its scaling; its loss has no 1/2
-    theirs = LinearSVC(C=1.0, tol=1e-10, max_iter=20000, intercept_scaling=100.0).fit(F, Y, sample_weight=W)
+    theirs = LinearSVC(C=1.0, tol=1e-10, max_iter=20000, intercept_scaling=100.0, dual=False).fit(F, Y, sample_weight=W)
     ours = SVC(Gaussian(1.0), C=2.0, loss="squared_hinge", gram=Nystrom(25), tol=1e-8).fit(X, Y, sample_weight=W)
     assert isinstance(ours.solver_, PrimalNewton)
     assert np.allclose(ours.decision_function(X), theirs.decision_function(F), atol=1e-3)
