@@ -17,11 +17,11 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.arrays import Array, Floats, Indices, real_numbers
+from mercer.arguments import sample_weights
+from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources, budget, format_bytes, parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
-from mercer.domains.samples import kind_of
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.computed import protect
@@ -487,57 +487,6 @@ def spread(values: Floats, used: Indices, n: int) -> Floats:
     out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
     out[used] = values
     return out
-
-
-def sample_weights(sample_weight: Any, n: int) -> Floats:
-    """Return weights of n samples as finite numbers that are not negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = _as_numbers(sample_weight)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise DomainError(
-            f"sample_weight has shape {weight.shape} for {n} samples; one weight per sample is accepted. "
-            f"Give an array of shape ({n},)."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        raise DomainError(
-            f"sample_weight[{place}] = {weight[place]} was given; weights must be finite and not negative. "
-            "A weight of zero leaves a sample out."
-        )
-    if not weight.any():
-        raise DomainError("sample_weight is zero for all samples; at least one must be positive. Raise a weight.")
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if not np.isfinite(total):
-        raise DomainError(
-            f"sample_weight sums to {total}; the sum of the weights must be finite. Divide them by the largest: only "
-            "their ratios, and their size compared with the regularisation, matter. Give smaller weights."
-        )
-    return weight
-
-
-def _as_numbers(sample_weight: Any) -> Floats:
-    if np.ma.is_masked(sample_weight):
-        raise DomainError(
-            f"sample_weight is a masked array with {np.ma.count_masked(sample_weight)} masked values; one number "
-            "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
-        )
-    try:
-        return real_numbers(sample_weight, "sample_weight")
-    except ParameterError as error:
-        raise DomainError(
-            f"sample_weight of type {_type_of(sample_weight)} was given; one real number per sample is accepted. "
-            "Give a list or an array of numbers."
-        ) from error
-
-
-def _type_of(values: Any) -> str:
-    dtype = getattr(values, "dtype", None)
-    return kind_of(values) if dtype is None else f"{type(values).__name__} of {dtype}"
 
 
 def pack_vectors(X: Any, kernel: Any) -> Vectors:

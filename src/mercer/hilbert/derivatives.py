@@ -11,14 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.arguments import checked
+from mercer.arguments import checked, sample_weights
 from mercer.arrays import Floats, real_numbers
 from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.element import Element, as_factor, plain, require_same_kernel, require_same_outputs, scaled
-from mercer.hilbert.elements import positive_weights
 from mercer.hilbert.jets import jet, require_smooth
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.pointwise import dense
@@ -342,7 +341,7 @@ def sensitivity(f: Element, X: Any, sample_weight: Any = None) -> Floats:
     array([9., 0.])
     """
     T = X if isinstance(X, Samples) else f.kernel.pack(X)
-    w = positive_weights(sample_weight, len(T))
+    w = sample_weights(sample_weight, len(T))
     used = np.flatnonzero(w)
     total: Any = 0.0
     for rows in _runs(len(used), 256):

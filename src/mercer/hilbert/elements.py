@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import checked, real_array
-from mercer.arrays import Floats
+from mercer.arguments import checked, sample_weights
 from mercer.constraints import InstanceOf
 from mercer.domains import Samples
 from mercer.errors import DomainError
@@ -85,26 +84,9 @@ def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion
     4.0
     """
     S = _prepared(kernel, X)
-    w = positive_weights(sample_weight, len(S))
+    w = sample_weights(sample_weight, len(S))
     used = np.flatnonzero(w)
     return Expansion(kernel, S.take(used), w[used] / w.sum(), np.asarray(0.0))
-
-
-def positive_weights(sample_weight: Any, n: int) -> Floats:
-    """Return weights of n samples, finite, not negative and not all zero, with a finite sum; None is ones."""
-    if sample_weight is None:
-        return np.ones(n)
-    w = real_array(sample_weight, "sample_weight", (0, 1))
-    w = np.full(n, float(w)) if w.ndim == 0 else w
-    if w.shape != (n,) or not (w >= 0.0).all() or not w.any():
-        raise DomainError(
-            f"sample_weight of shape {w.shape} was given for {n} samples; one weight per sample, none negative and not "
-            "all zero, is accepted. Leave it out for equal weights."
-        )
-    with np.errstate(over="ignore"):
-        if not np.isfinite(w.sum()):
-            raise DomainError("sample_weight has a sum that is not finite. Divide the weights by the largest.")
-    return w
 
 
 def _prepared(kernel: Kernel, X: Any) -> Samples:

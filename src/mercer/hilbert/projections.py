@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import Bytes, Callback, answer_of, checked, real_array, require_squares
+from mercer.arguments import Bytes, Callback, answer_of, checked, real_array, require_squares, sample_weights
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
-from mercer.hilbert.elements import positive_weights
 from mercer.numerics.background import in_background
 
 __all__ = ["Moments", "Projection", "moments", "project", "projection_moments"]
@@ -136,7 +135,7 @@ def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
 
 
 def _spread(values: Floats, sample_weight: Any) -> Moments:
-    w = positive_weights(sample_weight, len(values))
+    w = sample_weights(sample_weight, len(values))
     w = w / w.sum()
     require_squares(values, "the function")
     mean = w @ values

@@ -19,7 +19,7 @@ from mercer.arrays import Bools, Floats, Indices
 from mercer.numerics.background import in_background
 from mercer.numerics.compiled import compiled
 
-__all__ = ["Face"]
+__all__ = ["Face", "centred"]
 
 _LEFT = 1e-9  # of the gradient, that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
@@ -154,7 +154,7 @@ class Face:
             self.definite = False
         for level in range(self.level, len(_JITTER)):  # what was too little once will be again
             self.level = level
-            A, size = self._centred(F, B, B / B.sum(axis=0))
+            A, size = centred(self.K[np.ix_(F, F)], B, B / B.sum(axis=0))
             A[np.diag_indices_from(A)] += _JITTER[level] * size
             solve = _solver_of(A)
             if solve is not None:
@@ -173,25 +173,25 @@ class Face:
         left -= B @ ((B / B.sum(axis=0)).T @ left)
         return bool(np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max())
 
-    def _centred(self, F: Indices, B: Floats, mean: Floats) -> tuple[Floats, float]:
-        """K_FF centred in each group, and its size.
 
-        On vectors whose sums are zero that changes nothing, and it makes conditionally definite blocks definite; what
-        is added along the sums decides nothing either.
-        """
-        A = self.K[np.ix_(F, F)]
-        means = A @ mean
-        if B.shape[1] == 1:  # the same without matrices of products
-            down, across = means[:, 0], means[:, 0] - float(mean[:, 0] @ means[:, 0])
-            size = float(np.abs(np.diagonal(A) - down - across).max()) or 1.0
-            A -= down[:, None]
-            A -= across - size / len(A)
-            return A, size
-        A -= means @ B.T
-        A -= B @ (means - B @ (mean.T @ means)).T
-        size = float(np.abs(np.diagonal(A)).max()) or 1.0
-        A += (size * B) @ mean.T
+def centred(A: Floats, B: Floats, mean: Floats) -> tuple[Floats, float]:
+    """Centre a block of K in each group, in place, and return it with its size.
+
+    On vectors whose sums are zero that changes nothing, and it makes conditionally definite blocks definite; what
+    is added along the sums decides nothing either.
+    """
+    means = A @ mean
+    if B.shape[1] == 1:  # the same without matrices of products
+        down, across = means[:, 0], means[:, 0] - float(mean[:, 0] @ means[:, 0])
+        size = float(np.abs(np.diagonal(A) - down - across).max()) or 1.0
+        A -= down[:, None]
+        A -= across - size / len(A)
         return A, size
+    A -= means @ B.T
+    A -= B @ (means - B @ (mean.T @ means)).T
+    size = float(np.abs(np.diagonal(A)).max()) or 1.0
+    A += (size * B) @ mean.T
+    return A, size
 
 
 def _solver_of(A: Floats) -> Callable[[Floats], Floats] | None:

@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from mercer.arrays import Bools, Floats, Indices
 from mercer.numerics.background import in_background
 from mercer.problems import BoxQP
+from mercer.solvers.face import centred
 from mercer.solvers.optimality import multipliers, violation
 
 __all__ = ["polish"]
@@ -169,7 +170,7 @@ class _Near:
         right = self.g[F] - B @ (mean.T @ self.g[F])
         for jitter in _JITTER[self.level :]:
             self.level = _JITTER.index(jitter)  # what was too little once will be again
-            A, size = self._centred(F, B, mean)
+            A, size = centred(self.K[np.ix_(F, F)], B, mean)
             A[np.diag_indices_from(A)] += jitter * size
             try:  # the matrix is made anew for every attempt, so that there is never a copy of it
                 factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
@@ -180,26 +181,6 @@ class _Near:
             if np.isfinite(d).all():
                 return d
         return None
-
-    def _centred(self, F: Indices, B: Floats, mean: Floats) -> tuple[Floats, float]:
-        """K_FF centred in each group, and its size.
-
-        On vectors whose sums are zero that changes nothing, and it makes conditionally definite blocks definite; what
-        is added along the sums decides nothing either.
-        """
-        A = self.K[np.ix_(F, F)]
-        means = A @ mean
-        if B.shape[1] == 1:  # the same without matrices of products
-            down, across = means[:, 0], means[:, 0] - float(mean[:, 0] @ means[:, 0])
-            size = float(np.abs(np.diagonal(A) - down - across).max()) or 1.0
-            A -= down[:, None]
-            A -= across - size / len(A)
-            return A, size
-        A -= means @ B.T
-        A -= B @ (means - B @ (mean.T @ means)).T
-        size = float(np.abs(np.diagonal(A)).max()) or 1.0
-        A += (size * B) @ mean.T
-        return A, size
 
     def _advance(self, F: Indices, d: Floats) -> bool:
         """Go as far along d as the box allows; tell whether an end was reached on the way."""

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from mercer.arguments import sample_weights
 from mercer.errors import DomainError, ParameterError
 from mercer.gram import Expansion
-from mercer.hilbert.elements import mean_element, positive_weights, representer
+from mercer.hilbert.elements import mean_element, representer
 from mercer.kernels import Gaussian, NegativeDistance, Spectrum
 
 rng = np.random.default_rng(0)
@@ -39,8 +40,8 @@ def test_weights_are_copies_and_weight_zero_leaves_out():
     assert np.allclose(weighted(Y), repeated(Y), rtol=1e-14)
     for bad in ([1.0], [-1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 1.0]):
         with pytest.raises(DomainError, match="sample_weight"):
-            positive_weights(bad, 3)
-    assert np.array_equal(positive_weights(None, 3), np.ones(3))
+            sample_weights(bad, 3)
+    assert np.array_equal(sample_weights(None, 3), np.ones(3))
 
 
 def test_what_is_refused():
