@@ -5,6 +5,7 @@
 that is a number: a test that fails then has its seed by luck, unless it asserts printed numbers.
 """
 
+import gc
 import os
 import random
 import signal
@@ -68,6 +69,11 @@ def pytest_collection_modifyitems(items):
         _GENERATORS[module] = [(generator, generator.bit_generator.state) for generator in own]
     if seed := os.environ.get("MERCER_ORDER"):
         random.Random(seed).shuffle(items)
+
+
+def pytest_collection_finish():
+    """Keep the collector of garbage from going through twenty thousand tests again and again."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item):

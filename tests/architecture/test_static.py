@@ -1,6 +1,7 @@
 """Rules about the source text itself, each with the list of its offenders as the message."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -14,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "mercer"
 UNIT = ROOT / "tests" / "unit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in MODULES}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 MAX_FILE_LINES = 600
@@ -44,6 +44,12 @@ PRIVATE = re.compile(
 ADDRESS = re.compile(r"https?://([\w.-]+)")
 CITABLE = {"arxiv.org", "doi.org", "semver.org", "scikit-learn.org", "www.w3.org"}
 TEXT = {".py", ".md", ".toml", ".txt", ".cfg", ".cff", ".yml", ".yaml", ".json", ".html", ".css", ""}
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    """Every module of the package, parsed once."""
+    return {path: ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in MODULES}
 
 
 def where(path: Path, line: int = 1) -> str:
@@ -97,7 +103,7 @@ def test_there_is_source():
 
 def test_no_code_from_text_and_no_pickle():
     offenders = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 if ast.unparse(node.func) in BANNED_CALLS:
@@ -133,7 +139,7 @@ def test_addresses_in_the_source_are_citations():
 
 
 def test_every_module_has_a_docstring():
-    assert not [where(path) for path, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert not [where(path) for path, tree in trees().items() if not ast.get_docstring(tree)]
 
 
 def test_files_are_short():
@@ -144,7 +150,7 @@ def test_files_are_short():
 def test_functions_are_short():
     offenders = [
         f"{where(path, function.lineno)} {function.name} {code_lines(function)} lines"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for function in functions(tree)
         if code_lines(function) > MAX_FUNCTION_LINES
     ]
@@ -154,7 +160,7 @@ def test_functions_are_short():
 def test_functions_take_few_parameters():
     offenders = [
         f"{where(path, function.lineno)} {function.name} {parameters(function)} parameters"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for function in functions(tree)
         if parameters(function) > MAX_PARAMETERS
     ]
@@ -164,7 +170,7 @@ def test_functions_take_few_parameters():
 def test_only_optional_packages_are_imported_inside_functions():
     offenders = {
         f"{where(path, node.lineno)} {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for function in functions(tree)
         for node in ast.walk(function)
         for name in imported(node)
@@ -176,7 +182,7 @@ def test_only_optional_packages_are_imported_inside_functions():
 def test_optional_packages_are_imported_inside_functions_only():
     offenders = [
         f"{where(path, node.lineno)} {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in tree.body
         for name in imported(node)
         if name in OPTIONAL
@@ -191,7 +197,7 @@ def test_every_import_is_declared():
     declared = {re.split(r"[\[<>=!~; ]", line, maxsplit=1)[0] for line in wanted}
     offenders = {
         f"{where(path, node.lineno)} {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         for name in imported(node)
         if name not in sys.stdlib_module_names and DISTRIBUTION.get(name, name) not in declared

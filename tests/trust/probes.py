@@ -57,6 +57,8 @@ def all_probes(groups: Iterable[str] = GROUPS, share: int = 1) -> list[Probe]:
 def _likeness(probe: Probe) -> int:
     """How many probes are about as good as this one: with others of its kind it shares what meets a fault."""
     name = probe.subject.partition("(")[0]
+    if "Distributed" in probe.fault:  # those that are accepted start workers, seconds each
+        return MANY
     if probe.group in ("estimators", "structures", "settings") and hasattr(mercer, name):
         return (4 if probe.group == "settings" else 1) if name in CORE else MANY
     if probe.group == "structures":
