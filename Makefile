@@ -94,7 +94,7 @@ docs: .venv/.stamp-docs
 # minutes, by `make types`.
 PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference io cli reports plots testing) \
 	$(wildcard src/mercer/*.py) \
-	$(shell sed -n 's,^from mercer.estimators.\([a-z_]*\) import.*,src/mercer/estimators/\1.py,p' src/mercer/estimators/__init__.py)
+	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.py | tr . / | sed 's,.*,src/mercer/&.py,')
 
 types: .venv/.stamp-dev
 	@$(BIN)/basedpyright --threads 2 --level error

@@ -17,7 +17,7 @@ from sklearn.datasets import make_blobs
 from benchmarks.row import Memory, Peer, Row, Table, Timing, times_faster, times_the_cost
 from mercer import KernelKMeans, SpectralClustering, normalized_cut
 from mercer.domains import Vectors
-from mercer.estimators.lloyd import Cloud
+from mercer.estimators.clustering.lloyd import Cloud
 from mercer.gram import Dense, GramSpec, Tiles
 from mercer.kernels import Gaussian
 

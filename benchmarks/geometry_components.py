@@ -14,7 +14,7 @@ from sklearn.datasets import make_classification
 from sklearn.decomposition import KernelPCA as TheirPCA
 
 from benchmarks.row import Memory, Peer, Row, Table, Timing, times_faster, times_the_cost
-from mercer.estimators.kernel_pca import KernelPCA
+from mercer.estimators.geometry.kernel_pca import KernelPCA
 from mercer.gram import Tiles
 from mercer.kernels import Gaussian
 

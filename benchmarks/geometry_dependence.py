@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 from benchmarks.row import Peer, Row, Table, Timing
-from mercer.estimators.change_points import change_point_test, mmd_scan
-from mercer.estimators.ica import KernelICA, amari_error
-from mercer.estimators.mean_matching import mean_matching
+from mercer.estimators.dependence.change_points import change_point_test, mmd_scan
+from mercer.estimators.dependence.ica import KernelICA, amari_error
+from mercer.estimators.dependence.mean_matching import mean_matching
 from mercer.kernels import Gaussian
 
 HUMPS = {  # shares, places and widths

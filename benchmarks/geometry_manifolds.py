@@ -16,10 +16,10 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
 from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.row import Memory, Peer, Row, Table, Timing, times_the_cost
-from mercer.estimators.kernel_pca import KernelPCA
-from mercer.estimators.locality import KernelLPP, LocalityPreservingProjection
-from mercer.estimators.manifolds import DiffusionMap, LaplacianEigenmap
-from mercer.estimators.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel
+from mercer.estimators.geometry.kernel_pca import KernelPCA
+from mercer.estimators.geometry.locality import KernelLPP, LocalityPreservingProjection
+from mercer.estimators.geometry.manifolds import DiffusionMap, LaplacianEigenmap
+from mercer.estimators.geometry.unfolding import hessian_kernel, isomap_kernel, locally_linear_kernel
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, times_faster
-from mercer.io.graphs import read_tu
+from mercer.io.structures.graph_archives import read_tu
 from mercer.kernels import Linear
-from mercer.kernels.graph_histograms import VertexHistogram
-from mercer.kernels.graphlets import Graphlet
-from mercer.kernels.propagation import Propagation
-from mercer.kernels.shortest_path import ShortestPath
-from mercer.kernels.weisfeiler_lehman import WeisfeilerLehman
+from mercer.kernels.graphs.graph_histograms import VertexHistogram
+from mercer.kernels.graphs.graphlets import Graphlet
+from mercer.kernels.graphs.propagation import Propagation
+from mercer.kernels.graphs.shortest_path import ShortestPath
+from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 
 PACKAGE = "grakel"
 

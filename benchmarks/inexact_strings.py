@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, Words, times_faster, times_the_cost
 from mercer.domains import Strings
-from mercer.kernels.alignment import LocalAlignment
-from mercer.kernels.mismatch import Mismatch, Wildcard
-from mercer.kernels.subsequence import GappySpectrum, Subsequence
+from mercer.kernels.strings.alignment import LocalAlignment
+from mercer.kernels.strings.mismatch import Mismatch, Wildcard
+from mercer.kernels.strings.subsequence import GappySpectrum, Subsequence
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
 

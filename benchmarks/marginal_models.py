@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, Words, times_faster
 from mercer.domains import Strings
-from mercer.kernels.hidden_markov import HiddenMarkov
-from mercer.kernels.hidden_tree import HiddenTree
-from mercer.kernels.marginalization import Marginalization
-from mercer.kernels.pair_hidden_markov import PairHiddenMarkov
+from mercer.kernels.models.hidden_markov_kernel import HiddenMarkov
+from mercer.kernels.models.hidden_tree import HiddenTree
+from mercer.kernels.models.marginalization import Marginalization
+from mercer.kernels.models.pair_hidden_markov import PairHiddenMarkov
 from mercer.models.markov import MarkovChain
 
 LETTERS = "ACGT"

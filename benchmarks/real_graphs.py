@@ -22,16 +22,16 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 from mercer import SVC
-from mercer.domains.graphs import Graphs
-from mercer.io.graphs import read_tu
+from mercer.domains.structures.graphs import Graphs
+from mercer.io.structures.graph_archives import read_tu
 from mercer.kernels import Gaussian, Precomputed
-from mercer.kernels.graph_histograms import EdgeHistogram, VertexHistogram
-from mercer.kernels.graphlets import Graphlet
-from mercer.kernels.marginalized import Marginalized
-from mercer.kernels.propagation import Propagation
-from mercer.kernels.random_walk import RandomWalk
-from mercer.kernels.shortest_path import ShortestPath
-from mercer.kernels.weisfeiler_lehman import WeisfeilerLehman
+from mercer.kernels.graphs.graph_histograms import EdgeHistogram, VertexHistogram
+from mercer.kernels.graphs.graphlets import Graphlet
+from mercer.kernels.graphs.marginalized import Marginalized
+from mercer.kernels.graphs.propagation import Propagation
+from mercer.kernels.graphs.random_walk import RandomWalk
+from mercer.kernels.graphs.shortest_path import ShortestPath
+from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 
 DATA = ("MUTAG", "PTC", "ENZYMES", "NCI1")
 KERNELS: tuple[Any, ...] = (

@@ -30,7 +30,7 @@ from sklearn.metrics import roc_auc_score
 
 from mercer import KernelRidge
 from mercer.domains import Pairs, Vectors
-from mercer.domains.nodes import Network, Nodes
+from mercer.domains.structures.nodes import Network, Nodes
 from mercer.gram import Kronecker
 from mercer.kernels import Diffusion, Linear, PairProduct, PairSum
 from mercer.solvers import ConjugateGradient

@@ -30,7 +30,7 @@ from mercer import SVC
 from mercer.domains import Strings
 from mercer.gram import Features
 from mercer.kernels import Spectrum
-from mercer.kernels.fisher import Fisher
+from mercer.kernels.models.fisher_kernel import Fisher
 from mercer.models import HiddenMarkovModel, MarkovChain, Model
 
 

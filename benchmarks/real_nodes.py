@@ -22,9 +22,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from mercer import SVC
-from mercer.domains.nodes import Network
+from mercer.domains.structures.nodes import Network
 from mercer.kernels import Linear
-from mercer.kernels.nodes import CommuteTime, Diffusion, PStepWalk, RegularizedLaplacian
+from mercer.kernels.graphs.laplacian_kernels import CommuteTime, Diffusion, PStepWalk, RegularizedLaplacian
 
 DATA = ("cora", "citeseer")
 

@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelCCA, retrieval_ranks
 from mercer.gram import Nystrom
-from mercer.kernels.texts import TfIdf
+from mercer.kernels.texts.bag_of_words import TfIdf
 
 
 def line(data: str, who: str, A: np.ndarray, B: np.ndarray, seconds: float) -> None:

@@ -27,10 +27,10 @@ from sklearn.svm import SVC as TheirSVC
 
 from mercer import SVC
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.signature import Signature
-from mercer.kernels.tensors import Cumulant
-from mercer.kernels.time_series import GlobalAlignmentSeries
-from mercer.numerics.compiled import compiled
+from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
+from mercer.kernels.series.signature import Signature
+from mercer.kernels.sets.tensor_subspaces import Cumulant
+from mercer.runtime.compiled import compiled
 
 DATA = ("japanese_vowels", "basic_motions", "gunpoint", "arrowhead")
 Series = list[np.ndarray]

@@ -33,10 +33,10 @@ from sklearn.svm import SVC as TheirSVC
 
 from mercer import SVC
 from mercer.kernels import Gaussian, Polynomial, Precomputed
-from mercer.kernels.dynamical import DynamicalSystem
-from mercer.kernels.pyramid_match import PyramidMatch
-from mercer.kernels.sets import MeanMap, MinMax
-from mercer.kernels.subspaces import PrincipalAngles
+from mercer.kernels.series.dynamical import DynamicalSystem
+from mercer.kernels.sets.mean_map import MeanMap, MinMax
+from mercer.kernels.sets.pyramid_match import PyramidMatch
+from mercer.kernels.sets.subspaces import PrincipalAngles
 
 BAGS = ("musk1", "musk2", "elephant")
 COSTS = {"C": [1.0, 10.0, 100.0, 1000.0]}

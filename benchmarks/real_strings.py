@@ -32,8 +32,8 @@ from sklearn.svm import LinearSVC
 
 from mercer import SVC
 from mercer.kernels import Precomputed
-from mercer.kernels.strings import BlendedSpectrum, Spectrum
-from mercer.kernels.substrings import Substrings
+from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
+from mercer.kernels.strings.substrings import Substrings
 
 DATA = ("promoters", "splice", "protein_families")
 # kernels of other modules: module, class, arguments for nucleotides and for amino acids

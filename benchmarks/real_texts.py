@@ -30,10 +30,10 @@ from sklearn.svm import LinearSVC as TheirLinearSVC
 
 from mercer import SVC, LinearSVC
 from mercer.kernels import Precomputed
-from mercer.kernels.semantics import Cooccurrence, LatentSemantic
-from mercer.kernels.strings import Spectrum
-from mercer.kernels.texts import BagOfWords, TfIdf
-from mercer.kernels.word_pairs import WordPairs
+from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.texts.bag_of_words import BagOfWords, TfIdf
+from mercer.kernels.texts.semantics import Cooccurrence, LatentSemantic
+from mercer.kernels.texts.word_pairs import WordPairs
 
 DATA = ("reuters40", "reuters_r8", "movie_reviews")
 OTHERS = (("subsequence", "Subsequence", (3,), {"decay": 0.5}),)

@@ -25,10 +25,10 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 
 from mercer import SVC
-from mercer.domains.trees import Trees
+from mercer.domains.structures.trees import Trees
 from mercer.kernels import Precomputed
-from mercer.kernels.tree_spectrum import Subtree, TreeSpectrum
-from mercer.kernels.trees import CorootedSubtree, PartialTree, SubsetTree
+from mercer.kernels.trees.common_trees import CorootedSubtree, PartialTree, SubsetTree
+from mercer.kernels.trees.tree_spectrum import Subtree, TreeSpectrum
 
 KERNELS = {
     "SubsetTree(0.4)": SubsetTree(0.4),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, times_faster
-from mercer.kernels.signature import Signature
-from mercer.kernels.tensors import Cumulant, Grassmann
-from mercer.kernels.time_series import GlobalAlignmentSeries
+from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
+from mercer.kernels.series.signature import Signature
+from mercer.kernels.sets.tensor_subspaces import Cumulant, Grassmann
 
 PACKAGE = "tslearn"
 LENGTH = 5.0

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from benchmarks.row import Peer, Row, Timing, Words, times_faster, times_the_cost
 from mercer.domains import Strings
 from mercer.kernels import Substrings
-from mercer.kernels.strings import Spectrum
+from mercer.kernels.strings.spectrum import Spectrum
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
 ALL = Substrings(decay=0.5)

@@ -13,9 +13,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from benchmarks.row import Peer, Row, Timing, times_faster
-from mercer.kernels.semantics import LatentSemantic
-from mercer.kernels.texts import BagOfWords, TfIdf
-from mercer.kernels.word_pairs import WordPairs
+from mercer.kernels.texts.bag_of_words import BagOfWords, TfIdf
+from mercer.kernels.texts.semantics import LatentSemantic
+from mercer.kernels.texts.word_pairs import WordPairs
 
 PATTERN = r"\w+"
 TFIDF = TfIdf(smooth=True)  # scikit-learn's formula

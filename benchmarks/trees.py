@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Peer, Row, Timing, times_faster, times_the_cost
-from mercer.domains.trees import Trees
-from mercer.kernels.tree_spectrum import Subtree, TreeSpectrum
-from mercer.kernels.trees import CorootedSubtree, PartialTree, SubsetTree
-from mercer.numerics.compiled import compiled
-from mercer.numerics.interning import intern_sequences
-from mercer.numerics.postorder import subtree_sizes
+from mercer.domains.structures.trees import Trees
+from mercer.kernels.interning import intern_sequences
+from mercer.kernels.trees.common_trees import CorootedSubtree, PartialTree, SubsetTree
+from mercer.kernels.trees.postorder import subtree_sizes
+from mercer.kernels.trees.tree_spectrum import Subtree, TreeSpectrum
+from mercer.runtime.compiled import compiled
 
 RULES = {
     "S": [["NP", "VP"], ["NP", "VP", "PP"]],

@@ -17,9 +17,9 @@ import scipy.linalg
 
 from benchmarks.graphs import Molecules
 from benchmarks.row import Peer, Row, Timing, times_faster
-from mercer.kernels.marginalized import Marginalized
-from mercer.kernels.nodes import Diffusion, RegularizedLaplacian, spectral_bisection
-from mercer.kernels.random_walk import RandomWalk
+from mercer.kernels.graphs.laplacian_kernels import Diffusion, RegularizedLaplacian, spectral_bisection
+from mercer.kernels.graphs.marginalized import Marginalized
+from mercer.kernels.graphs.random_walk import RandomWalk
 
 PACKAGE = "grakel"
 

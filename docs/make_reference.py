@@ -26,7 +26,7 @@ MODULES = (
     *(
         "mercer.testing",
         "mercer.io",
-        "mercer.io.model",
+        "mercer.io.model_file",
         "mercer.io.interop",
         "mercer.plots",
         "mercer.reports",

@@ -25,13 +25,14 @@ FOLDER = ROOT / "build" / "portable"
 # Of pytest: whatever compares numbers, or promises equal bits.
 NUMERIC = (
     "tests/laws", "tests/equivalence", "tests/parity", "tests/contract", "tests/golden", "tests/papers",
-    "tests/unit/io/test_model.py", "tests/unit/numerics", "tests/unit/solvers", "tests/unit/gram",
+    "tests/unit/io/test_model_file.py", "tests/unit/numerics", "tests/unit/solvers", "tests/unit/gram",
 )  # fmt: skip
 # The quickest of those that told processors apart: in every test run, see tests/architecture/test_portable.py.
 SENSITIVE = (
     "tests/golden", "tests/parity", "tests/equivalence/test_ridge.py", "tests/unit/numerics/test_row_products.py",
-    "tests/unit/estimators/test_bayesian_linear.py", "tests/unit/io/test_model.py::test_classes_of_a_user",
-    "tests/unit/estimators/test_svr.py::test_errors_may_cost_very_much", "tests/contract/test_weights.py",
+    "tests/unit/estimators/processes/test_bayesian_linear.py",
+    "tests/unit/io/test_model_file.py::test_classes_of_a_user",
+    "tests/unit/estimators/svm/test_svr.py::test_errors_may_cost_very_much", "tests/contract/test_weights.py",
 )  # fmt: skip
 CORES = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
 LOWEST = ("numpy==2.0.*", "scipy==1.13.*", "scikit-learn==1.9.*", "numba==0.61.*", "narwhals==2.0.*")

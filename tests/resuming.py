@@ -1,6 +1,6 @@
 """A monitor behind which states are kept in memory, for tests of methods that can be resumed."""
 
-from mercer.numerics.resuming import Store
+from mercer.runtime.checkpoints import Store
 
 
 class Memory:

@@ -12,8 +12,8 @@ from matplotlib.patches import Polygon
 from sklearn.model_selection import cross_val_score
 
 from mercer import SVC
-from mercer.kernels.strings import BlendedSpectrum, Spectrum
-from mercer.kernels.substrings import Substrings
+from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
+from mercer.kernels.strings.substrings import Substrings
 
 # %%
 # **What matches.** Each band joins two places at which the same letters stand, as far as they go on. A band of m

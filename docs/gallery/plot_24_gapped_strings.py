@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from mercer import SVC
-from mercer.kernels.alignment import LocalAlignment
-from mercer.kernels.mismatch import Mismatch, Wildcard
-from mercer.kernels.strings import Spectrum
-from mercer.kernels.subsequence import GappySpectrum, Subsequence
+from mercer.kernels.strings.alignment import LocalAlignment
+from mercer.kernels.strings.mismatch import Mismatch, Wildcard
+from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.strings.subsequence import GappySpectrum, Subsequence
 
 # %%
 # **Subsequences.** The letters a, s, d stand in "Nasdaq" one after another, and in "lass das" twice with letters

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from mercer import SVC
-from mercer.domains.trees import Trees
-from mercer.kernels.tree_spectrum import Subtree, TreeSpectrum
-from mercer.kernels.trees import PartialTree, SubsetTree
+from mercer.domains.structures.trees import Trees
+from mercer.kernels.trees.common_trees import PartialTree, SubsetTree
+from mercer.kernels.trees.tree_spectrum import Subtree, TreeSpectrum
 
 # %%
 # **What matches.** Two nodes match if they have the same label and children with the same labels. Where they do, a

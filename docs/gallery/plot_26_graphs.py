@@ -11,10 +11,10 @@ label, over all iterations.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer.domains.graphs import Graphs
-from mercer.kernels.graph_histograms import VertexHistogram
-from mercer.kernels.shortest_path import ShortestPath
-from mercer.kernels.weisfeiler_lehman import WeisfeilerLehman, refined
+from mercer.domains.structures.graphs import Graphs
+from mercer.kernels.graphs.graph_histograms import VertexHistogram
+from mercer.kernels.graphs.shortest_path import ShortestPath
+from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman, refined
 
 turn = np.exp(1j * np.pi * (np.arange(6) / 3 + 0.5))
 RING = [(i, (i + 1) % 6) for i in range(6)]

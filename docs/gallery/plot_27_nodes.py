@@ -12,7 +12,13 @@ import networkx as nx
 import numpy as np
 
 from mercer import SVC, GaussianProcessRegressor
-from mercer.kernels.nodes import CommuteTime, Diffusion, PStepWalk, RegularizedLaplacian, spectral_bisection
+from mercer.kernels.graphs.laplacian_kernels import (
+    CommuteTime,
+    Diffusion,
+    PStepWalk,
+    RegularizedLaplacian,
+    spectral_bisection,
+)
 
 # %%
 # **Diffusion.** Put one unit of heat on a node and wait. What has arrived at another node after a time t is the

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from mercer import SVC
-from mercer.kernels.semantics import LatentSemantic, Semantic
-from mercer.kernels.texts import BagOfWords, TfIdf
-from mercer.kernels.word_pairs import WordPairs
+from mercer.kernels.texts.bag_of_words import BagOfWords, TfIdf
+from mercer.kernels.texts.semantics import LatentSemantic, Semantic
+from mercer.kernels.texts.word_pairs import WordPairs
 
 COOKING = [
     "Stir the sauce until the butter melts in the pan",

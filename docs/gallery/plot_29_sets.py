@@ -14,11 +14,11 @@ from sklearn.svm import SVC as VectorSVC
 
 from mercer import SVC
 from mercer.kernels import Gaussian
-from mercer.kernels.distributions import ExpectedFeatures
-from mercer.kernels.dynamical import DynamicalSystem
-from mercer.kernels.pyramid_match import PyramidMatch
-from mercer.kernels.sets import MeanMap
-from mercer.kernels.subspaces import PrincipalAngles
+from mercer.kernels.series.dynamical import DynamicalSystem
+from mercer.kernels.sets.expected_features import ExpectedFeatures
+from mercer.kernels.sets.mean_map import MeanMap
+from mercer.kernels.sets.pyramid_match import PyramidMatch
+from mercer.kernels.sets.subspaces import PrincipalAngles
 
 rng = np.random.default_rng(0)
 

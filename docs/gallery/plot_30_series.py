@@ -12,8 +12,8 @@ from sklearn.model_selection import cross_val_score
 
 from mercer import SVC
 from mercer.kernels import Gaussian
-from mercer.kernels.signature import Signature
-from mercer.kernels.time_series import GlobalAlignmentSeries
+from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
+from mercer.kernels.series.signature import Signature
 
 rng = np.random.default_rng(0)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer import SVC
 from mercer.gram import Features
-from mercer.kernels.fisher import Fisher
+from mercer.kernels.models.fisher_kernel import Fisher
 from mercer.models import HiddenMarkovModel, MarkovChain, Normal
 
 # %%

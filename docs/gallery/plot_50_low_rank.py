@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import KernelRidge
 from mercer.domains import Vectors
-from mercer.estimators.kernel_features import KernelFeatures
+from mercer.estimators.geometry.kernel_features import KernelFeatures
 from mercer.gram import Dense, IncompleteCholesky, Nystrom, SparseGreedy
 from mercer.kernels import Gaussian, Spectrum
 

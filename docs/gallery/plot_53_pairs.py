@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from mercer import KernelRidge
 from mercer.domains import Pairs, Vectors
-from mercer.domains.nodes import Nodes
+from mercer.domains.structures.nodes import Nodes
 from mercer.gram import Kronecker
 from mercer.kernels import Diffusion, Gaussian, PairProduct, PairSum
 from mercer.selection.grid_path import grid_path

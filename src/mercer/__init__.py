@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     )
     from mercer.io.checkpoint import Checkpoint
     from mercer.io.interop import from_libsvm, from_sklearn
-    from mercer.io.model import load, save
+    from mercer.io.model_file import load, save
     from mercer.language import parse
     from mercer.reports import report
 
@@ -285,10 +285,10 @@ _HOMES = {
     "sample_prior": "mercer.estimators",
     "from_libsvm": "mercer.io.interop",
     "from_sklearn": "mercer.io.interop",
-    "load": "mercer.io.model",
+    "load": "mercer.io.model_file",
     "parse": "mercer.language",
     "report": "mercer.reports",
-    "save": "mercer.io.model",
+    "save": "mercer.io.model_file",
 }
 _PACKAGES = (
     "domains",

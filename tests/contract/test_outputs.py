@@ -17,7 +17,7 @@ from mercer.errors import CheckpointError, ParameterError
 from mercer.gram import Tiles
 from mercer.io.atomic import OverwriteError, write_atomically
 from mercer.io.checkpoint import Checkpoint
-from mercer.io.model import describe
+from mercer.io.model_file import describe
 from mercer.kernels import Gaussian
 from mercer.reports import report
 

@@ -88,7 +88,7 @@ def test_solvers_go_on(name):
 @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=repr)
 @pytest.mark.parametrize("polish", [True, False])
 def test_descent_on_samples_goes_on(loss, polish, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.dual_descent._WORK", 20_000)  # so that there are many calls
+    monkeypatch.setattr("mercer.solvers.rows.dual_descent._WORK", 20_000)  # so that there are many calls
 
     def run(monitor):
         problem = LinearRisk(WIDE[:, :150], SIGNS, loss, weight=np.full(2500, 0.1))
@@ -159,7 +159,7 @@ SPECTRAL = [
 
 @pytest.mark.parametrize("model, name", SPECTRAL, ids=lambda value: type(value).__name__)
 def test_eigenvectors_by_products_go_on(model, name, tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.estimators.spectral_clustering._SMALL", 50)
+    monkeypatch.setattr("mercer.estimators.clustering.spectral_clustering._SMALL", 50)
     path, products = tmp_path / "fit.checkpoint", []
     real = TileGram.__matmul__
     monkeypatch.setattr(TileGram, "__matmul__", lambda self, V: products.append(1) or real(self, V))

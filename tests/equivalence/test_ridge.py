@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.domains import Vectors
-from mercer.estimators.component_regression import KernelPCR
-from mercer.estimators.smoothing_spline import SmoothingSpline
+from mercer.estimators.squares.component_regression import KernelPCR
+from mercer.estimators.squares.smoothing_spline import SmoothingSpline
 from mercer.gram import Dense, Features, Tiles
 from mercer.kernels import ExponentialDot, Gaussian, Linear, Matern, Polynomial, RationalQuadratic
 from mercer.solvers import ConjugateGradient

@@ -11,7 +11,8 @@ from mercer.domains import Strings, Vectors
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Spectrum
 from mercer.problems import BoxQP, Status
-from mercer.solvers import SMO, smo
+from mercer.solvers import SMO
+from mercer.solvers.box import smo
 from tests.clock import allowed, interrupted
 from tests.unit.solvers.machines import (
     by_class,

@@ -18,7 +18,7 @@ import mercer.estimators
 from mercer.domains import Similarities
 from mercer.errors import MercerError
 from mercer.gram import Dense, Features, Tiles
-from mercer.io.model import load
+from mercer.io.model_file import load
 from mercer.kernels import (
     Diffusion,
     Gaussian,

@@ -15,7 +15,7 @@ import mercer
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.gram import Dense
 from mercer.io.interop import from_sklearn
-from mercer.io.model import SCHEMA, save
+from mercer.io.model_file import SCHEMA, save
 from mercer.kernels import Gaussian, Linear, Matern, Precomputed, Spectrum
 from mercer.solvers import Cholesky
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer.io.model import SCHEMA, describe, load
+from mercer.io.model_file import SCHEMA, describe, load
 from tests.golden.make import models, numbers
 
 FOLDER = Path(__file__).resolve().parent

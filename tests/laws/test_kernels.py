@@ -26,8 +26,8 @@ import mercer.kernels
 import mercer.models
 from mercer.domains import Strings, Vectors
 from mercer.kernels import Kernel
-from mercer.numerics import tiling
-from mercer.testing.kernels import KERNEL_LAWS, Law, Trial
+from mercer.runtime import tiling
+from mercer.testing.kernel_laws import KERNEL_LAWS, Law, Trial
 from tests.naive.graphs import random_graphs
 from tests.strategies import similarities, strings
 

@@ -16,8 +16,8 @@ import pytest
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.imported import ImportedRegressor
 from mercer.gram import Expansion
-from mercer.io.model import load, save
-from mercer.io.tensors import pieces, read_header, read_tensors
+from mercer.io.model_file import load, save
+from mercer.io.named_arrays import pieces, read_header, read_tensors
 from mercer.kernels import Diffusion, Gaussian
 from tests.laws.test_kernels import ENTRIES
 
@@ -68,8 +68,8 @@ import numpy as np
 from mercer import KernelMeanClassifier, KernelRidge
 from mercer.errors import MemoryBudgetError, ModelError
 from mercer.gram import Dense
-from mercer.io.model import describe, load, save
-from mercer.io.tensors import pieces, read_header, read_tensors
+from mercer.io.model_file import describe, load, save
+from mercer.io.named_arrays import pieces, read_header, read_tensors
 from mercer.kernels import Gaussian, Spectrum
 
 folder, count = Path(sys.argv[1]), int(sys.argv[2])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mercer.estimators.kernel_machine import KernelMachine, KernelMachineClassifier
+from mercer.estimators.squares.kernel_machine import KernelMachine, KernelMachineClassifier
 from mercer.hilbert.regularizers import NormPower
 from mercer.kernels import Exponential, Gaussian, Matern, Polynomial, RationalQuadratic, Spectrum
 from mercer.losses import Huber, Linex, Logistic, Poisson, Squared

@@ -29,13 +29,13 @@ from mercer import (
     RelevanceVectorRegressor,
     SemiparametricLatentFactor,
 )
-from mercer.estimators.kernel_lasso import kernel_path
+from mercer.estimators.sparse.kernel_lasso import kernel_path
 from mercer.gram import Expansion, FastGauss, Tiles
 from mercer.hilbert import learned_kernel
 from mercer.kernels import Diffusion, Gaussian, Hyperkernel, Polynomial, RegularizedLaplacian
-from mercer.kernels.complex import Hermitian, halves, joined
-from mercer.kernels.tensors import Cumulant
-from mercer.kernels.trees import PartialTree
+from mercer.kernels.sets.tensor_subspaces import Cumulant
+from mercer.kernels.trees.common_trees import PartialTree
+from mercer.kernels.vectors.complex import Hermitian, halves, joined
 from mercer.losses import Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Pinball, Poisson, Squared, SquaredHinge
 from mercer.solvers import ConjugateGradient
 

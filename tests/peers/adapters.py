@@ -18,8 +18,8 @@ from sklearn.metrics import pairwise
 import mercer
 import mercer.errors
 from mercer.estimators.foreign import as_kernel, translated
-from mercer.estimators.preimages import RidgeMap
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.geometry.preimages import RidgeMap
+from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
 

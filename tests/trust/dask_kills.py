@@ -26,7 +26,7 @@ from mercer import KernelRidge
 from mercer.domains import Stream
 from mercer.gram import Distributed, Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
-from mercer.numerics.cluster import Cluster
+from mercer.runtime.workers import Cluster
 from mercer.solvers import ConjugateGradient
 
 RNG = np.random.default_rng(0)

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.domains import Stream
-from mercer.estimators import SVC, GaussianProcessRegressor, KernelLogisticRegression, KernelRidge, running
+from mercer.estimators import SVC, GaussianProcessRegressor, KernelLogisticRegression, KernelRidge
+from mercer.estimators import fits as running
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian

@@ -31,9 +31,9 @@ from sklearn.base import is_classifier, is_regressor
 
 import mercer
 from mercer.errors import MemoryBudgetError, MercerError, ModelError
-from mercer.io.model import load, save
+from mercer.io.model_file import load, save
+from mercer.io.named_arrays import pieces, read_header, read_tensors
 from mercer.io.registry import registry
-from mercer.io.tensors import pieces, read_header, read_tensors
 from mercer.kernels import Gaussian, Spectrum
 from tests.contract.test_ownership import ESTIMATORS, NEW, NUMBERS, OF_FEATURES, TARGET, made
 from tests.laws.test_kernels import ENTRIES

@@ -124,7 +124,7 @@ GOALS: dict[int, tuple[str, Measure | None]] = {
     5: ("broken files", probes("readers")),
     6: ("examples of the laws of kernels", examples),
     7: ("accuracy against 50 digits", tests(f"{LAWS}/test_accuracy.py")),
-    8: ("certificates of optimisers", tests(f"{LAWS}/test_solvers.py", "tests/unit/solvers/test_optimality.py")),
+    8: ("certificates of optimisers", tests(f"{LAWS}/test_solvers.py", "tests/unit/solvers/box/test_optimality.py")),
     9: ("random seeds", None),
     10: ("equal bits over threads and runs", tests("tests/equivalence", "-k", "bits or threads or goes_on")),
     11: ("Ctrl-C is answered", tests("-m", "timing", "-k", "interrupt or ctrl", "-n", "0", MERCER_TIMING="1")),
@@ -143,7 +143,7 @@ GOALS: dict[int, tuple[str, Measure | None]] = {
     24: ("bounds are checked in compiled loops", tests(f"{LAWS}/test_kernels.py", NUMBA_BOUNDSCHECK="1")),
     25: (
         "threads, forks, nesting",
-        tests("tests/unit/numerics/test_tiling.py", "tests/unit/numerics/test_compiled.py"),
+        tests("tests/unit/runtime/test_tiling.py", "tests/unit/runtime/test_compiled.py"),
     ),
     26: ("soak", None),
     27: ("random order", tests("-m", "not slow", MERCER_ORDER="1")),

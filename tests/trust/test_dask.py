@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import Distributed
-from mercer.numerics import cluster
+from mercer.runtime import workers as cluster
 from tests.clock import allowed
 
 pytest.importorskip("distributed")

@@ -12,8 +12,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Floats
-from mercer.cli.data import column_kinds, open_data, pose, samples
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import column_kinds, open_data, pose, samples
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Samples
 from mercer.io.datasets import Dataset

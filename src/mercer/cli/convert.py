@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer.cli.data import open_data
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import open_data
 from mercer.cli.outputs import require_writable
 from mercer.cli.terminal import Terminal, pairs
 from mercer.cli.writers import format_of, pieces
 from mercer.io.atomic import write_atomically
 from mercer.io.interop import from_libsvm
-from mercer.io.model import save
+from mercer.io.model_file import save
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from mercer.budget import Clock
-from mercer.cli.data import column_kinds, open_data, pose, samples
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import column_kinds, open_data, pose, samples
 from mercer.cli.terminal import Terminal, pairs
 from mercer.inference import Limits, WildBootstrap, aggregated_test, hsic_test, mmd_test
 from mercer.io.datasets import Dataset

@@ -15,8 +15,8 @@ import threadpoolctl
 import mercer
 from mercer.budget import SHARE, format_bytes, free_memory
 from mercer.cli.terminal import Terminal, pairs
-from mercer.numerics import compiled
-from mercer.numerics.tiling import thread_count
+from mercer.runtime import compiled
+from mercer.runtime.tiling import thread_count
 
 __all__ = ["run"]
 

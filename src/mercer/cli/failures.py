@@ -23,7 +23,7 @@ from mercer.errors import (
 )
 from mercer.io.atomic import OverwriteError
 from mercer.io.limits import FileError
-from mercer.numerics.cluster import ClusterError
+from mercer.runtime.workers import ClusterError
 
 __all__ = ["Failure", "NotConverged", "UsageFault", "explain"]
 

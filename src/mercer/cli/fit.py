@@ -18,11 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
-from mercer.cli.data import Problem, column_kinds, open_data, pose, samples, usable_columns
 from mercer.cli.failures import NotConverged, UsageFault
-from mercer.cli.machine import peak_memory
+from mercer.cli.hardware import peak_memory
+from mercer.cli.inputs import Problem, column_kinds, open_data, pose, samples, usable_columns
 from mercer.cli.outputs import beside, require_writable
-from mercer.cli.scores import cross_validated, scores, words
+from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
@@ -30,12 +30,12 @@ from mercer.gram import Distributed
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
-from mercer.io.model import save
+from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
 from mercer.language import parse
-from mercer.numerics.sparse import used_columns
+from mercer.numerics.sparse_checks import used_columns
 from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
 from mercer.selection.margins import COSTS, best_margin
 

@@ -15,16 +15,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
-from mercer.cli.data import as_target, column_kinds, open_data, samples, selected_columns
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import as_target, column_kinds, open_data, samples, selected_columns
 from mercer.cli.outputs import require_writable
-from mercer.cli.scores import scores, words
+from mercer.cli.score_lines import scores, words
 from mercer.cli.terminal import Terminal
 from mercer.cli.writers import guarded
 from mercer.io.atomic import write_atomically
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
-from mercer.io.model import load
+from mercer.io.model_file import load
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 

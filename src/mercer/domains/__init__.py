@@ -3,8 +3,6 @@
 from mercer.domains.decompositions import Decompositions
 from mercer.domains.distributions import Distributions
 from mercer.domains.frames import WHOLE, Frames, Whole
-from mercer.domains.graphs import Graphs
-from mercer.domains.nodes import Network, Nodes
 from mercer.domains.objects import Objects
 from mercer.domains.pairs import Pairs
 from mercer.domains.samples import Samples
@@ -13,10 +11,12 @@ from mercer.domains.sets import Sets
 from mercer.domains.similarities import Similarities
 from mercer.domains.streams import Stream
 from mercer.domains.strings import Strings
+from mercer.domains.structures.graphs import Graphs
+from mercer.domains.structures.nodes import Network, Nodes
+from mercer.domains.structures.trees import Trees
 from mercer.domains.systems import Systems
 from mercer.domains.tensors import Tensors
 from mercer.domains.texts import Texts
-from mercer.domains.trees import Trees
 from mercer.domains.vectors import Vectors
 
 __all__ = [

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Indices
 from mercer.domains.frames import Frames
-from mercer.domains.nodes import Nodes
 from mercer.domains.samples import Samples
 from mercer.domains.similarities import Similarities
 from mercer.domains.strings import Strings
+from mercer.domains.structures.nodes import Nodes
 from mercer.domains.tensors import Tensors
 from mercer.domains.vectors import Vectors
 from mercer.errors import DomainError

@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer.domains.samples import kind_of
 from mercer.domains.strings import Strings, listed
+from mercer.domains.tokens import split
 from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.words import split
 
 __all__ = ["Texts"]
 

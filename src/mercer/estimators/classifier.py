@@ -18,14 +18,14 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.estimators.estimator import weighted
+from mercer.estimators.fits import Run, whole
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
-from mercer.estimators.running import Run, whole
-from mercer.estimators.support import SupportVectorMachine, alone
+from mercer.estimators.svm.support import SupportVectorMachine, alone
 from mercer.gram import Gram
 from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
 from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
-from mercer.selection.span import leave_one_out_decisions
+from mercer.selection.span_bound import leave_one_out_decisions
 from mercer.solvers import SequentialDual, Solver
 from mercer.targets import Multiclass
 

@@ -14,12 +14,12 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.gram import Gram, HasFactor
 from mercer.gram.dense import DenseGram
-from mercer.numerics.background import in_background
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.symmetric import symmetric_product
-from mercer.numerics.tiling import blas_for, serial_blas
-from mercer.solvers.krylov_pls import Centring
+from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import blas_for, serial_blas
+from mercer.solvers.linear.krylov_pls import Centring
 
 __all__ = [
     "FEW",

@@ -25,10 +25,10 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.computed import protect
+from mercer.estimators.fits import Run
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
-from mercer.estimators.moving_kernel import FACTORS
-from mercer.estimators.running import Run
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.kernel_names import kernel_from_word
+from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import (
     Auto,
     Expansion,
@@ -47,8 +47,8 @@ from mercer.gram.gram import tile_bytes
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
-from mercer.numerics.background import in_background
 from mercer.problems import Solution, Status
+from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
 from mercer.spec import Spec
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.constraints import Constraint
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.kernel_names import kernel_from_word
 from mercer.kernels import (
     Constant,
     Custom,

@@ -14,7 +14,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.running import Run, whole
+from mercer.estimators.fits import Run, whole
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
 from mercer.targets import Multiclass

@@ -21,14 +21,16 @@ from mercer.budget import Resources
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
-from mercer.estimators.estimator import remember_columns
-from mercer.gram import Tiles
+from mercer.estimators.estimator import KernelEstimator, remember_columns
+from mercer.estimators.fits import Run
+from mercer.gram import Dense, Gram, Tiles
+from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Cross
 from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, Precomputed, RationalQuadratic
 from mercer.kernels.kernel import overflow_error
-from mercer.numerics.tiling import Stopped, run_tasks, spans, thread_count
+from mercer.runtime.tiling import Stopped, run_tasks, spans, thread_count
 
-__all__ = ["Neighbours", "affinities", "find_neighbours", "given_graph", "graph_samples", "neighbours_of"]
+__all__ = ["Neighbours", "affinities", "find_neighbours", "given_graph", "graph_samples", "held_gram", "neighbours_of"]
 
 _QUERIES = 2048  # samples whose neighbours are looked for between two looks at the clock
 _NARROW = 15  # columns up to which trees find neighbours
@@ -302,3 +304,14 @@ def _others(who: Indices, rows: Indices) -> Any:
 def _tell(resources: Resources, done: int, n: int) -> None:
     if resources.monitor is not None and resources.monitor(done / n):
         raise Stopped
+
+
+def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:
+    """Build a Gram; a matrix that the user gives is used where it lies, since products write nothing into it."""
+    if isinstance(kernel, Precomputed) and isinstance(S, Similarities) and getattr(estimator, "gram", None) is None:
+        matrix, every = S.matrix, np.arange(len(S))
+        own = S.position is not None and np.array_equal(S.rows, every) and np.array_equal(S.position, every)
+        if own and matrix is not None and matrix.shape == (len(S), len(S)) and matrix.dtype == np.float64:
+            estimator.gram_ = Dense()
+            return DenseGram(kernel, S, matrix, run.resources())
+    return estimator._represent(kernel, S, run, until)

@@ -24,12 +24,12 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.running import Run, whole
+from mercer.estimators.fits import Run, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows
 from mercer.kernels import Kernel
-from mercer.numerics.compiled import compiled
-from mercer.numerics.tiling import serial_blas
 from mercer.problems import Solution, Status
+from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import serial_blas
 from mercer.targets import Multiclass
 
 __all__ = ["KernelPerceptron", "Scoring"]

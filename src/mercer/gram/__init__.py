@@ -6,15 +6,15 @@ from mercer.gram.dense import Dense
 from mercer.gram.distributed import Distributed
 from mercer.gram.element import Element
 from mercer.gram.expansion import Expansion, FeatureExpansion
-from mercer.gram.fast_gauss import FastGauss
-from mercer.gram.features import Features
+from mercer.gram.gauss.fast_gauss import FastGauss
 from mercer.gram.gram import Cross, Gram, GramSpec, HasEigen, HasFactor, HasRows
-from mercer.gram.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.kronecker import Kronecker
-from mercer.gram.nystrom import Nystrom
-from mercer.gram.random_features import RandomFeatures
+from mercer.gram.low_rank.features import Features
+from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
+from mercer.gram.low_rank.nystrom import Nystrom
+from mercer.gram.low_rank.random_features import RandomFeatures
+from mercer.gram.low_rank.sparse_greedy import SparseGreedy
 from mercer.gram.repair import Repair
-from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles
 
 __all__ = [

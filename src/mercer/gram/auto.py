@@ -18,14 +18,14 @@ from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.dense import Dense
-from mercer.gram.fast_gauss import FastGauss, unit_of
-from mercer.gram.features import Features
+from mercer.gram.gauss.fast_gauss import FastGauss, unit_of
 from mercer.gram.gram import Gram, GramSpec
-from mercer.gram.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.kronecker import Kronecker
-from mercer.gram.nystrom import Nystrom
-from mercer.gram.random_features import RandomFeatures
-from mercer.gram.samplers import pivots
+from mercer.gram.low_rank.features import Features
+from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
+from mercer.gram.low_rank.nystrom import Nystrom
+from mercer.gram.low_rank.random_features import RandomFeatures
+from mercer.gram.low_rank.samplers import pivots
 from mercer.gram.tiles import Tiles
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pair_forms import pair_terms

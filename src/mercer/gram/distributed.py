@@ -21,20 +21,20 @@ from mercer.constraints import Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
-from mercer.gram.factor import FactorGram, require_definite
-from mercer.gram.factor import block as kernel_block
 from mercer.gram.gram import Gram, GramSpec
-from mercer.gram.incomplete_cholesky import IncompleteCholesky
-from mercer.gram.nystrom import Nystrom
+from mercer.gram.low_rank.factor import FactorGram, require_definite
+from mercer.gram.low_rank.factor import block as kernel_block
+from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
+from mercer.gram.low_rank.nystrom import Nystrom
+from mercer.gram.low_rank.random_features import RandomFeatures
+from mercer.gram.low_rank.sparse_greedy import SparseGreedy
 from mercer.gram.products import product
-from mercer.gram.random_features import RandomFeatures
-from mercer.gram.sparse_greedy import SparseGreedy
 from mercer.gram.tiles import Tiles, fits_single
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.cluster import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
-from mercer.numerics.tiling import spans
 from mercer.numerics.tree_sums import pairwise, tree_sum
+from mercer.runtime.tiling import spans
+from mercer.runtime.workers import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
 
 __all__ = ["Distributed"]
 

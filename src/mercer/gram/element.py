@@ -15,7 +15,7 @@ from mercer.arrays import Floats
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, NotPositiveDefinite, ParameterError
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.pointwise import dense
+from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["Element"]
 

@@ -31,7 +31,8 @@ from mercer.gram.element import (
 from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.strings import Kmers, Spectrum
+from mercer.kernels.kmers import Kmers
+from mercer.kernels.strings.spectrum import Spectrum
 
 __all__ = ["Expansion", "FeatureExpansion"]
 

@@ -22,7 +22,7 @@ from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
-from mercer.numerics.tiling import thread_count, tile_side
+from mercer.runtime.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
 __all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]

@@ -19,10 +19,10 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, GramSpec
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pair_forms import Members, PairMatrix, member_bytes, pair_terms
-from mercer.numerics.background import in_background
 from mercer.numerics.eigen import eigh_in_place
-from mercer.numerics.kronecker import PairIndex
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.numerics.kronecker_products import PairIndex
+from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Kronecker", "KroneckerBasis"]
 
@@ -45,11 +45,11 @@ class Kronecker(GramSpec):
     in several pairs are compared once; of vectors, strings, texts, nodes and tables equal ones are found.
 
     Offers products and rows. A product takes n (q_1 + q_2) operations pair by pair, or two matrix products where a good
-    part of all pairs is there; `mercer.numerics.kronecker` has the rule. Memory q_1^2 + q_2^2 numbers, and q_1 q_2 for
-    each column of a product. If every left object stands with every right one, in any order, eigenvalues and
+    part of all pairs is there; `mercer.numerics.kronecker_products` has the rule. Memory q_1^2 + q_2^2 numbers, and q_1
+    q_2 for each column of a product. If every left object stands with every right one, in any order, eigenvalues and
     eigenvectors are offered as well, by two eigendecompositions: those of K_1 (x) K_2 are all products, those of the
-    Kronecker sum all sums of the eigenvalues of K_1 and K_2. With them the solver `Spectral` finds ridge
-    regression on all pairs, and its left-out predictions, in O(q_1^3 + q_2^3 + n (q_1 + q_2)).
+    Kronecker sum all sums of the eigenvalues of K_1 and K_2. With them the solver `Spectral` finds ridge regression on
+    all pairs, and its left-out predictions, in O(q_1^3 + q_2^3 + n (q_1 + q_2)).
 
     Fitted functions are each an `Expansion`, evaluated in the same way whatever the Gram was.
 

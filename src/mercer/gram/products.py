@@ -9,7 +9,7 @@ from mercer.budget import Resources
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill, overflow_error
 from mercer.numerics.algebraic import all_finite
-from mercer.numerics.tiling import run_tasks, spans, tile_side
+from mercer.runtime.tiling import run_tasks, spans, tile_side
 
 _NOTHING = Resources()
 SMALL = 2**17  # entries below which a second thread costs more than it saves

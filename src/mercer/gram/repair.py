@@ -14,8 +14,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, NotPositiveDefinite
-from mercer.numerics.background import in_background, lapack
 from mercer.numerics.eigen import eigh_in_place
+from mercer.runtime.interrupts import in_background, lapack
 
 __all__ = ["Mend", "POLICIES", "Repair", "mended", "negative_part", "repair_plan", "rounding"]
 

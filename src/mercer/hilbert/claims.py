@@ -15,23 +15,23 @@ import numpy as np
 
 from mercer.domains import Samples, Strings, Vectors
 from mercer.errors import MercerError
-from mercer.kernels.algebra import Constant, Product, Scaled, Sum
-from mercer.kernels.arccosine import ArcCosine
+from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
+from mercer.kernels.algebra.hyper import Hyperkernel
+from mercer.kernels.algebra.maps import Composed, RankOne, Selected
+from mercer.kernels.algebra.pair_products import DirectSum, Tensor
+from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
 from mercer.kernels.composite import Composite, Wrapped
-from mercer.kernels.conditional import NegativeDistance
-from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
-from mercer.kernels.histogram import ChiSquared, Tanimoto
-from mercer.kernels.hyper import Hyperkernel
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Composed, RankOne, Selected
 from mercer.kernels.monomials import monomial_count
-from mercer.kernels.pair_products import DirectSum, Tensor
-from mercer.kernels.periodic import Periodic
-from mercer.kernels.series import Series
-from mercer.kernels.spline import LinearSpline
-from mercer.kernels.strings import Match
-from mercer.kernels.subsets import Anova
-from mercer.kernels.weighted import Basis
+from mercer.kernels.power_series import Series
+from mercer.kernels.strings.spectrum import Match
+from mercer.kernels.vectors.arccosine import ArcCosine
+from mercer.kernels.vectors.conditional import NegativeDistance
+from mercer.kernels.vectors.histogram import ChiSquared, Tanimoto
+from mercer.kernels.vectors.periodic import Periodic
+from mercer.kernels.vectors.spline import LinearSpline
+from mercer.kernels.vectors.subsets import Anova
+from mercer.kernels.vectors.weighted import Basis
 
 __all__ = ["Claim", "Facts", "facts", "too_wide"]
 

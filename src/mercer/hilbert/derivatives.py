@@ -20,7 +20,7 @@ from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.element import Element, as_factor, plain, require_same_kernel, require_same_outputs, scaled
 from mercer.hilbert.jets import jet, require_smooth
 from mercer.kernels import Kernel, Linear
-from mercer.kernels.pointwise import dense
+from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["DerivativeExpansion", "derivative_representer", "gradient", "sensitivity"]
 

@@ -36,7 +36,7 @@ from mercer.kernels import (
     Scaled,
     Sum,
 )
-from mercer.kernels.pointwise import DotProduct, Radial, dense
+from mercer.kernels.vectors.pointwise import DotProduct, Radial, dense
 
 __all__ = ["Jet", "jet", "require_smooth"]
 

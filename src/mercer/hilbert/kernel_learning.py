@@ -19,9 +19,9 @@ from mercer.constraints import Integer, Positive
 from mercer.domains import Pairs, Samples
 from mercer.errors import ParameterError, TargetError
 from mercer.gram.expansion import Expansion
-from mercer.kernels.algebra import Sum
-from mercer.kernels.functions import PolynomialOf
-from mercer.kernels.hyper import Hyperkernel
+from mercer.kernels.algebra.functions import PolynomialOf
+from mercer.kernels.algebra.hyper import Hyperkernel
+from mercer.kernels.algebra.sums import Sum
 from mercer.kernels.kernel import Kernel
 from mercer.targets import Multiclass
 

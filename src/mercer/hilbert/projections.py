@@ -17,7 +17,7 @@ from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
-from mercer.numerics.background import in_background
+from mercer.runtime.interrupts import in_background
 
 __all__ = ["Moments", "Projection", "moments", "project", "projection_moments"]
 

@@ -27,10 +27,10 @@ from mercer.gram.tiles import TileGram
 from mercer.hilbert.reduced_points import Moving
 from mercer.hilbert.reduced_selection import Selection, Watch
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.pointwise import dense
+from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
-from mercer.numerics.tiling import Stopped, serial_blas
 from mercer.problems import Status
+from mercer.runtime.tiling import Stopped, serial_blas
 
 __all__ = ["Constructed", "Function", "Projection", "Search", "construct"]
 

@@ -27,10 +27,10 @@ from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_construction import Function, Search
 from mercer.hilbert.reduced_points import Moving
 from mercer.hilbert.reduced_selection import Watch
-from mercer.kernels.pointwise import dense
+from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.cholesky import safe_cholesky
-from mercer.numerics.tiling import blas_for
 from mercer.problems import Status
+from mercer.runtime.tiling import blas_for
 
 __all__ = ["Agreement"]
 

@@ -17,8 +17,8 @@ from mercer.budget import Resources
 from mercer.domains import Samples, Vectors
 from mercer.gram.gram import Cross
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.pointwise import OneBase, Radial, dense
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.kernels.vectors.pointwise import OneBase, Radial, dense
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Block", "Moving"]
 

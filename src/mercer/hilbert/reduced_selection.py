@@ -16,8 +16,8 @@ from scipy.linalg import solve_triangular
 from mercer.arrays import Floats, Indices
 from mercer.budget import Clock, Plan
 from mercer.gram import HasRows
-from mercer.numerics.tiling import Monitor
 from mercer.problems import Status
+from mercer.runtime.tiling import Monitor
 
 __all__ = ["Selection", "Watch"]
 

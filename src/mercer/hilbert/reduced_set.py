@@ -23,8 +23,8 @@ from mercer.gram import Element, Expansion, Tiles
 from mercer.hilbert.reduced_construction import Function, construct
 from mercer.hilbert.reduced_decisions import Agreement
 from mercer.hilbert.reduced_selection import Selection, Watch
-from mercer.numerics.tiling import Stopped
 from mercer.problems import Status
+from mercer.runtime.tiling import Stopped
 
 __all__ = ["ReducedSet", "reduced_set"]
 

@@ -26,10 +26,10 @@ from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.hilbert.regularizers import NormPower, Radius, Regularizer
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Squared
-from mercer.numerics.background import in_background
 from mercer.problems import ConvexRisk, Solution, Status, Trace
-from mercer.solvers.newton import Minimum
+from mercer.runtime.interrupts import in_background
 from mercer.solvers.risk_path import RiskMinimum, RiskPath, choose_solver
+from mercer.solvers.smooth.newton import Minimum
 
 __all__ = ["Regularized", "RidgePath", "ivanov", "best_on_path", "morozov", "tikhonov"]
 

@@ -20,13 +20,13 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError
-from mercer.kernels.algebra import Product, Scaled, Sum
-from mercer.kernels.compact import Epanechnikov, Wendland
-from mercer.kernels.functions import Exp, Normalized, PolynomialOf, Power
+from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
+from mercer.kernels.algebra.maps import Selected
+from mercer.kernels.algebra.sums import Product, Scaled, Sum
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import Selected
-from mercer.kernels.pointwise import Radial
-from mercer.kernels.spectral import SpectralDensity, SpectralMixture
+from mercer.kernels.vectors.compact import Epanechnikov, Wendland
+from mercer.kernels.vectors.pointwise import Radial
+from mercer.kernels.vectors.spectral import SpectralDensity, SpectralMixture
 from mercer.numerics.hankel import radial_transform, sphere_surface
 
 __all__ = ["Piece", "pieces_of"]

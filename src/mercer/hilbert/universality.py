@@ -21,7 +21,7 @@ from mercer.errors import MercerError
 from mercer.hilbert.claims import Claim, Facts, facts, too_wide
 from mercer.kernels.composite import Composite
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.series import Degrees
+from mercer.kernels.power_series import Degrees
 
 __all__ = ["Claim", "Properties", "properties"]
 

@@ -1,11 +1,11 @@
 """Tests and measures: two samples, independence, conditional and joint independence, goodness of fit."""
 
-from mercer.inference.conditional import conditional_independence_test
+from mercer.inference.conditional_test import conditional_independence_test
+from mercer.inference.dependence_measures import coco, hsic, kcc, mmd, nocco
 from mercer.inference.goodness_of_fit import stein_discrepancy, stein_test
 from mercer.inference.joint import dhsic, dhsic_test
-from mercer.inference.limits import Limits
-from mercer.inference.measures import coco, hsic, kcc, mmd, nocco
 from mercer.inference.nulls import WildBootstrap
+from mercer.inference.options import Limits
 from mercer.inference.power import (
     AggregatedResult,
     aggregated_test,

@@ -15,7 +15,7 @@ from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.inference.limits import tell
+from mercer.inference.options import tell
 from mercer.inference.result import Null, finite
 from mercer.kernels import Kernel
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.inference.forms import DenseForm, FactorForm, Form, inner, product
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Entrywise", "trace_of"]
 

@@ -23,13 +23,13 @@ from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, Param
 from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
 from mercer.gram.algebra import Centered
 from mercer.gram.dense import DenseGram
-from mercer.inference.limits import part_of, require_matrices, tell
+from mercer.inference.options import part_of, require_matrices, tell
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import Kernel as _Kernel
-from mercer.numerics.background import in_background
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.numerics.tiling import blas_for, run_tasks, serial_blas, spans
+from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import blas_for, run_tasks, serial_blas, spans
 
 __all__ = [
     *("DenseForm", "FactorForm", "Form", "ProductForm"),

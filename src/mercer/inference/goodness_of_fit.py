@@ -18,13 +18,13 @@ from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.inference.forms import DenseForm, packed
-from mercer.inference.limits import FEWER, Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.nulls import WildBootstrap, waves_of, wild_draws
+from mercer.inference.options import FEWER, Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.result import Null, TestResult, concluded, finite
 from mercer.inference.tests import generator
 from mercer.kernels import Gaussian, Kernel, RationalQuadratic
-from mercer.kernels.algebra import Scaled, Sum
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.kernels.algebra.sums import Scaled, Sum
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["stein_discrepancy", "stein_test"]
 

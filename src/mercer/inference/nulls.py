@@ -19,10 +19,10 @@ from mercer.constraints import Optional, Positive
 from mercer.errors import ParameterError
 from mercer.inference.entrywise import Entrywise
 from mercer.inference.forms import DenseForm, FactorForm, Form, factor_of, product
-from mercer.inference.limits import tell
+from mercer.inference.options import tell
 from mercer.inference.result import Null
-from mercer.numerics.background import in_background
-from mercer.numerics.tiling import blas_for, spans
+from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import blas_for, spans
 from mercer.spec import Spec
 
 __all__ = [

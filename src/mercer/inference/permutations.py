@@ -12,11 +12,11 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
+from mercer.inference.dependence_measures import hsic_values, mmd_values
 from mercer.inference.forms import DenseForm, FactorForm, Form
-from mercer.inference.limits import part_of, tell
-from mercer.inference.measures import hsic_values, mmd_values
-from mercer.numerics.permutation_sums import permuted_sums, random_labels, random_permutations
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.inference.options import part_of, tell
+from mercer.inference.permutation_sums import permuted_sums, random_labels, random_permutations
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["parts_of", "permuted_hsic", "permuted_mmd"]
 

@@ -17,10 +17,10 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval, OneOf
 from mercer.errors import DomainError, ParameterError
 from mercer.gram import GramSpec
+from mercer.inference.dependence_measures import hsic_of, mmd_values
 from mercer.inference.entrywise import Entrywise, trace_of
 from mercer.inference.forms import packed, pair, paired, pooled, represent
-from mercer.inference.limits import Limits, limits_of, part_of, resources_of, tell
-from mercer.inference.measures import hsic_of, mmd_values
+from mercer.inference.options import Limits, limits_of, part_of, resources_of, tell
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
 from mercer.inference.result import Null, TestResult

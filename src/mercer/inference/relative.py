@@ -18,7 +18,7 @@ from mercer.errors import DomainError
 from mercer.gram import GramSpec
 from mercer.inference.entrywise import Entrywise
 from mercer.inference.forms import Form, is_dense, packed, paired, represent
-from mercer.inference.limits import Limits, part_of, require_matrices, resources_of
+from mercer.inference.options import Limits, part_of, require_matrices, resources_of
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
 

@@ -15,10 +15,9 @@ from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional
 from mercer.errors import ParameterError
 from mercer.gram import GramSpec
 from mercer.inference.blocks import BLOCKS, block_null, block_size_of, check_blocks, hsic_blocks, mmd_blocks
+from mercer.inference.dependence_measures import ESTIMATORS, hsic_of, mmd_values
 from mercer.inference.entrywise import Entrywise, trace_of
 from mercer.inference.forms import Form, is_dense, pair, paired, pooled, represent
-from mercer.inference.limits import Limits, part_of, require_matrices, resources_of, tell
-from mercer.inference.measures import ESTIMATORS, hsic_of, mmd_values
 from mercer.inference.nulls import (
     WildBootstrap,
     eigenvalues_of,
@@ -30,10 +29,11 @@ from mercer.inference.nulls import (
     wild_draws,
     wild_weights,
 )
+from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
-from mercer.numerics.tiling import spans
+from mercer.runtime.tiling import spans
 
 __all__ = ["generator", "hsic_test", "mmd_test"]
 

@@ -19,7 +19,7 @@ from mercer.constraints import Integer, OneOf, chain, constrained, free_names, u
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
 from mercer.inference.forms import centred, inner, matrix, paired, pooled
-from mercer.inference.limits import FEWER, Limits, require_matrices, resources_of, tell
+from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel
 

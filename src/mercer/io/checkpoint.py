@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from mercer.budget import parse_seconds
 from mercer.errors import CheckpointError, ModelError, ParameterError, warn_caller
 from mercer.io.atomic import OverwriteError, PathLike, require_replaceable, write_atomically
-from mercer.io.model import versions
-from mercer.io.tensors import DTYPES, bytes_of, open_ordinary, pieces, read_header, read_tensors
-from mercer.numerics.resuming import Store, digest
+from mercer.io.model_file import versions
+from mercer.io.named_arrays import DTYPES, bytes_of, open_ordinary, pieces, read_header, read_tensors
+from mercer.runtime.checkpoints import Store, digest
 
 __all__ = ["Checkpoint"]
 

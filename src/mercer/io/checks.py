@@ -17,10 +17,10 @@ from mercer.errors import ModelError
 from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
-from mercer.kernels.strings import Kmers
-from mercer.kernels.substrings import SuffixNodes
+from mercer.kernels.kmers import Kmers
+from mercer.kernels.strings.substrings import SuffixNodes
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.sparse import sparse_fault
+from mercer.numerics.sparse_checks import sparse_fault
 from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
 

@@ -15,7 +15,7 @@ from mercer.budget import Plan
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import ParameterError
 from mercer.estimators.imported import ImportedClassifier, ImportedDetector, ImportedRegressor
-from mercer.estimators.words import kernel_from_word
+from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.io.atomic import PathLike
 from mercer.io.libsvm import Machine, read_machine

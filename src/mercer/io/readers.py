@@ -11,13 +11,13 @@ from mercer.errors import ParameterError
 from mercer.io.columns import Kinds, checked_kinds
 from mercer.io.datasets import Dataset
 from mercer.io.delimited import read_delimited
-from mercer.io.fasta import read_fasta, read_fastq
 from mercer.io.formats import FORMATS, TREES, detect, detected, is_folder
 from mercer.io.gram_file import read_gram, read_gram_rows
 from mercer.io.jsonl import read_jsonl
 from mercer.io.limits import FileBudgetError, FileError, Limits
 from mercer.io.parquet import read_parquet
 from mercer.io.source import Source
+from mercer.io.structures.fasta import read_fasta, read_fastq
 from mercer.io.svmlight import read_svmlight
 
 __all__ = ["FORMATS", "detect", "read"]

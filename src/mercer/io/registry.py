@@ -80,7 +80,7 @@ def registry() -> Mapping[str, type]:
     Examples
     --------
     >>> registry()["kernel:Gaussian"]
-    <class 'mercer.kernels.radial.Gaussian'>
+    <class 'mercer.kernels.vectors.radial.Gaussian'>
     """
     found: dict[str, type] = {}
     for package in PACKAGES:

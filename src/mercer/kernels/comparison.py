@@ -21,7 +21,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains import WHOLE, Frames, Samples, Vectors
 from mercer.errors import DomainError
 from mercer.numerics import distances
-from mercer.numerics.tiling import Scratch
+from mercer.runtime.tiling import Scratch
 
 if TYPE_CHECKING:
     from mercer.kernels.kernel import Kernel
@@ -432,3 +432,10 @@ def wound(X: Any, period: float) -> Floats:
     turns = np.fmod(np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float), period) / period
     angle = 2.0 * np.pi * turns
     return np.ascontiguousarray(np.hstack([np.cos(angle), np.sin(angle)]), dtype=X.dtype)
+
+
+def side_of_tiles(comparison: Comparison, cells: float, multiple: int = 1) -> int:
+    """Return the side of tiles whose pairs of sequences have so many pairs of places in all, a multiple of a number."""
+    lengths = [max(1.0, float(S.lengths.mean())) if len(S) else 100.0 for S in comparison.sides(())]
+    side = int(np.sqrt(cells / (lengths[0] * lengths[1])))
+    return max(multiple, side - side % multiple)

@@ -20,9 +20,9 @@ from mercer.domains import WHOLE, Frames, Samples
 from mercer.domains.doors import open_doors, packing
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.series import Series
+from mercer.kernels.power_series import Series
 from mercer.numerics.algebraic import all_finite, transpose_into
-from mercer.numerics.tiling import Monitor, run_tasks, tile_grid
+from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
 from mercer.spec import Spec
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ class Kernel(Spec, ABC):
     # the algebra: one node class per operation ------------------------------------------------------
 
     __array_ufunc__ = None  # arrays do not multiply kernels entry by entry
-    operators: ClassVar[Any] = None  # the module mercer.kernels.operators, which needs this class first
+    operators: ClassVar[Any] = None  # the module mercer.kernels.algebra.operators, which needs this class first
 
     def __add__(self, other: Any) -> algebra.Sum:
         return self.operators.add(self, other)
@@ -448,7 +448,7 @@ def pull(
         ``weights(rows, columns)`` returns W for the tile of two slices. If ``B is A``, only tiles on and above the
         diagonal are asked for, and one above stands for its mirror image as well: W_ij + W_ji.
     n_threads, monitor : optional
-        As in `mercer.numerics.tiling.run_tasks`.
+        As in `mercer.runtime.tiling.run_tasks`.
 
     Notes
     -----

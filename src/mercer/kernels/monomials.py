@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 __all__ = ["MOST_FEATURES", "monomial_count", "monomials", "require_few"]
 

@@ -20,7 +20,7 @@ from mercer.domains.identity import distinct, matches
 from mercer.domains.pairs import occurring
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill, overflow_error
-from mercer.numerics.kronecker import Factor, PairIndex, pair_products
+from mercer.numerics.kronecker_products import Factor, PairIndex, pair_products
 
 __all__ = ["SAME", "Members", "PairMatrix", "PairTerm", "gathered", "learned", "pair_function", "pair_terms"]
 

@@ -16,7 +16,7 @@ from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples, Strings
 from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
 from mercer.models.model import Model, stochastic, weights_of
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 __all__ = ["MarkovChain"]
 

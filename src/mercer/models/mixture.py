@@ -18,7 +18,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.models.model import Model, numbers, stochastic, weights_of
 from mercer.models.normal import check_factor, dense, factor_size, gaussian_scores, log_constant, rows_for, standardised
-from mercer.numerics.tiling import run_tasks, spans
+from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["GaussianMixture"]
 

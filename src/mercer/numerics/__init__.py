@@ -7,7 +7,7 @@ A matrix is given by a function V -> G V or by whatever has ``@``: an array, a s
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
 from mercer.numerics.krylov import Krylov, LogDeterminant, krylov_solve, stochastic_logdet
 from mercer.numerics.lanczos import Tridiagonal, extremal_eigenpairs, lanczos
-from mercer.numerics.power import power_method, subspace_iteration
+from mercer.numerics.power_method import power_method, subspace_iteration
 
 __all__ = [
     "Eigenpairs",

@@ -1,7 +1,7 @@
 """Profiles made of sums, products and quotients alone, and what tiles need: a copy, a transpose, a check.
 
 Legend: h = -||x - z||^2 / 2 <= 0 (what the tile holds), d = sqrt(-2 h), r = d / l, inv_l = 1 / length scale,
-slope = dk/dh. The rules of ``mercer.numerics.profiles`` hold here too; import the profiles from there.
+slope = dk/dh. The rules of ``mercer.kernels.vectors.profiles`` hold here too; import the profiles from there.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 _SQRT2 = math.sqrt(2.0)
 _CHUNK = 256  # entries of scratch that stay in the first-level cache

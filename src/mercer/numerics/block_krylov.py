@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.numerics.resuming import kept_by
+from mercer.runtime.checkpoints import kept_by
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
 
@@ -92,7 +92,7 @@ def leading_eigenpairs(
         Of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``, the largest residual over the largest eigenvalue; a true answer ends it. The
-        basis is kept by it, if it keeps states (`mercer.numerics.resuming`), and a later call goes on from there.
+        basis is kept by it, if it keeps states (`mercer.runtime.checkpoints`), and a later call goes on from there.
 
     Returns
     -------

@@ -17,8 +17,8 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import JitterWarning, NotPositiveDefinite, ParameterError
-from mercer.numerics.background import in_background, lapack
-from mercer.numerics.tiling import spans
+from mercer.runtime.interrupts import in_background, lapack
+from mercer.runtime.tiling import spans
 
 __all__ = [
     "CholeskyFactor",

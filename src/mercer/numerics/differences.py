@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 __all__ = ["Matrix", "Rows", "half_square_tile", "manhattan_tile"]
 

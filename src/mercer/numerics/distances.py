@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.numerics.compiled import compiled
 from mercer.numerics.differences import Rows, half_square_tile, manhattan_tile
 from mercer.numerics.operands import (
     Operand,
@@ -28,6 +27,7 @@ from mercer.numerics.operands import (
     narrowed,
 )
 from mercer.numerics.row_products import row_products
+from mercer.runtime.compiled import compiled
 
 __all__ = [
     "Operand",

@@ -16,8 +16,8 @@ import scipy.sparse.csgraph as csgraph
 import scipy.sparse.linalg as spla
 
 from mercer.arrays import Floats, Indices
-from mercer.numerics.compiled import compiled
-from mercer.numerics.tiling import run_tasks
+from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import run_tasks
 
 __all__ = ["apply_polynomial", "bound_of", "chebyshev", "components", "laplacian", "solve_columns", "stationary"]
 

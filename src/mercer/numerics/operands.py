@@ -16,7 +16,7 @@ from scipy import sparse
 
 from mercer.arrays import Floats, Indices
 from mercer.numerics.differences import Matrix
-from mercer.numerics.sparse import used_columns
+from mercer.numerics.sparse_checks import used_columns
 
 __all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
 

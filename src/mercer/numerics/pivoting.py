@@ -20,8 +20,8 @@ from scipy.linalg import solve_triangular
 from mercer.arrays import Floats, Indices
 from mercer.errors import ParameterError
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
-from mercer.numerics.compiled import compiled
-from mercer.numerics.tiling import Monitor, Stopped, run_tasks, spans
+from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import Monitor, Stopped, run_tasks, spans
 
 __all__ = ["PartialFactor", "Preconditioner", "block_pivoted_cholesky", "pivoted_cholesky"]
 

@@ -17,7 +17,7 @@ from scipy import fft
 
 from mercer.arrays import Array, Floats
 from mercer.errors import ParameterError
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 __all__ = ["CountSketch", "nystrom_sketch", "sketched_product"]
 

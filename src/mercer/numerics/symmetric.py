@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.numerics.tiling import Monitor, run_tasks, spans
+from mercer.runtime.tiling import Monitor, run_tasks, spans
 
 __all__ = ["symmetric_product"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mercer.numerics.cluster import Crew
+from mercer.runtime.workers import Crew
 
 __all__ = ["pairwise", "tree_sum"]
 
@@ -28,7 +28,7 @@ def tree_sum(crew: Crew, count: int, term: Callable[[int], Any]) -> Any:
 
     Examples
     --------
-    >>> from mercer.numerics.cluster import Here
+    >>> from mercer.runtime.workers import Here
     >>> tree_sum(Here(), 3, lambda i: (float(i), 1.0))
     (3.0, 3.0)
     """

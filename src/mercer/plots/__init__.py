@@ -2,13 +2,13 @@
 
 from mercer.plots.components import ComponentsDisplay
 from mercer.plots.convergence import ConvergenceDisplay
-from mercer.plots.correlation import CorrelationDisplay
+from mercer.plots.correlation_display import CorrelationDisplay
 from mercer.plots.eigenfunctions import EigenfunctionsDisplay
-from mercer.plots.gram import GramDisplay
+from mercer.plots.gram_display import GramDisplay
 from mercer.plots.null_distribution import NullDistributionDisplay
 from mercer.plots.profile import KernelProfileDisplay
 from mercer.plots.spectral_density import SpectralDensityDisplay
-from mercer.plots.spectrum import SpectrumDisplay
+from mercer.plots.spectrum_display import SpectrumDisplay
 
 __all__ = [
     "ComponentsDisplay",

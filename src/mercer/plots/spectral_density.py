@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import ParameterError
-from mercer.estimators.posterior import sample_prior
+from mercer.estimators.processes.posterior import sample_prior
 from mercer.hilbert.bochner import SpectralMeasure, spectral_measure
 from mercer.kernels import Kernel
 from mercer.plots.canvas import COLOURS, axes, logarithmic

@@ -10,9 +10,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.plots.canvas import COLOURS, svg
 from mercer.plots.convergence import ConvergenceDisplay
-from mercer.plots.gram import GramDisplay
+from mercer.plots.gram_display import GramDisplay
 from mercer.plots.sources import some_of
-from mercer.plots.spectrum import SpectrumDisplay
+from mercer.plots.spectrum_display import SpectrumDisplay
 from mercer.reports.evidence import CalibrationFacts, ResidualFacts, RocFacts
 
 __all__ = ["Figure"]

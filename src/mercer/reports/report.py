@@ -23,10 +23,11 @@ import mercer
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.convergence import convergence
-from mercer.plots.gram import arranged
+from mercer.plots.gram_display import arranged
 from mercer.plots.sources import some_of
-from mercer.plots.spectrum import SpectrumDisplay, ridge_of, spectrum
-from mercer.reports import evidence, figures, model
+from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
+from mercer.reports import evidence, figures
+from mercer.reports import model_section as model
 from mercer.reports.data import DataFacts, describe
 from mercer.reports.figures import Figure
 from mercer.reports.recipe import Recipe, recipe

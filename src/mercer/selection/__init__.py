@@ -15,7 +15,7 @@ from mercer.selection.path import RidgeSpectrum, mean_leave_one_out, ridge_path
 from mercer.selection.pruning import Pruned, prune
 from mercer.selection.shared_grams import GridScores, grid_scores
 from mercer.selection.sigmoid import Sigmoid, couple, fit_sigmoid, normalize
-from mercer.selection.span import leave_one_out_decisions
+from mercer.selection.span_bound import leave_one_out_decisions
 from mercer.selection.svm_path import PathEnd, SVMPath, svm_path
 
 __all__ = [

@@ -15,7 +15,7 @@ from mercer.errors import ParameterError
 from mercer.losses import Hinge
 from mercer.losses.loss import HasBoxDual
 from mercer.problems import BoxQP, Solution
-from mercer.solvers.smo import SMO
+from mercer.solvers.box.smo import SMO
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["cost_path"]

@@ -16,7 +16,7 @@ from mercer.errors import CapabilityError
 from mercer.gram import HasEigen
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.path import positive_ridges
-from mercer.solvers.spectral import Diagonalized
+from mercer.solvers.linear.spectral_solver import Diagonalized
 
 __all__ = ["grid_path"]
 

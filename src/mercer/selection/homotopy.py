@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer.arrays import Array, Floats
-from mercer.numerics.compiled import compiled
-from mercer.selection.elbow import Elbow, Rows
+from mercer.runtime.compiled import compiled
+from mercer.selection.margin_system import Elbow, Rows
 
 __all__ = ["ABSENT", "ELBOW", "LEFT", "RIGHT", "Homotopy", "Indefinite"]
 

@@ -19,8 +19,8 @@ from mercer import constraints
 from mercer.arrays import Array, Floats
 from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
-from mercer.numerics.resuming import kept_by
 from mercer.problems import Status
+from mercer.runtime.checkpoints import kept_by
 
 __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
 

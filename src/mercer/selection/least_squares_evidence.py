@@ -19,14 +19,14 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
-from mercer.gram.nystrom import NystromGram
+from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel
-from mercer.numerics.background import in_background, lapack
-from mercer.numerics.tiling import blas_for, spans
 from mercer.problems import Solution, Status
+from mercer.runtime.interrupts import in_background, lapack
+from mercer.runtime.tiling import blas_for, spans
 from mercer.selection.least_squares_path import least_squares_log_evidence
-from mercer.solvers.cholesky import Factored
-from mercer.solvers.woodbury import NormalFactored
+from mercer.solvers.linear.cholesky_solver import Factored
+from mercer.solvers.linear.woodbury import NormalFactored
 
 __all__ = ["LeastSquaresCriterion", "LeastSquaresPosterior", "Moderation", "log_evidence_of", "posterior_of"]
 

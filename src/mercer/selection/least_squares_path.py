@@ -16,9 +16,9 @@ import numpy as np
 from mercer.arrays import Floats, real_numbers
 from mercer.errors import ParameterError, TargetError
 from mercer.gram.gram import HasFactor
-from mercer.numerics.background import in_background
-from mercer.numerics.tiling import blas_for, spans
-from mercer.solvers.border import Border
+from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import blas_for, spans
+from mercer.solvers.linear.border import Border
 
 __all__ = ["LeastSquaresPath", "best_cost", "least_squares_log_evidence", "lssvm_path", "spectrum"]
 

@@ -16,11 +16,11 @@ from mercer.domains import Samples
 from mercer.errors import DomainError
 from mercer.gram import Dense
 from mercer.kernels import Kernel
-from mercer.numerics.tiling import serial_blas
 from mercer.problems import Solution
+from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, Choice, Monitor, packed_for, some_rows, tell
 from mercer.selection.cost_path import cost_path
-from mercer.selection.span import leave_one_out_decisions
+from mercer.selection.span_bound import leave_one_out_decisions
 
 __all__ = ["COSTS", "best_margin", "margin_leave_one_out", "votes"]
 

@@ -19,8 +19,8 @@ import numpy as np
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.errors import ParameterError, TargetError
 from mercer.numerics.eigen import eigh_in_place
-from mercer.numerics.tiling import spans
-from mercer.solvers.border import Border
+from mercer.runtime.tiling import spans
+from mercer.solvers.linear.border import Border
 
 __all__ = ["RidgeSpectrum", "mean_leave_one_out", "ridge_path"]
 

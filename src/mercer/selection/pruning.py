@@ -14,9 +14,9 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.errors import ParameterError, TargetError
-from mercer.numerics.tiling import blas_for
+from mercer.runtime.tiling import blas_for
 from mercer.selection.leave_one_out import leave_one_out
-from mercer.solvers.cholesky import Factored
+from mercer.solvers.linear.cholesky_solver import Factored
 
 __all__ = ["Pruned", "prune"]
 

@@ -21,7 +21,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import Dense, Distributed
 from mercer.kernels import Kernel, Precomputed
-from mercer.numerics.cluster import Crew
+from mercer.runtime.workers import Crew
 
 __all__ = ["GridScores", "grid_scores"]
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from mercer.arrays import Array, Floats, real_numbers
 from mercer.errors import ParameterError, TargetError
-from mercer.numerics.tiling import spans
+from mercer.runtime.tiling import spans
 
 __all__ = ["Sigmoid", "couple", "fit_sigmoid", "normalize"]
 

@@ -20,10 +20,10 @@ from mercer.arrays import Array, Floats, Indices, is_real, real_numbers
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError, TargetError
 from mercer.gram.gram import HasRows
-from mercer.numerics.tiling import Stopped, serial_blas
 from mercer.problems import Solution, Status
-from mercer.selection.elbow import Rows
+from mercer.runtime.tiling import Stopped, serial_blas
 from mercer.selection.homotopy import ABSENT, ELBOW, LEFT, RIGHT, Homotopy, Indefinite
+from mercer.selection.margin_system import Rows
 from mercer.solvers.solver import Monitor
 
 __all__ = ["PathEnd", "SVMPath", "svm_path"]

@@ -17,11 +17,11 @@ from mercer.gram.algebra import Repeated
 from mercer.gram.gram import HasRows
 from mercer.losses import HasBoxDual
 from mercer.problems import BoxQP, ConvexRisk, SmoothRisk, Solution, Status
-from mercer.solvers.fenchel import fenchel_gap
-from mercer.solvers.newton import Descent, Minimum, Newton, require_penalty
-from mercer.solvers.primal_newton import PrimalNewton, suits
-from mercer.solvers.proximal_point import ProximalPath, ProximalPoint, slack_of, spread_of
-from mercer.solvers.smo import SMO
+from mercer.solvers.box.smo import SMO
+from mercer.solvers.smooth.fenchel import fenchel_gap
+from mercer.solvers.smooth.newton import Descent, Minimum, Newton, require_penalty
+from mercer.solvers.smooth.primal_newton import PrimalNewton, suits
+from mercer.solvers.smooth.proximal_point import ProximalPath, ProximalPoint, slack_of, spread_of
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["RiskMinimum", "RiskPath", "choose_solver", "is_boxed"]

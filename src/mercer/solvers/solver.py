@@ -14,8 +14,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.errors import CapabilityError
-from mercer.numerics.background import heard
 from mercer.problems import Solution, Status
+from mercer.runtime.interrupts import heard
 from mercer.spec import Spec
 
 __all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]

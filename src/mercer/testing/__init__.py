@@ -8,7 +8,7 @@ does not claim (derivatives, features, translation invariance) is not asked of i
 from mercer.testing.domains import check_domain
 from mercer.testing.expansions import ELEMENT_LAWS, check_expansion
 from mercer.testing.grams import check_gram
-from mercer.testing.kernels import KERNEL_LAWS, check_kernel, violating_vector
+from mercer.testing.kernel_laws import KERNEL_LAWS, check_kernel, violating_vector
 from mercer.testing.losses import check_loss
 from mercer.testing.solvers import check_solver
 

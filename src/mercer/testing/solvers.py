@@ -9,9 +9,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError
 from mercer.gram import Dense, Features, HasFactor
-from mercer.kernels.algebra import Constant
-from mercer.kernels.maps import RankOne
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.algebra.maps import RankOne
+from mercer.kernels.algebra.sums import Constant
+from mercer.kernels.vectors.radial import Gaussian
 from mercer.problems import LinearSystem, Status
 from mercer.solvers import Solver
 from mercer.testing.grams import close

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.cli.check import findings, gram_figures
-from mercer.cli.data import open_data
+from mercer.cli.inputs import open_data
 from mercer.kernels import Gaussian
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table, write_tu
 

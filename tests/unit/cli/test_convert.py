@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.io.model import load
+from mercer.io.model_file import load
 from mercer.io.readers import read
 from tests.unit.cli.commandline import run, run_json, write_table
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer.cli import fit as module
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
-from mercer.io.model import load
+from mercer.io.model_file import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
-from mercer.numerics.cluster import Here
+from mercer.runtime.workers import Here
 from mercer.selection.margins import COSTS, best_margin
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
 

@@ -8,7 +8,7 @@ import pytest
 
 import mercer
 from mercer import SVC, KernelRidge, OneClassSVM
-from mercer.io.model import load, save
+from mercer.io.model_file import load, save
 from mercer.kernels import Gaussian
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer.cli.data import open_data
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import open_data
 from mercer.cli.writers import FORMATS, format_of, guarded, pieces
 from mercer.domains import Trees
 from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table, write_trees, write_tu

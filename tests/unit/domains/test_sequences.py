@@ -12,8 +12,8 @@ from mercer import KernelRidge
 from mercer.domains.sequences import Sequences
 from mercer.domains.strings import Strings
 from mercer.errors import DomainError, ModelError
-from mercer.io.model import load, save
-from mercer.kernels.time_series import GlobalAlignmentSeries
+from mercer.io.model_file import load, save
+from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
 from mercer.numerics.ragged import Ragged
 from mercer.testing import check_domain
 

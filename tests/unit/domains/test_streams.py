@@ -10,7 +10,8 @@ from mercer.domains import Stream, Vectors
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Dense, IncompleteCholesky, Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
-from mercer.solvers import PrimalNewton, primal_newton
+from mercer.solvers import PrimalNewton
+from mercer.solvers.smooth import primal_newton
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 3))
@@ -135,7 +136,7 @@ def peak(model, n, width=200):
 )
 def test_nothing_but_some_vectors_grows_with_the_rows(model, most, monkeypatch):
     monkeypatch.setattr("mercer.domains.streams._HELD", 4096)
-    monkeypatch.setattr("mercer.gram.factor._AT_ONCE", 1024)
+    monkeypatch.setattr("mercer.gram.low_rank.factor._AT_ONCE", 1024)
     monkeypatch.setattr("mercer.gram.expansion._BLOCK", 1024)
     peak(model, 10_000, 3)  # which compiles
     small, large = peak(model, 40_000, 3), peak(model, 120_000, 3)

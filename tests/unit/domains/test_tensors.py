@@ -6,8 +6,8 @@ import pytest
 from mercer import KernelRidge
 from mercer.domains.tensors import Tensors
 from mercer.errors import DomainError, ModelError
-from mercer.io.model import load, save
-from mercer.kernels.tensors import Grassmann
+from mercer.io.model_file import load, save
+from mercer.kernels.sets.tensor_subspaces import Grassmann
 from mercer.testing import check_domain
 
 X = np.random.default_rng(0).normal(size=(5, 2, 3, 4))

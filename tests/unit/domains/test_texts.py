@@ -9,7 +9,7 @@ import pytest
 from mercer.domains import Strings
 from mercer.domains.texts import Texts
 from mercer.errors import DomainError
-from mercer.kernels.strings import Spectrum
+from mercer.kernels.strings.spectrum import Spectrum
 from mercer.testing.domains import check_domain
 
 DOCUMENTS = ["The Cat", "", "the dog's cat; ÄRGER"]

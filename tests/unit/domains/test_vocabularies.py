@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from mercer import KernelRidge, load, save
-from mercer.domains.graphs import Graphs
-from mercer.domains.nodes import Network
 from mercer.domains.strings import Strings
+from mercer.domains.structures.graphs import Graphs
+from mercer.domains.structures.nodes import Network
+from mercer.domains.structures.trees import Trees
 from mercer.domains.texts import Texts
-from mercer.domains.trees import Trees
 from mercer.domains.vocabularies import codes_among, is_missing, require_kin, symbol_kinds
 from mercer.errors import DomainError
 from mercer.kernels import (

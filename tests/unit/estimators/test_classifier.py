@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer.domains import Strings
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators import svc as module
-from mercer.estimators.svc import SVC, BoundSVC, NuSVC
+from mercer.estimators.svm import svc as module
+from mercer.estimators.svm.svc import SVC, BoundSVC, NuSVC
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Sigmoid, Spectrum
 from mercer.selection.sigmoid import fit_sigmoid

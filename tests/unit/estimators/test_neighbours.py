@@ -10,7 +10,7 @@ from mercer.domains import Vectors
 from mercer.errors import DomainError
 from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of
 from mercer.kernels import Exponential, Gaussian, Linear, Matern, Polynomial, Precomputed, RationalQuadratic, Spectrum
-from mercer.numerics.tiling import Stopped
+from mercer.runtime.tiling import Stopped
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3)) + 2.0

@@ -13,7 +13,7 @@ from mercer.gram import Auto, Dense, FastGauss, Features, IncompleteCholesky, Kr
 from mercer.gram import auto as module
 from mercer.gram.auto import choice_in_words
 from mercer.gram.dense import DenseGram
-from mercer.gram.features import FeatureGram
+from mercer.gram.low_rank.features import FeatureGram
 from mercer.gram.tiles import TileGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 

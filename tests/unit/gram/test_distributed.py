@@ -28,7 +28,8 @@ from mercer.gram import (
 from mercer.gram.distributed import DistributedGram, Layout
 from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian, Linear, Spectrum
-from mercer.numerics import cluster, resuming
+from mercer.runtime import checkpoints as resuming
+from mercer.runtime import workers as cluster
 from mercer.solvers import ConjugateGradient, PrimalGradient, Woodbury
 from tests.trust.judge import unclear
 

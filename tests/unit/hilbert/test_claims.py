@@ -24,7 +24,7 @@ from mercer.kernels import (
     Spectrum,
     Tanimoto,
 )
-from mercer.kernels.pointwise import Radial
+from mercer.kernels.vectors.pointwise import Radial
 
 G, L, E, P = Gaussian(1.0), Linear(), ExponentialDot(1.0), Periodic(2.0)
 

@@ -7,7 +7,7 @@ from mercer.domains import Vectors
 from mercer.errors import ParameterError
 from mercer.gram import Tiles
 from mercer.inference.blocks import block_null, block_size_of, check_blocks, hsic_blocks, mmd_blocks
-from mercer.inference.measures import hsic, mmd
+from mercer.inference.dependence_measures import hsic, mmd
 from mercer.inference.tests import hsic_test, mmd_test
 from mercer.kernels import Gaussian
 

@@ -8,11 +8,11 @@ import pytest
 from mercer.budget import Resources
 from mercer.errors import CapabilityError
 from mercer.gram import FastGauss, Nystrom, Tiles
+from mercer.inference.dependence_measures import hsic
 from mercer.inference.joint import dhsic, dhsic_test, permuted_dhsic
-from mercer.inference.measures import hsic
+from mercer.inference.permutation_sums import random_permutations
 from mercer.inference.tests import hsic_test
 from mercer.kernels import Gaussian, Linear, NegativeDistance
-from mercer.numerics.permutation_sums import random_permutations
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 2))

@@ -6,11 +6,11 @@ import pytest
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.gram import FastGauss, Tiles
+from mercer.inference.dependence_measures import hsic, mmd
 from mercer.inference.forms import represent
-from mercer.inference.measures import hsic, mmd
+from mercer.inference.permutation_sums import random_labels, random_permutations
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.kernels import Gaussian
-from mercer.numerics.permutation_sums import random_labels, random_permutations
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 2)), RNG.normal(size=(12, 1))

@@ -10,10 +10,10 @@ from scipy.stats import binom
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import Dense, Nystrom, Tiles
-from mercer.inference.conditional import conditional_independence_test
+from mercer.inference.conditional_test import conditional_independence_test
+from mercer.inference.dependence_measures import hsic, mmd
 from mercer.inference.goodness_of_fit import stein_test
 from mercer.inference.joint import dhsic, dhsic_test
-from mercer.inference.measures import hsic, mmd
 from mercer.inference.nulls import WildBootstrap
 from mercer.inference.power import aggregated_test, held_out_test
 from mercer.inference.tests import generator, hsic_test, mmd_test

@@ -95,7 +95,7 @@ def test_damage_is_found_and_the_one_before_is_taken(begun):
 
 
 def _model_file(path):
-    from mercer.io.model import save
+    from mercer.io.model_file import save
 
     save(ridge().fit(X, Y), path.with_suffix(".mercer"))
     return path.with_suffix(".mercer")

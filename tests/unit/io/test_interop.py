@@ -21,7 +21,7 @@ from mercer.domains import Vectors
 from mercer.errors import MemoryBudgetError, ParameterError
 from mercer.io.interop import from_libsvm, from_sklearn
 from mercer.io.limits import FileError
-from mercer.io.model import load, save
+from mercer.io.model_file import load, save
 from mercer.kernels import Constant
 
 pytestmark = pytest.mark.parity

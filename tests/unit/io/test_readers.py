@@ -102,7 +102,7 @@ def test_trouble_of_the_machine_is_told_as_that_of_the_folder(error, tmp_path, m
     def fail(path, limits):
         raise error
 
-    monkeypatch.setattr(importlib.import_module("mercer.io.graphs"), "read_tu", fail)
+    monkeypatch.setattr(importlib.import_module("mercer.io.structures.graph_archives"), "read_tu", fail)
     with pytest.raises(FileError, match=r"Memory ran out|cannot be read: Input/output error") as caught:
         read(write_tu(tmp_path / "TOY"))
     assert isinstance(caught.value, MemoryError) == isinstance(error, MemoryError)

@@ -6,9 +6,9 @@ import pytest
 
 from mercer.domains import Frames, Strings, Vectors
 from mercer.io.columns import boolean_column, number_column, text_column
-from mercer.io.fasta import Sequences
 from mercer.io.gram_file import GramMatrix
 from mercer.io.limits import FileError
+from mercer.io.structures.fasta import Sequences
 from mercer.io.tables import Table
 from mercer.kernels import Gaussian, Spectrum
 

@@ -10,8 +10,8 @@ from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, Param
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, mirror, pull
-from mercer.numerics import tiling
-from mercer.numerics.tiling import Stopped
+from mercer.runtime import tiling
+from mercer.runtime.tiling import Stopped
 
 X = np.random.default_rng(0).normal(size=(11, 3))
 

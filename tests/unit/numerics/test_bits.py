@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.numerics.bits import from_bits, to_bits
-from mercer.numerics.compiled import compiled
+from mercer.runtime.compiled import compiled
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 1e-45, 1e-300, 3.4e38]
 

@@ -6,7 +6,7 @@ import pytest
 from mercer.errors import ParameterError
 from mercer.kernels import Gaussian
 from mercer.numerics.pivoting import Preconditioner, block_pivoted_cholesky, pick, pivoted_cholesky
-from mercer.numerics.tiling import Stopped
+from mercer.runtime.tiling import Stopped
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.numerics.cluster import Here
 from mercer.numerics.tree_sums import pairwise, tree_sum
+from mercer.runtime.workers import Here
 
 
 class Text(str):

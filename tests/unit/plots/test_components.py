@@ -6,9 +6,9 @@ import pytest
 from sklearn.decomposition import PCA
 
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.gram_schmidt import KernelGramSchmidt
-from mercer.estimators.kernel_pca import KernelPCA
-from mercer.estimators.ridge import KernelRidge
+from mercer.estimators.geometry.gram_schmidt import KernelGramSchmidt
+from mercer.estimators.geometry.kernel_pca import KernelPCA
+from mercer.estimators.squares.ridge import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.plots.components import ComponentsDisplay
 

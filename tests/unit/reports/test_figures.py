@@ -7,8 +7,8 @@ import pytest
 
 from mercer.kernels import Gaussian
 from mercer.plots.convergence import ConvergenceDisplay
-from mercer.plots.gram import arranged
-from mercer.plots.spectrum import spectrum
+from mercer.plots.gram_display import arranged
+from mercer.plots.spectrum_display import spectrum
 from mercer.reports import figures
 from mercer.reports.evidence import CalibrationFacts, Curve, ResidualFacts, RocFacts
 

@@ -21,7 +21,7 @@ from mercer.gram import Tiles
 from mercer.kernels import Gaussian, Linear
 from mercer.reports import report
 from mercer.reports.machine import machine_deeds
-from mercer.reports.model import coefficient_facts
+from mercer.reports.model_section import coefficient_facts
 from mercer.reports.subject import Subject
 
 rng = np.random.default_rng(0)

@@ -6,10 +6,10 @@ import pytest
 from mercer.domains import Vectors
 from mercer.gram import Dense
 from mercer.kernels import Gaussian, Linear
-from mercer.selection import elbow as elbow_module
 from mercer.selection import homotopy as module
-from mercer.selection.elbow import Rows
+from mercer.selection import margin_system as elbow_module
 from mercer.selection.homotopy import ABSENT, ELBOW, LEFT, RIGHT, Homotopy, Indefinite
+from mercer.selection.margin_system import Rows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 2))

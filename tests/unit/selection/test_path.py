@@ -9,7 +9,7 @@ from mercer.kernels import Gaussian, NegativeDistance, ThinPlate
 from mercer.selection import mean_leave_one_out, ridge_path
 from mercer.selection.cross_validation import generalized_cross_validation
 from mercer.selection.path import RidgeSpectrum
-from mercer.solvers.cholesky import Factored
+from mercer.solvers.linear.cholesky_solver import Factored
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(25, 2))

@@ -13,12 +13,12 @@ from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinit
 from mercer.gram import Dense, Tiles
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, ThinPlate
-from mercer.numerics.tiling import Stopped
 from mercer.problems import BoxQP, Status
+from mercer.runtime.tiling import Stopped
 from mercer.selection import PathEnd, svm_path
 from mercer.selection.homotopy import Homotopy
-from mercer.solvers.interior_point import InteriorPoint
-from mercer.solvers.smo import SMO
+from mercer.solvers.box.interior_point import InteriorPoint
+from mercer.solvers.box.smo import SMO
 from tests.clock import allowed, answers
 from tests.strategies import vectors
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import GaussianProcessRegressor, SparseGaussianProcessRegressor
 from mercer.domains import Vectors
+from mercer.estimators.processes.process_evidence import DenseEvidence, Observations
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.selection.evidence import DenseEvidence, Observations
 from mercer.selection.units import Units, better, coarse_starts, shifted, sizes, told, warn_of_search
 
 rng = np.random.default_rng(0)

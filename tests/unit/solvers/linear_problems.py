@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from mercer.losses import EpsilonInsensitive, Hinge, Huber, Pinball, SquaredHinge
-from mercer.losses.tubes import SquaredEpsilonInsensitive
+from mercer.losses.insensitive import SquaredEpsilonInsensitive
 from mercer.problems import LinearRisk
 
 LOSSES = {

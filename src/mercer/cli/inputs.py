@@ -1,0 +1,323 @@
+"""From a file to what an estimator takes: the target split off, missing values settled, columns chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Array, Indices
+from mercer.cli.failures import UsageFault
+from mercer.domains import Frames, Similarities, Strings, Trees, Vectors
+from mercer.errors import DomainError
+from mercer.io.datasets import Dataset
+from mercer.io.limits import FileError, Limits, shown
+from mercer.io.readers import read
+from mercer.io.tables import Table
+from mercer.kernels import Kernel, Match
+from mercer.kernels.algebra.maps import Selected
+from mercer.spec import Spec
+
+__all__ = [
+    "Problem",
+    "column_kinds",
+    "compares_texts",
+    "open_data",
+    "pose",
+    "samples",
+    "selected_columns",
+    "usable_columns",
+]
+
+_NUMBERS = ("number", "boolean")
+
+
+def open_data(
+    path: Path, format: str | None = None, memory: str | None = None, kinds: Mapping[str, str] | None = None
+) -> Dataset:
+    """Read a data file within a memory budget."""
+    return read(path, format, Limits(memory=memory), kinds)
+
+
+# what a kernel reads --------------------------------------------------------------------------------------
+
+
+def _nodes(spec: Any) -> Iterator[Spec]:
+    if isinstance(spec, Spec):
+        yield spec
+        for _, child in spec._children():
+            yield from _nodes(child)
+
+
+def selected_columns(kernel: Any) -> tuple[str | int, ...]:
+    """Return the columns that a kernel names by ``.on``, each once, in order.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Match
+    >>> selected_columns(Gaussian(1.0).on(["age", "size"]) * Match().on("city"))
+    ('age', 'size', 'city')
+    """
+    found: dict[str | int, None] = {}
+    for node in _nodes(kernel):
+        if isinstance(node, Selected):
+            names = node.columns if isinstance(node.columns, (list, tuple)) else [node.columns]
+            found |= dict.fromkeys(name if isinstance(name, str) else int(name) for name in names)
+    return tuple(found)
+
+
+def column_kinds(kernel: Any) -> dict[str, str]:
+    """Return as what a file's columns have to be read for a kernel: texts that look like numbers stay texts."""
+    kinds: dict[str, str] = {}
+    for node in _nodes(kernel):
+        if isinstance(node, Selected) and isinstance(node.columns, str) and compares_texts(node.kernel):
+            only_match = all(isinstance(inner, Match) or inner._children() for inner in _nodes(node.kernel))
+            kinds[node.columns] = "category" if only_match else "text"
+    return kinds
+
+
+def compares_texts(kernel: Kernel) -> bool:
+    """Tell whether a kernel takes a column of texts: strings, documents, trees in brackets, or some of these at once.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Spectrum, TfIdf
+    >>> compares_texts(TfIdf() + Spectrum(3)), compares_texts(Gaussian(1.0)), compares_texts(TfIdf().on("note"))
+    (True, False, False)
+    """
+    if kernel.domain is not Frames:
+        return isinstance(kernel.domain, type) and issubclass(kernel.domain, (Strings, Trees))
+    terms = [child for _, child in kernel._children() if isinstance(child, Kernel)]
+    return not isinstance(kernel, Selected) and bool(terms) and all(map(compares_texts, terms))
+
+
+# the problem ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Samples, perhaps with a target.
+
+    Attributes
+    ----------
+    data : Dataset
+        Without the target.
+    y : array or None
+    target : str or None
+        The name of the target.
+    dropped : int
+        Rows left out because they miss a value.
+    """
+
+    data: Dataset
+    y: Array | None = None
+    target: str | None = None
+    dropped: int = 0
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return self.data.n
+
+    def take(self, index: Indices) -> Problem:
+        """Return the problem on some of the samples."""
+        return replace(self, data=self.data.take(index), y=None if self.y is None else self.y[index])
+
+
+def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequence[str] | None, drop: bool) -> Problem:
+    """Split off the target, and settle missing values.
+
+    Parameters
+    ----------
+    data : Dataset
+    target : str or None
+        Its name; None for no target, or for the one that the format has.
+    labels : Path or None
+        A table that holds the target, if the data do not.
+    columns : sequence of str or None
+        Columns of a table that are used; None for all that can be.
+    drop : bool
+        Whether rows that miss a value are left out rather than refused.
+    """
+    if labels is not None:
+        y, name = _labels(labels, data, target)
+        data, y, dropped = _complete(data, y, usable_columns(data, columns), drop)
+        return Problem(data, y, name, dropped)
+    if isinstance(data, Table):
+        used = usable_columns(data.drop(target) if target is not None else data, columns)
+        data, _, dropped = _complete(data, None, [*used, *([target] if target is not None else [])], drop)
+        if target is None:
+            return Problem(data, dropped=dropped)
+        rest, y = data.split_target(target)
+        return Problem(rest, as_target(y), target, dropped)
+    if target is None and data.y is None:
+        return Problem(data)
+    rest, y = data.split_target(target)
+    return Problem(rest, as_target(y), target or data.targets[0])
+
+
+def as_target(y: Array) -> Array:
+    """Return whole numbers as integers, so that a class is called 1 rather than 1.0."""
+    if y.dtype.kind == "f" and np.all(y == np.floor(y)) and np.all(np.abs(y) < 2.0**53):
+        return y.astype(np.int64)
+    return y
+
+
+def usable_columns(data: Dataset, columns: Sequence[str] | None = None) -> list[str]:
+    """Return the columns that kernels can read: not constants or identifiers, unless they are named."""
+    if not isinstance(data, Table):
+        return []
+    if columns is not None:
+        _require_columns(data, columns)
+        return list(columns)
+    return list(data.of_kind("number", "boolean", "category", "text"))
+
+
+def _require_columns(table: Table, columns: Sequence[str]) -> None:
+    lost = [name for name in columns if name not in table.names]
+    if not lost:
+        return
+    near = {name: get_close_matches(name, table.names, n=1) for name in lost}
+    hints = [f"is {shown(found[0])} meant by {shown(name)}?" for name, found in near.items() if found]
+    there = ", ".join(map(shown, table.names[:20])) + (", ..." if len(table.names) > 20 else "")
+    word, verb = ("column", "is") if len(lost) == 1 else ("columns", "are")
+    raise FileError(
+        table.path,
+        f"The {word} {', '.join(map(shown, lost[:20]))} {verb} missing; there are {there}.",
+        f"Add {'it' if len(lost) == 1 else 'them'}; {' '.join(hints)}" if hints else "Add what is missing.",
+        line=1,
+    )
+
+
+def _complete(data: Dataset, y: Array | None, columns: Sequence[str], drop: bool) -> tuple[Dataset, Array | None, int]:
+    """Return the rows without missing values; refuse them unless they may be left out."""
+    if not isinstance(data, Table):
+        return data, y, 0
+    whole = data.complete([name for name in columns if name in data.names])
+    lost = int(np.sum(~whole))
+    if not lost:
+        return data, y, 0
+    counts = {name: data.missing[name] for name in columns if data.missing.get(name)}
+    listed = ", ".join(f"{shown(name)} {count}" for name, count in list(counts.items())[:20])
+    place: Any = data.where(int(np.flatnonzero(~whole)[0]))
+    if not drop:
+        raise FileError(
+            data.path,
+            f"{lost} of {data.n} rows miss a value (by column: {listed}).",
+            "Fill them in, leave a column out of the file, or leave these rows out with --missing drop.",
+            **place,
+        )
+    if lost == data.n:
+        problem = f"All {data.n} rows miss a value (by column: {listed}), so none is left."
+        raise FileError(data.path, problem, "Fill some in, or leave out the columns that miss most.", line=1)
+    rows = np.flatnonzero(whole)
+    return data.take(rows), None if y is None else y[rows], lost
+
+
+def _labels(path: Path, data: Dataset, target: str | None) -> tuple[Array, str]:
+    """Read the targets of samples from a table of their own, by name or in the same order."""
+    table = read(path)
+    if not isinstance(table, Table):
+        raise FileError(path, f"This is a {table.format} file; labels are a table.", "Give a CSV file.", line=1)
+    if target is None:
+        rest = [name for name in table.names if table.kinds[name] != "identifier"]
+        if len(rest) != 1:
+            raise UsageFault(
+                f"{path} has the columns {', '.join(map(shown, table.names))}; one is the target. "
+                "Name it with --target."
+            )
+        target = rest[0]
+    _, y = table.split_target(target)
+    if data.ids is not None and table.ids is not None:
+        place = {name: row for row, name in enumerate(table.ids)}
+        strange = [name for name in data.ids if name not in place]
+        if strange:
+            raise FileError(
+                path,
+                f"{len(strange)} samples of {data.path.name} have no row here, the first is {shown(strange[0])}.",
+                "Add a row for each sample, named as in the data.",
+                line=1,
+            )
+        y = y[[place[name] for name in data.ids]]
+    elif len(y) != data.n:
+        raise FileError(
+            path,
+            f"There are {len(y)} labels for the {data.n} samples of {data.path.name}.",
+            "Give one row per sample, in their order.",
+            row=min(len(y), data.n) + 1,
+        )
+    return as_target(y), target
+
+
+# what an estimator takes ----------------------------------------------------------------------------------
+
+
+def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
+    """Return the samples as a kernel takes them, and the columns of a table that they are made of.
+
+    Parameters
+    ----------
+    data : Dataset
+    kernel : Kernel, str or None
+        None and words of scikit-learn compare numbers.
+    columns : sequence of str, optional
+        Those that a model was fitted to.
+    """
+    if not isinstance(data, Table):
+        return data.X, ()
+    domain = kernel.domain if isinstance(kernel, Kernel) else Similarities if kernel == "precomputed" else Vectors
+    if isinstance(kernel, Kernel) and compares_texts(kernel):
+        used = columns or (data.of_kind("text") if data.of_kind("text") else data.of_kind("category"))
+        if len(used) != 1:
+            raise UsageFault(
+                f"{kernel!r} compares texts, and {data.path} has {len(used)} columns of them; name the one that is "
+                f"meant, as {kernel!r}.on({(used or data.names)[0]!r})."
+            )
+        _require_columns(data, used)
+        return data.columns[used[0]], tuple(used)
+    if domain is Frames:
+        used = columns or _named(data, kernel)
+        _require_columns(data, used)
+        return {name: data.columns[name] for name in used}, tuple(used)
+    if domain is Vectors:
+        used = columns or data.of_kind(*_NUMBERS)
+        _require_columns(data, used)
+        return _matrix(data, used), tuple(used)
+    raise DomainError(
+        f"{kernel!r} compares {domain.__name__}, which a table does not hold. Give a file of them, or another kernel."
+    )
+
+
+def _named(table: Table, kernel: Any) -> list[str]:
+    """The columns that a kernel names, numbers counted from 0; all if it also reads the whole."""
+    names = [name if isinstance(name, str) else _numbered(table, name) for name in selected_columns(kernel)]
+    return list(dict.fromkeys(names)) or list(usable_columns(table))
+
+
+def _numbered(table: Table, position: int) -> str:
+    if 0 <= position < len(table.names):
+        return table.names[position]
+    raise UsageFault(
+        f"The kernel names column {position}; {table.path} has {len(table.names)} besides the target, counted from 0. "
+        "Name columns as the file does."
+    )
+
+
+def _matrix(table: Table, names: Sequence[str]) -> Array:
+    if not names:
+        raise FileError(
+            table.path,
+            "There is no column of numbers that vary.",
+            "Compare texts or categories with --estimator and a kernel as Spectrum(3).on('name').",
+            line=1,
+        )
+    wrong = [name for name in names if not isinstance(table.columns[name], np.ndarray)]
+    if wrong:
+        raise FileError(
+            table.path, "The column does not hold numbers.", "Write numbers.", name=wrong[0], column=None, line=1
+        )
+    return np.column_stack([np.asarray(table.columns[name], dtype=float) for name in names])

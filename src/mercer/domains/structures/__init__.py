@@ -1,0 +1,1 @@
+"""Trees, graphs, and the nodes of one graph."""

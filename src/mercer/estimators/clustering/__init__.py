@@ -1,0 +1,1 @@
+"""Clusters of samples."""

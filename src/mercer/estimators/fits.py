@@ -1,0 +1,196 @@
+"""One run of `fit`: progress through scikit-learn's callbacks, time budget, and an estimator left whole.
+
+A run is cut into stages (the Gram matrix, the solver); each tells how far it is, and the whole is told to
+callbacks as a hundred steps. A callback that answers true, or a clock that has run out, stops the stage.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mercer.budget import Clock, Resources
+from mercer.errors import TimeBudgetError
+from mercer.estimators.computed import keep_told
+from mercer.problems import Status
+from mercer.runtime.checkpoints import Kept, Store
+from mercer.runtime.interrupts import heard
+from mercer.runtime.tiling import Stopped
+from mercer.solvers.solver import Monitor
+
+__all__ = ["Run", "whole"]
+
+STEPS = 100
+_CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
+
+
+class Run:
+    """Progress and budgets of one fit.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        With callbacks, `max_time`, `memory` and `n_threads`.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.clock = Clock.start(estimator.max_time)
+        self.context = estimator._init_callback_context(max_subtasks=STEPS)
+        self.listened = bool(getattr(estimator, "_skl_callbacks", ()))
+        self.done = 0
+        self.asked_to_stop = False
+        self._span = (0.0, 1.0)
+        self._monitors = 0
+
+    def begin(self, X: Any, y: Any = None) -> None:
+        """Tell callbacks that the fit begins."""
+        self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
+
+    def end(self, X: Any, y: Any = None) -> None:
+        """Tell callbacks that the fit has ended."""
+        self._advance(1.0)
+        self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
+
+    @contextmanager
+    def stage(self, name: str, until: float) -> Iterator[None]:
+        """Run a stage that takes the progress up to `until`; out of time or stopped, it has no result."""
+        before = self._span
+        self._span = (self.done / STEPS, until)
+        try:
+            yield
+        except Stopped:
+            raise self._no_result(name) from None
+        except TimeoutError as late:
+            raise late if isinstance(late, TimeBudgetError) else self._no_result(name) from None
+        finally:
+            self._span = before
+        self._advance(until)
+
+    def _no_result(self, name: str) -> TimeBudgetError:
+        if self.asked_to_stop:
+            return TimeBudgetError(
+                f"{type(self.estimator).__name__}.fit was stopped by a callback during the {name}, which gives no "
+                "partial result; an iterative solver does. Let it finish, or use solver=ConjugateGradient()."
+            )
+        return TimeBudgetError(
+            f"{type(self.estimator).__name__}.fit ran out of max_time={self.clock.max_time} s during the {name} (after "
+            f"{self.clock.seconds:.2g} s), which gives no partial result. Raise max_time, or use "
+            "gram=Tiles() with solver=ConjugateGradient(), which returns the best solution so far."
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        """The moment of the monotonic clock at which the time is over."""
+        return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None if they are not counted."""
+        return None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 0.0)
+
+    def resources(self) -> Resources:
+        """Return what Grams may use; their monitor reports to this run."""
+        estimator = self.estimator
+        monitor = self.monitor if self.watched else None
+        return Resources(estimator.memory, estimator.n_threads, monitor, self.deadline)
+
+    @property
+    def store(self) -> Store | None:
+        """Where the states of solvers are kept, if a checkpoint is among the callbacks."""
+        found = (getattr(callback, "store", None) for callback in getattr(self.estimator, "_skl_callbacks", ()))
+        return next((store for store in found if isinstance(store, Store)), None)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody wants to know how far the run is."""
+        return self.listened or self.clock.max_time is not None
+
+    def monitor(self, fraction: float) -> bool:
+        """Report the fraction of the current stage; true stops it."""
+        low, high = self._span
+        self._advance(low + (high - low) * fraction)
+        return self.asked_to_stop or self.clock.expired
+
+    def solver_monitor(self, tol: float, *, told: bool = True) -> Monitor:
+        """Return a monitor for a solver, which reports iterations and the residual they have reached.
+
+        One that is not told of progress only ends the solver; solvers in threads have one each, made beforehand.
+        """
+        self._monitors += 1
+        return _Watch(self, tol, self._monitors, told)
+
+    def answer(self) -> bool | Status:
+        """Tell whether solvers are to end, and why; what they have reached is worth keeping then."""
+        found = Status.TIME if self.clock.expired else Status.STOPPED if self.asked_to_stop else False
+        if found and self.store is not None:
+            self.store.unfinished = True
+        return found
+
+    def _advance(self, fraction: float) -> None:
+        """Tell callbacks of every whole step up to this fraction."""
+        target = min(int(STEPS * fraction + 1e-9), STEPS)
+        while self.done < target:
+            self.done += 1
+            if not self.listened:
+                continue
+            step = self.context.subcontext(task_name="step")
+            step.call_on_fit_task_begin(estimator=self.estimator)
+            self.asked_to_stop |= bool(step.call_on_fit_task_end(estimator=self.estimator))
+
+
+class _Watch:
+    """The monitor of one solver: progress, the end of time, and the place where states are kept."""
+
+    def __init__(self, run: Run, tol: float, number: int, told: bool) -> None:
+        self.run, self.tol, self.number, self.told = run, tol, number, told
+        self.span, self.first = run._span, -1.0
+        self.opened = 0
+
+    def __call__(self, iteration: int, residual: float) -> bool | Status:
+        if self.told:
+            self.first = residual if self.first < 0.0 else self.first
+            low, high = self.span
+            self.run._advance(low + (high - low) * _share(self.first, residual, self.tol))
+        return self.run.answer()
+
+    @property
+    def keeping(self) -> Callable[[str, Mapping[str, Any]], Kept] | None:
+        """What opens the place of a solver's state."""
+        store = self.run.store
+        return None if store is None else functools.partial(self._open, store)
+
+    def _open(self, store: Store, name: str, fields: Mapping[str, Any]) -> Kept:
+        self.opened += 1
+        return store.open(f"{self.number}.{self.opened}", name, fields)
+
+
+def _share(first: float, now: float, tol: float) -> float:
+    """Return how far a residual has come from its first value to the tolerance, on a logarithmic scale."""
+    if not 0 < now < first or tol >= first:
+        return 0.0 if now >= first else 1.0
+    return min(1.0, math.log(first / max(now, tol)) / math.log(first / tol))
+
+
+@contextmanager
+def whole(estimator: Any) -> Iterator[None]:
+    """Leave an estimator exactly as it was if the fit inside does not come to its end.
+
+    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way.
+    """
+    before = dict(vars(estimator))
+    try:
+        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            yield
+    except BaseException:
+        state = vars(estimator)
+        kept = {name: state[name] for name in _CALLBACK_STATE if name in state}
+        state.clear()
+        state.update(before, **kept)
+        raise
+    keep_told(estimator)

@@ -1,0 +1,1 @@
+"""Directions, coordinates and maps of feature space."""

@@ -1,0 +1,1 @@
+"""Few coefficients: penalties on absolute values, and relevance."""

@@ -1,0 +1,1 @@
+"""Least squares, likelihoods and other smooth losses."""

@@ -1,0 +1,1 @@
+"""Support vector machines and other machines of large margins."""

@@ -1,0 +1,550 @@
+"""Support vector regression: functions that are short in feature space and cheap by a loss with corners.
+
+Symbols: beta_i the coefficients, xi = y - f(x) - b residuals, w_i sample weights and W their sum, epsilon the
+half-width of the tube, tau a quantile, b the bias, rho the multipliers of the sums.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.callback import with_callbacks
+
+from mercer.arrays import Floats, Indices
+from mercer.constraints import AnyOf, Interval, OneOf, Positive
+from mercer.errors import ParameterError, TargetError
+from mercer.estimators.estimator import sample_weights, weighted
+from mercer.estimators.fits import Run, whole
+from mercer.estimators.svm.support import SupportVectorMachine, alone
+from mercer.gram import Gram, GramSpec, Repeated
+from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
+from mercer.losses.loss import BoxDual
+from mercer.problems import BoxQP, Solution, Status
+from mercer.solvers import Solver
+from mercer.targets import Real
+
+__all__ = ["HuberSVR", "NuSVR", "QuantileSVR", "SVR"]
+
+
+class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
+    """Base of the regression machines; a subclass writes the program of one function and reads its bias."""
+
+    C: float
+    several_outputs: ClassVar[bool] = True
+
+    # what a subclass writes ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
+        """Return the dual of the fit of one function; weights are those of the samples."""
+
+    def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
+        """Return one program per function, for one column of targets or several."""
+        return [self._program(K, column, weight) for column in y.reshape(len(y), -1).T]
+
+    def _bias(self, solution: Solution) -> float:
+        return -float(solution.multipliers[0])
+
+    def _describe(self, solutions: list[Solution]) -> None:
+        """Keep what a machine knows of its solutions besides the functions."""
+
+    def _is_one(self) -> bool:
+        """Tell whether the model is one function, whose values are a vector."""
+        return self.target_.columns is None
+
+    # fit ----------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the function.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) array, or (n, k) where several outputs are accepted
+            Real targets.
+        sample_weight : (n,) array, optional
+            Not negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            self._check_parameters()
+            run = Run(self)
+            packed, kernel = self._pack(X)
+            self.target_ = Real(several=self.several_outputs).learn(y)
+            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+            run.begin(X, y)
+            self.kernel_ = self._learned_kernel(kernel, S, values, w)
+            K = self._represent(self.kernel_, S, run, until=0.2)
+            problems = self._programs(K, values, w)
+            if len(problems) > 1:
+                alone(K, self.memory)
+            solutions = self._solve_all(problems, run)
+            pairs = zip(problems, solutions, strict=True)
+            coef = np.column_stack([_per_sample(p, s.coef, len(S)) for p, s in pairs])
+            self._describe(solutions)
+            self._store(K, coef, solutions, used, S)
+            run.end(X, y)
+        return self
+
+    def _store(self, K: Gram, coef: Floats, solutions: list[Solution], used: Indices, S: Any) -> None:
+        """Keep the expansion and what scikit-learn's users look for."""
+        self.intercept_ = np.array([self._bias(solution) for solution in solutions])
+        pairs = np.array([s.details.get("pairs moved", len(s.trace)) for s in solutions], dtype=np.int32)
+        self.n_iter_ = int(pairs[0]) if self._is_one() else pairs
+        self._store_support(coef, used, S)
+        self.dual_coef_ = coef[self._chosen].T.copy()
+        self.n_support_ = np.array([len(self._chosen)], dtype=np.int32)
+        self.fit_status_ = int(self.solution_.status is not Status.CONVERGED)
+        del self._chosen
+        one = self._is_one()
+        whole_coef = Solution(coef[:, 0] if one else coef, Status.CONVERGED, 0.0)
+        self.expansion_ = K.expand(whole_coef, self.intercept_[0] if one else self.intercept_)
+
+    def predict(self, X: Any) -> Floats:
+        """Return the fitted function at new data, shape (m,), or (m, k) for k outputs.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        values = self._evaluate(X)
+        return values if self._is_one() else values.reshape(len(values), -1)
+
+
+def _program_of(K: Gram, dual: BoxDual) -> BoxQP:
+    gram = K if dual.index is None else Repeated(K, dual.index)
+    return BoxQP(gram, dual.linear, dual.lower, dual.upper, ridge=dual.ridge)
+
+
+def _per_sample(problem: BoxQP, beta: Floats, n: int) -> Floats:
+    """Return the coefficient of each sample: the sum of its variables."""
+    if isinstance(problem.gram, Repeated):
+        return np.bincount(problem.gram.index, weights=beta, minlength=n).astype(np.float64)
+    return beta
+
+
+class SVR(MultiOutputMixin, SupportVectorRegressor):
+    r"""Support vector regression: a function in a tube around the targets, where what sticks out costs C per unit.
+
+    .. math:: \min_{f, b} \; C \sum_i w_i \max(0, |y_i - f(x_i) - b| - \epsilon) + \tfrac12 \|f\|^2
+
+    Seed: [HSS] Eqs. (85)-(87); [SS] the pair SVR-P, SVR-D, where the term in epsilon of (53) needs the sum of alpha and
+    alpha*; [STS] Eqs. (73)-(76); [KIKS] Eq. (17). ``epsilon=0`` is least absolute deviation. Ledger: R-SVR, R-LAD.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
+        definite kernels of order 1 are accepted.
+    C : float, default 1.0
+        Cost of an error of size one outside the tube. Positive; ``inf`` allows no error: the shortest function in the
+        tube, which must have one.
+    epsilon : float, default 0.1
+        Half-width of the tube, in the unit of y. Not negative; 0 estimates the conditional median.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+    tol : float, default 1e-3
+        Largest violation of the optimality conditions, in the unit of y.
+    max_iter : int, optional
+        The most pairs of variables to move, per output; None or -1 is the solver's own limit.
+    shrinking : bool, default True
+        Whether variables that stay at an end of their box are set aside for a while.
+    cache_size : float, default 512
+        Memory for rows of K in MB, used where computing them again costs more.
+    gram : GramSpec, optional
+        None holds K for up to 2048 samples and computes it in tiles beyond.
+    solver : Solver, optional
+        None is `SMO`.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`.
+
+    Attributes
+    ----------
+    support_ : (q,) array of int
+        Places of the support vectors in the training data.
+    support_vectors_ : array or Samples
+        The support vectors as rows, or as objects of their domain.
+    n_support_ : (1,) array of int
+    dual_coef_ : (1, q) or (k, q) array
+        beta of the support vectors, a row per output.
+    intercept_ : (1,) or (k,) array
+    expansion_ : Expansion
+        The fitted function or functions.
+    n_iter_ : int or (k,) array of int
+        Pairs of variables moved.
+    solution_ : Solution
+        Violation, duality gap and status of the solver; of several outputs the one that ended worst.
+
+    Notes
+    -----
+    A sample of weight w counts as w copies. Several outputs are as many programs with one K, solved side by side. With
+    ``epsilon=0`` a sample has one variable in the dual, else two. Nothing in the fit is random. Cost between O(n q) and
+    O(n^2) kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVR
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> model = SVR(Gaussian(1.0), C=100.0, epsilon=0.05).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.051)
+    True
+    >>> len(model.support_) < 15
+    True
+    """
+
+    epsilon: float
+    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
+        loss = EpsilonInsensitive(self.epsilon) if self.epsilon > 0 else Absolute()
+        return _program_of(K, loss.box_dual(y, self.C * weight))
+
+    def _is_bounded(self) -> bool:
+        return math.isfinite(self.C)
+
+    def _explains(self, solution: Solution) -> bool:
+        return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _describe will say so
+
+    def _describe(self, solutions: list[Solution]) -> None:
+        """Refuse a tube without errors where there is none."""
+        if math.isinf(self.C) and any(s.status is Status.UNBOUNDED for s in solutions):
+            raise TargetError(
+                f"C=inf was given, and no function of {self.kernel_!r} stays within epsilon={self.epsilon:g} of all "
+                "targets, or none that is not too long for floating-point numbers. Give a finite C, a larger epsilon, "
+                "or a kernel with more features, for example Gaussian()."
+            )
+
+
+class NuSVR(MultiOutputMixin, SupportVectorRegressor):
+    r"""Support vector regression that finds its tube: nu bounds the share of samples outside and of support vectors.
+
+    .. math:: \min_{f, b, \epsilon} \; C \nu W \epsilon + C \sum_i w_i \max(0, |y_i - f(x_i) - b| - \epsilon)
+        + \tfrac12 \|f\|^2, \qquad W = \sum_i w_i
+
+    Seed: [SS] Eq. (54), with C in place of its c / N; [HSS] Section 3.1.3. Ledger: R-NUSVR.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        As in `SVR`.
+    C : float, default 1.0
+        Cost of an error of size one outside the tube. Positive.
+    nu : float, default 0.5
+        Upper bound on the share of samples outside the tube and lower bound on that of support vectors. In (0, 1].
+    gamma, degree, coef0 : optional
+        As in `SVR`.
+    tol, max_iter, shrinking, cache_size : optional
+        As in `SVR`.
+    gram, solver, memory, max_time, n_threads : optional
+        As in `SVR`.
+
+    Attributes
+    ----------
+    epsilon_ : float or (k,) array
+        Half-width of the tube found, in the unit of y. `SVR` with this epsilon has the same optimum.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
+        As in `SVR`.
+
+    Notes
+    -----
+    A sample of weight w counts as w copies. The dual has two sums, one for each wall of the tube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NuSVR
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.where(np.arange(50) % 2, 0.1, -0.1)
+    >>> round(NuSVR(Gaussian(1.0), C=10.0, nu=0.2).fit(X, y).epsilon_, 1)
+    0.1
+    """
+
+    nu: float
+    own_constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        nu: float = 0.5,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
+        dual = EpsilonInsensitive(0.0).box_dual(y, self.C * weight)
+        assert dual.index is not None
+        half = min(0.5 * self.nu * self.C * float(weight.sum()), float(dual.upper.sum()))
+        group = np.repeat(np.arange(2), len(y))
+        return BoxQP(
+            Repeated(K, dual.index), dual.linear, dual.lower, dual.upper, group=group, total=np.array([half, -half])
+        )
+
+    def _bias(self, solution: Solution) -> float:
+        return -0.5 * float(np.sum(solution.multipliers))
+
+    def _describe(self, solutions: list[Solution]) -> None:
+        widths = np.array([0.5 * (s.multipliers[1] - s.multipliers[0]) for s in solutions])
+        widths = np.maximum(widths, 0.0)  # rounding may leave a tube without width a little below
+        self.epsilon_ = float(widths[0]) if self._is_one() else widths
+
+
+class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
+    r"""Regression with Huber's loss: small errors cost their square, large ones only their size.
+
+    .. math:: \min_{f, b} \; C \sum_i w_i \psi(y_i - f(x_i) - b) + \tfrac12 \|f\|^2, \qquad
+        \psi(\xi) = \begin{cases} \xi^2 / (2 \sigma) & |\xi| \le \sigma \\
+        |\xi| - \sigma / 2 & |\xi| > \sigma \end{cases}
+
+    Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual is
+    sigma / C. Ledger: R-HUBER.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        As in `SVR`.
+    C : float, default 1.0
+        Cost of one unit more of a large error. Positive.
+    threshold : float, default 1.0
+        Size of an error, in the unit of y, from which the cost grows linearly. Positive. Large thresholds are kernel
+        ridge regression with a bias and alpha = sigma / C, small ones least absolute deviation.
+    gamma, degree, coef0 : optional
+        As in `SVR`.
+    tol, max_iter, shrinking, cache_size : optional
+        As in `SVR`.
+    gram, solver, memory, max_time, n_threads : optional
+        As in `SVR`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
+        As in `SVR`; nearly all samples are support vectors.
+
+    Notes
+    -----
+    A sample of weight w counts as w copies. One variable per sample. Nothing in the fit is random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import HuberSVR
+    >>> from mercer.kernels import Linear
+    >>> X = np.arange(10.0)[:, None]
+    >>> y = np.where(X[:, 0] == 7, 100.0, X[:, 0])  # a straight line and one outlier
+    >>> HuberSVR(Linear(), C=10.0).fit(X, y).predict([[7.0]]).round(1)
+    array([7.2])
+    """
+
+    threshold: float
+    own_constraints = {"C": Positive(), "threshold": Positive()}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        threshold: float = 1.0,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
+        return _program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))
+
+
+class QuantileSVR(SupportVectorRegressor):
+    r"""Quantile regression: functions below which given shares of the observations lie.
+
+    .. math:: \min_{f, b} \; C \sum_i w_i \psi_\tau(y_i - f(x_i) - b) + \tfrac12 \|f\|^2, \qquad
+        \psi_\tau(\xi) = \max(\tau \xi, (\tau - 1) \xi)
+
+    Seed: [HSS] Section 3.1.3, where the second case of the loss is printed with 1 - tau. Ledger: R-QUANT.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        As in `SVR`.
+    C : float, default 1.0
+        Cost of the loss. Positive; ``QuantileSVR(quantiles=0.5, C=2 * c)`` is ``SVR(epsilon=0, C=c)``.
+    quantiles : float or sequence of floats, default 0.5
+        tau, between 0 and 1, both excluded; of several, each has its function.
+    crossing : {"allow", "forbid"}, default "allow"
+        Functions fitted one by one may cross where samples are few. "forbid" sorts the values at each point, so that
+        they are in the order of the quantiles everywhere.
+    gamma, degree, coef0 : optional
+        As in `SVR`.
+    tol, max_iter, shrinking, cache_size : optional
+        As in `SVR`.
+    gram, solver, memory, max_time, n_threads : optional
+        As in `SVR`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
+        As in `SVR`, with a row or an entry per quantile; the functions before sorting.
+
+    Notes
+    -----
+    Of the training weight at most tau lies below the function and at most 1 - tau above it; on it lie the free support
+    vectors. A sample of weight w counts as w copies. Sorting is the monotone rearrangement of Chernozhukov,
+    Fernandez-Val and Galichon (2010): at every point, not at the training samples alone, the functions do not cross,
+    and the pinball losses of an observation, added over the quantiles, can only fall. What is sorted is no longer one
+    expansion in the kernel for each quantile. Constraints at the training samples (Takeuchi, Le, Sears and Smola, 2006)
+    would keep that, and promise nothing between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import QuantileSVR
+    >>> from mercer.kernels import Linear
+    >>> y = np.arange(11.0)
+    >>> model = QuantileSVR(Linear(), quantiles=(0.25, 0.5, 0.75)).fit(np.zeros((11, 1)), y)
+    >>> model.predict([[0.0]]).round(6)
+    array([[2., 5., 8.]])
+    """
+
+    quantiles: Any
+    crossing: str
+    several_outputs = False
+    own_constraints = {"C": Positive(), "crossing": OneOf("allow", "forbid")}
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        quantiles: Any = 0.5,
+        crossing: str = "allow",
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        shrinking: bool = True,
+        cache_size: float = 512,
+        gram: GramSpec | None = None,
+        solver: Solver | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_shared(locals())
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        given = self.quantiles
+        several = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1  # pyright: ignore
+        if several and not len(given):
+            raise ParameterError(
+                f"quantiles={given!r} was given; at least one number between 0 and 1 is needed. Give quantiles=0.5, or "
+                "several, for example (0.1, 0.5, 0.9)."
+            )
+        inside = Interval(0.0, 1.0, closed="neither")
+        for tau in given if several else [given]:
+            inside.check("quantiles", tau, self)
+
+    def _is_one(self) -> bool:
+        return np.ndim(self.quantiles) == 0
+
+    def _program(self, K: Gram, y: Floats, weight: Floats, quantile: float = 0.5) -> BoxQP:
+        return _program_of(K, Pinball(quantile).box_dual(y, self.C * weight))
+
+    def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
+        return [self._program(K, y, weight, float(tau)) for tau in np.ravel(self.quantiles)]
+
+    def predict(self, X: Any) -> Floats:
+        """Return the quantiles at new data, shape (m,), or (m, q) for several, in the order they were given.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        """
+        values = super().predict(X)
+        if self.crossing == "allow" or values.ndim == 1:
+            return values
+        out = np.empty_like(values)
+        out[:, np.argsort(self.quantiles, kind="stable")] = np.sort(values, axis=1)
+        return out
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the pinball loss that is explained, compared with constant quantiles.
+
+        One for a perfect prediction, zero for the quantiles of ``y`` itself; the losses of several quantiles are added.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (m,) array
+        sample_weight : (m,) array, optional
+        """
+        values = self.predict(X)
+        values = values.reshape(len(values), -1)
+        y = self.target_.encode(y)
+        w = sample_weights(sample_weight, len(y))
+        order = np.argsort(y, kind="stable")
+        share = np.cumsum(w[order]) / w.sum()
+        lost = least = 0.0
+        for tau, column in zip(np.ravel(self.quantiles), values.T, strict=True):
+            constant = y[order[min(np.searchsorted(share, tau), len(y) - 1)]]
+            loss = Pinball(float(tau))
+            lost += float(w @ loss.value(y, column))
+            least += float(w @ loss.value(y, np.full(len(y), constant)))
+        if least == 0.0:
+            return 1.0 if lost == 0.0 else 0.0
+        return 1.0 - lost / least

@@ -1,0 +1,1 @@
+"""Gram matrices of Gaussian kernels by fast Gauss transforms."""

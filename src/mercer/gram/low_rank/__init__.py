@@ -1,0 +1,1 @@
+"""Gram matrices of low rank, by landmarks, factors and random features."""

@@ -1,0 +1,109 @@
+"""What a Gram of low rank takes: how much of its factor is held, and the buffers of sums over its rows.
+
+Symbols: n samples, r columns of F. F may be a product C R of columns C that are cheap to compute and a small root R.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.budget import Memory, Plan, budget
+from mercer.domains import Vectors
+from mercer.gram.gram import tile_bytes
+from mercer.gram.low_rank.row_sums import MOST
+from mercer.kernels.kernel import Kernel
+from mercer.runtime.tiling import spans, thread_count
+
+__all__ = ["CHEAP", "DEEP", "ROWS", "SHARE", "factor_plan", "held_bytes", "row_ranges", "working"]
+
+ROWS = 1024  # rows of the factor that a thread computes at once
+DEEP = 4096  # rows whose squares are added in the precision of the rows, and then in float64
+CHEAP = 4e10  # operations that take about a second: the whole factor, or a statement about the error
+SHARE = 0.25  # of the memory budget that the whole factor may take
+_WORK = 0.5  # of it that may be needed besides, for a factor to be held
+_SUMS = 2**23  # numbers in the partial sums over rows of the factor
+_QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
+
+
+def row_ranges(n: int, size: int) -> list[slice]:
+    """Return spans of rows whose sums, of so many numbers each, are made apart; they depend on the sizes alone.
+
+    Examples
+    --------
+    >>> row_ranges(3000, 10)
+    [slice(0, 1024, None), slice(1024, 2048, None), slice(2048, 3000, None)]
+    """
+    return spans(n, max(ROWS, -(-n // min(max(_SUMS // max(size, 1), 2), 64)))) or [slice(0, 0)]
+
+
+def held_bytes(
+    kernel: Kernel, n: int, rank: int, across: int | None, itemsize: int, memory: Memory, quick: bool
+) -> tuple[int, int]:
+    """Return the bytes of F that are held, and of C if not; `across` columns of C, None if F is no product."""
+    total = budget(memory)
+    if sum(working(kernel, n, rank).values()) > _WORK * total:
+        return 0, 0
+    held, kept = (itemsize if across is None else 8) * n * rank, itemsize * n * (across or 0)
+    if held <= SHARE * total and (across is None or 2.0 * n * across * rank <= CHEAP):
+        return held, 0
+    return 0, kept if kept <= min(SHARE * total, _QUICKLY if quick else np.inf) else 0
+
+
+def working(
+    kernel: Kernel, n: int, rank: int, *, held: bool = True, product: bool = True, itemsize: int = 8
+) -> dict[str, int]:
+    """Return the buffers while a factor is filled, or while F^T W F is summed, whichever are more.
+
+    Without a factor that is held rows are filled while they are summed, and those of C have a few columns more.
+    """
+    width = rank if held or not product else rank + min(rank, MOST)
+    threads, ranges = thread_count(None), row_ranges(n, width * width)
+    sums = 8 * width * width * (len(ranges) + threads)
+    rows = threads * itemsize * width * min(DEEP, ranges[0].stop - ranges[0].start)
+    fill = threads * (2 if held and product else 1) * itemsize * rank * min(ROWS, n)
+    if product:
+        fill += tile_bytes(kernel, columns=rank)
+    if not held:
+        return {"sums over rows": sums, "rows of the factor": rows + fill}
+    return {"sums over rows": sums, "rows of the factor": rows} if sums + rows >= fill else {"rows of the factor": fill}
+
+
+def factor_plan(
+    spec: Any,
+    kernel: Kernel,
+    n: int,
+    rank: int,
+    memory: Memory,
+    *,
+    base: dict[str, int],
+    build: dict[str, int] | None = None,
+    product: bool = True,
+    itemsize: int = 8,
+) -> Plan:
+    """Return what a Gram of low rank takes within a budget: on the way to the factor, or with it, whichever is more.
+
+    Parameters
+    ----------
+    spec : GramSpec
+    kernel : Kernel
+    n, rank : int
+    memory : int, str or None
+    base : dict
+        Buffers that are there all the time.
+    build : dict, optional
+        Buffers that are gone once the factor is there.
+    product : bool, default True
+        Whether F is a product C R.
+    itemsize : int, default 8
+        Bytes of a number in the rows of C, or in F where that is no product.
+    """
+    quick = kernel.domain is Vectors
+    F, C = held_bytes(kernel, n, rank, rank if product else None, itemsize, memory, quick)
+    work = {"factor": F} if F else {"columns of the factor": C} if C else {}
+    width = 8 if F and product else itemsize
+    work |= working(kernel, n, rank, held=F > 0, product=product, itemsize=width)
+    if build is not None and sum(build.values()) > sum(work.values()):
+        work = build
+    return Plan(f"{spec!r} of {kernel!r} on {n} samples", {**base, **work}, ("a smaller rank",))

@@ -1,0 +1,1 @@
+"""Readers of trees, graphs and biological sequences."""

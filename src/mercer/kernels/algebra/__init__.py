@@ -1,0 +1,1 @@
+"""Kernels made of kernels: sums, products, functions, maps, parts and distances."""

@@ -1,0 +1,412 @@
+"""Kernels on columns, and on images under a map.
+
+Symbols: k a kernel; t a map between domains.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
+from mercer.kernels.comparison import Base, Path, View
+from mercer.kernels.composite import ATOM, enclosed
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
+from mercer.kernels.user_calls import called, rows_of, sample_count
+
+__all__ = ["Composed", "RankOne", "Selected"]
+
+
+class Same:
+    """A thing that equals itself only. A number from `id` would do, but not after unpickling."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.thing, '__name__', type(self.thing).__name__)}>"
+
+
+class _Part(Tiled):
+    """A kernel that reads one part of the data and leaves the rest to others."""
+
+    kernel: Kernel
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A table of parts."""
+        return Frames
+
+    def check(self) -> Any:
+        """Raise ParameterError unless there is a kernel inside."""
+        if not isinstance(self.kernel, Kernel):
+            raise ParameterError(
+                f"{type(self).__name__} was given {self.kernel!r}; a kernel is needed. "
+                "Use an object of mercer.kernels, for example Gaussian(1.0)."
+            )
+        return super().check()
+
+    def pack(self, X: Any) -> Samples:
+        """Pack the one part this kernel reads."""
+        return Frames.pack(X, self.parts())
+
+    def _inner(self, A: Samples) -> Samples:
+        """Return what the kernel inside reads, given a table or the part itself."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        return narrowed(self.kernel, part)
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same node over the learned kernel."""
+        learned = self.kernel.learn(self._inner(S), y, weight)
+        return self if learned is self.kernel else self.replace(kernel=learned)
+
+    def prepare(self, A: Samples) -> Samples:
+        """Let the kernel inside add what it computes once per collection."""
+        if isinstance(A, Frames) and self.part in A.parts:
+            return A.with_part(self.part, self.kernel.prepare(A.part(self.part)))
+        return self.kernel.prepare(A)
+
+    def tile(self, view: View) -> Floats:
+        """Return the tile of the kernel inside."""
+        return view.value(self.kernel)
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield the bases of the kernel inside, on this part."""
+        for path, base, reach in self.kernel.bases():
+            yield (self.part, *path), base, reach
+
+    def diag(self, A: Samples) -> Floats:
+        """Return the diagonal of the kernel inside."""
+        return self.kernel.diag(self._inner(A))
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.order
+
+    @property
+    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.normalised
+
+    @property
+    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.bounded
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Those of the kernel inside that do not concern the inputs themselves."""
+        return offered(self.kernel) & {"features", "pullback"}
+
+    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the features of the kernel inside."""
+        return self.kernel.features(self._inner(A), keys)
+
+    def feature_count(self, A: Samples) -> int | None:
+        """Return the number of features of the kernel inside."""
+        return self.kernel.feature_count(self._inner(A))
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivatives of the kernel inside."""
+        return self.kernel.pullback(self._inner(A), self._inner(B), W)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the tile of the kernel inside, and its way back."""
+        return derivative(view, self.kernel)
+
+
+class Selected(_Part):
+    r"""A kernel on some columns of a table.
+
+    .. math:: k(x, x') = k_1(x_S, x'_S)
+
+    Seed: [STS] Theorem 7 with the projection on the columns S. Ledger: K-ALG-PULL.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    columns : str, int or list of them
+        One name or number gives the column itself (strings, sets, ...; a column of numbers for kernels
+        on vectors), a list gives a table of these columns.
+
+    Notes
+    -----
+    Written ``kernel.on(columns)``. Domain Frames: data frames (pandas, polars, pyarrow), dictionaries of
+    columns and arrays. Terms on the same columns share them.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> k = Gaussian(1.0).on([0]) + Linear().on([1])
+    >>> k([[0.0, 2.0], [1.0, 3.0]]).round(3)
+    array([[ 5.   ,  6.607],
+           [ 6.607, 10.   ]])
+    """
+
+    formula = r"k_1(x_S, x'_S)"
+    cost = "that of the kernel"
+
+    @property
+    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """That of the kernel inside."""
+        return self.kernel.continuous
+
+    def __init__(self, kernel: Kernel, columns: Any) -> None:
+        self.kernel = kernel
+        self.columns = columns
+
+    def check(self) -> Any:
+        """Raise ParameterError unless columns are names or numbers."""
+        names = self.columns if isinstance(self.columns, (list, tuple)) else [self.columns]
+        good = all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names)
+        if not names or not good or len(set(names)) != len(names):
+            raise ParameterError(
+                f"{self.kernel!r}.on({self.columns!r}) was given; a column name or number, or a list of different "
+                "ones, is accepted. Write for example .on('age') or .on(['age', 'income'])."
+            )
+        return super().check()
+
+    @property
+    def _key(self) -> Any:
+        return tuple(self.columns) if isinstance(self.columns, (list, tuple)) else self.columns
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The columns as a key, and how the kernel inside reads them unless it takes them as they are."""
+        inner = tuple(self.kernel.parts())
+        return self._key if inner in ((), (WHOLE,)) else Whole((self._key, inner))
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the columns, packed by the kernel inside."""
+        return {self.part: self._pack_selected if isinstance(self.part, Whole) else self._pack_columns}
+
+    def _pack_selected(self, X: Any) -> Samples:
+        return Frames.pack(X, {self._key: self._pack_columns}).part(self._key)
+
+    def _pack_columns(self, data: Any) -> Samples:
+        if isinstance(self._key, tuple) or self.kernel.domain is not Vectors:
+            return self.kernel.pack(data)
+        return self.kernel.pack(np.asarray(data).reshape(-1, 1))  # one column of numbers is a narrow table
+
+    def __repr__(self) -> str:
+        plain = [name if isinstance(name, str) else int(name) for name in np.atleast_1d(np.asarray(self._key, object))]
+        columns = plain[0] if not isinstance(self.columns, (list, tuple)) else type(self.columns)(plain)
+        return f"{enclosed(self.kernel, ATOM)}.on({columns!r})"
+
+
+class Composed(_Part):
+    r"""A kernel on the images of the data under a map.
+
+    .. math:: k(x, x') = k_1(t(x), t(x'))
+
+    Seed: [STS] Theorem 7, k_3(phi(x), phi(z)). Ledger: K-ALG-PULL.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On the domain of the images.
+    transform : callable or transformer
+        Takes all raw data at once and returns as many images, of any domain.
+    fitted : transformer, optional
+        What `learn` has made of a transformer that was not fitted.
+
+    Notes
+    -----
+    Written ``kernel.of(transform)``. The map is applied once, when the data are packed. A transformer that has not been
+    fitted, as ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
+    fits a copy to the training samples (each by its weight), so that nothing leaks between folds, and clones are not
+    fitted. One that was fitted before stays as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> Linear().of(np.sqrt)([[4.0], [9.0]])
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    formula = r"k_1(t(x), t(x'))"
+    cost = "that of the kernel, and the map once per sample"
+
+    def __init__(self, kernel: Kernel, transform: Any, fitted: Any = None) -> None:
+        self.kernel = kernel
+        self.transform = transform
+        self.fitted = fitted
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; another transformer has yet to be fitted."""
+        super().set_params(**params)
+        if "fitted" not in params and any(name.partition("__")[0] == "transform" for name in params):
+            self.fitted = None
+        return self
+
+    def check(self) -> Any:
+        """Raise ParameterError unless the transform can be applied."""
+        if not (callable(self.transform) or hasattr(self.transform, "transform")):
+            raise ParameterError(
+                f"{self.kernel!r}.of({self.transform!r}) was given; a function of all the data or a "
+                "transformer is accepted. Write for example .of(np.log1p)."
+            )
+        return super().check()
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A key that is the same for the same map."""
+        return Whole(Same(self.transform))
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the images, packed by the kernel inside."""
+        return {self.part: self._pack_images}
+
+    def __sklearn_clone__(self) -> Composed:
+        # scikit-learn clones transformers to unfitted ones; the map is as fixed as a function
+        return type(self)(copy.deepcopy(self.kernel), self.transform, self.fitted)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the transformer has yet to be fitted."""
+        return self.fitted is None and waits(self.transform)
+
+    def _pack_images(self, data: Any) -> Samples:
+        return Untransformed.pack(data) if self._waits else self._images(data)
+
+    def _images(self, data: Any) -> Samples:
+        known = self.transform if self.fitted is None else self.fitted
+        images = called(getattr(known, "transform", known), data, self)
+        packed = self.kernel.pack(images)
+        count = sample_count(data, len(packed))
+        if len(packed) != count:
+            raise DomainError(
+                f"the map of {self!r} made {len(packed)} images of {count} samples; it must keep their number. "
+                "Give a function that takes all the data and returns one image per sample."
+            )
+        return packed
+
+    def _inner(self, A: Samples) -> Samples:
+        """Return the images that the kernel inside reads; data that have waited are transformed now."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        if not isinstance(part, Untransformed):
+            return narrowed(self.kernel, part)
+        if self._waits:
+            raise unfitted_error(self, self.transform)
+        return narrowed(self.kernel, self._images(part.data))
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Return the same node over the learned kernel, with the transformer fitted to the samples."""
+        if not self._waits:
+            return super().learn(S, y, weight)
+        part = S.part(self.part) if isinstance(S, Frames) and self.part in S.parts else S
+        assert isinstance(part, Untransformed)
+        return self.replace(fitted=fitted_to(self.transform, part.data, y, weight, self)).learn(part, y, weight)
+
+    def prepare(self, A: Samples) -> Samples:
+        """Transform data that have waited, and let the kernel inside add what it computes once per collection."""
+        part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
+        if not isinstance(part, Untransformed):
+            return super().prepare(A)
+        if self._waits:
+            raise unfitted_error(self, self.transform)
+        ready = self.kernel.prepare(self._images(part.data))
+        return ready if part is A else A.with_part(self.part, ready)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Those of the kernel inside; how many features there are is not known before the transformer is."""
+        return super().capabilities - ({"features"} if self._waits else set())
+
+
+class RankOne(Tiled):
+    r"""The product of a function's values: a feature space of one dimension.
+
+    .. math:: k(x, x') = f(x) \, f(x')
+
+    Seed: [STS] Theorem 7; [ST] "Kernel constructions". Ledger: K-ALG-FF.
+
+    Parameters
+    ----------
+    function : callable
+        Takes all raw data at once and returns one real number per sample.
+
+    Notes
+    -----
+    Any domain. ``RankOne(f) * k`` is f(x) k(x, x') f(x'), a conformal change of k.
+
+    Examples
+    --------
+    >>> RankOne(lambda words: [len(word) for word in words])(["ab", "abc"])
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    formula = r"f(x) \, f(x')"
+    cost = "O(1) per pair, and the function once per sample"
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def check(self) -> Any:
+        """Raise ParameterError unless there is a function."""
+        if not callable(self.function):
+            raise ParameterError(
+                f"RankOne was given {self.function!r}; a function of all the data is accepted. "
+                "Write for example RankOne(lambda X: X[:, 0])."
+            )
+        return super().check()
+
+    @property
+    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A table with the function's values."""
+        return Frames
+
+    @property
+    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A key that is the same for the same function."""
+        return Whole(Same(self.function))
+
+    def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
+        """Return the function's values as a column."""
+        return {self.part: lambda data: Vectors.pack(rows_of(self.function, data, self, single=True))}
+
+    def pack(self, X: Any) -> Samples:
+        """Evaluate the function once per sample."""
+        return Frames.pack(X, self.parts())
+
+    def _values(self, A: Samples) -> Floats:
+        part = A.part(self.part) if isinstance(A, Frames) else A
+        assert isinstance(part, Vectors)
+        return np.asarray(part.X)[:, 0]
+
+    def tile(self, view: View) -> Floats:
+        """Multiply the values of both sides."""
+        A, B = view.collections
+        return np.multiply(self._values(A)[view.rows, None], self._values(B)[view.columns], out=view.empty())
+
+    def diag(self, A: Samples) -> Floats:
+        """Square the values."""
+        return self._values(A) ** 2
+
+    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the values as the one feature."""
+        return self._values(A)[:, None], None
+
+    def feature_count(self, A: Samples) -> int | None:
+        """Return 1."""
+        return 1
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return nothing: there is no free parameter."""
+        return np.empty(0)

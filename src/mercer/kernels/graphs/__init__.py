@@ -1,0 +1,1 @@
+"""Kernels between graphs, and between the nodes of one graph."""

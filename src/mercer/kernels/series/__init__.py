@@ -1,0 +1,1 @@
+"""Kernels on series and on systems that move in time."""

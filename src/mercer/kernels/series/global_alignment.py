@@ -1,0 +1,476 @@
+"""The global alignment kernel of time series: a sum over all ways to pair the points of two series in order.
+
+Symbols: x of n points, y of m points; g_ij = exp(-|x_i - y_j|^2 / (2 l^2)); w_ij the weight of the band; kappa_ij the
+local similarity; M_ij the sum over the alignments of the first i and j points; K = M_nm.
+
+Numbers have exponents of their own, in units of 2^512, so that nothing overflows or vanishes. The table is filled along
+its antidiagonals, whose cells do not depend on each other: the loops run in vector registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.constraints import Integer, OneOf, Optional, Positive
+from mercer.domains import Samples, Vectors
+from mercer.domains.sequences import Sequences
+from mercer.errors import DomainError, ParameterError
+from mercer.kernels.comparison import Comparison, View, side_of_tiles
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, mirror, overflow_error, pull_block
+from mercer.kernels.vectors.pointwise import median_distance
+from mercer.numerics.bits import from_bits, to_bits
+from mercer.runtime.compiled import compiled
+
+__all__ = ["GlobalAlignmentSeries"]
+
+_CELLS = 3e6  # pairs of points that take some 20 milliseconds
+_UNIT, _INVERSE = 2.0**512, 2.0**-512  # what an exponent counts
+_HIGH, _LOW = 2.0**256, 2.0**-256  # beyond, a number gets another exponent
+_LOG_UNIT = 512.0 * float(np.log(2.0))
+_NOTHING = -(2**61)  # the exponent of zero
+_FARTHEST = 2.0**50  # bits that a single pair of points may cost
+_ROUND = 6755399441055744.0  # 1.5 * 2^52, whose addition rounds to integers
+_ROUND_BITS = int(np.float64(_ROUND).view(np.int64))
+_LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
+
+
+class GlobalAlignmentSeries(Tiled):
+    r"""Global alignment kernel: a sum over all ways to pair the points of two time series in order.
+
+    .. math:: K(x, y) = \sum_\pi \prod_{(i, j) \in \pi} \kappa_{ij}, \quad
+        \kappa_{ij} = \frac{w_{ij} g_{ij}}{2 - w_{ij} g_{ij}}, \quad
+        g_{ij} = e^{-\|x_i - y_j\|^2 / (2 l^2)}, \quad k(x, y) = \frac{K(x, y)}{\sqrt{K(x, x) K(y, y)}}
+
+    An alignment pi leads from the first points of both series to the last ones by steps (1, 0), (0, 1) and (1, 1).
+    Dynamic time warping takes the best alignment, here all of them count. The band is a triangle,
+    :math:`w_{ij} = \max(0, 1 - |i - j| / b)`.
+
+    Seed: [SS] Section 6.4, kernels for structured data; [KIKS] Section 6.1.2, a convolution kernel whose parts are
+    pairs of points. Cuturi, Fast global alignment kernels (2011).
+
+    Parameters
+    ----------
+    length_scale : float or "median", default 1.0
+        l, the distance within which two points are alike. Long series need a larger one than single points: "median"
+        takes the median distance between points of the training series times the root of their median length.
+    band : int, optional
+        b >= 1: points are paired only if their numbers differ by less than b, which counts points and is no share of
+        the length. None pairs any, as an infinite band would.
+    form : {"normalised", "sum", "log"}, default "normalised"
+        k as above; K itself, which grows exponentially with the series; or log K, a soft score.
+
+    Notes
+    -----
+    Domain Sequences, of any lengths. No features. Derivatives in the length scale. "normalised" and "sum" are positive
+    definite of order 0, with any band: w g is a kernel on numbered points, and kappa / (1 + kappa) = w g / 2 then is
+    one as well, which makes the sum over alignments one. "log" is symmetric, in general indefinite: `order` is None.
+    Not known to be strict. With a band, series whose lengths differ by b or more have K = 0. Values have a relative
+    error of a few rounding units times n + m. Cost O(n m d) a pair, O(b (n + m) d) with a band.
+
+    Points that are more than some 10^7 length scales apart count as that far apart, which is seen in "log" only.
+
+    Where every series is like itself alone (k near 0 off the diagonal), the length scale is too small.
+
+    Examples
+    --------
+    >>> x, y, z = [0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0], [2.0, 1.0, 0.0]
+    >>> GlobalAlignmentSeries(1.0)([x, y, z]).round(3)
+    array([[1.   , 0.711, 0.006],
+           [0.711, 1.   , 0.002],
+           [0.006, 0.002, 1.   ]])
+    >>> GlobalAlignmentSeries(1.0).alignment(x, y).round(2)
+    array([[1.  , 0.73, 0.19, 0.  ],
+           [0.09, 0.46, 0.87, 0.24],
+           [0.  , 0.01, 0.3 , 1.  ]])
+    """
+
+    domain = Sequences
+    formula = r"\sum_\pi \prod_{(i, j) \in \pi} \kappa_{ij} / \sqrt{K(x, x) K(y, y)}"
+    cost = "O(n m d) a pair of series of n and m points"
+    constraints = {
+        "length_scale": Positive(words=("median",)),
+        "band": Optional(Integer(1)),
+        "form": OneOf("normalised", "sum", "log"),
+    }
+
+    def __init__(self, length_scale: float | str = 1.0, band: int | None = None, form: str = "normalised") -> None:
+        self.length_scale = length_scale
+        self.band = band
+        self.form = form
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """0 if the sum over alignments is taken, None for its logarithm."""
+        return None if self.form == "log" else 0
+
+    @property
+    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether k(x, x) = 1."""
+        return self.form == "normalised"
+
+    @property
+    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether values are at most one."""
+        return self.form == "normalised"
+
+    @property
+    def _key(self) -> str:
+        return f"alignment:series:{self.length_scale!r}:{self.band!r}"
+
+    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Replace "median" by the median distance of points times the root of the median length."""
+        if not isinstance(self.length_scale, str):
+            return self
+        assert isinstance(S, Sequences)
+        weight = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
+        points = Vectors(np.ascontiguousarray(S.values))
+        distance = median_distance(points, np.repeat(weight, S.lengths))
+        return self.replace(length_scale=distance * float(np.sqrt(_median(S.lengths, weight))))
+
+    def prepare(self, A: Samples) -> Samples:
+        """Compare every series with itself, once per collection, where values are normalised."""
+        if self.form != "normalised" or self._key in A.derived:
+            return A
+        return A.with_derived(self._key, self._own(A)[:, 0].copy())
+
+    def grain(self, comparison: Comparison) -> int | None:
+        """Ask for small tiles where series are long."""
+        return side_of_tiles(comparison, _CELLS)
+
+    def tile(self, view: View) -> Floats:
+        """Fill the tables of all pairs."""
+        logs = self._logs(view, False)[:, :, 0]
+        out = view.empty()
+        if self.form == "normalised":
+            A, B = view.collections
+            own = [self.prepare(S).derived[self._key] for S in ((A,) if B is A else (A, B))]
+            logs -= 0.5 * own[0][view.rows, None] + 0.5 * own[-1][view.columns]
+            if B is A and view.rows == view.columns:
+                np.fill_diagonal(logs, 0.0)
+            np.minimum(logs, 0.0, out=logs)  # rounding must not lead beyond one
+        out[:] = self._formed(logs)
+        return out
+
+    def diag(self, A: Samples) -> Floats:
+        """Compare every series with itself."""
+        if self.form == "normalised":
+            return np.ones(len(A))
+        return self._formed(self._own(A)[:, 0].copy())
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the numbers of a tile and the way back to the length scale, by tables of derivatives."""
+        value, slopes = self.tile(view), self._logs(view, True)[:, :, 1]
+        if self.form == "normalised":
+            rows, columns = (self._own(S, slopes=True)[:, 1] for S in view.sides)
+            slopes -= 0.5 * rows[:, None] + 0.5 * columns
+        if self.form != "log":
+            slopes *= value
+        slopes[~np.isfinite(slopes)] = 0.0  # of pairs without any alignment
+        return value, lambda W: np.array([np.vdot(W, slopes) / float(self.length_scale)])
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_ij W_ij dk(a_i, b_j)/d length_scale, shape (1,)."""
+        return pull_block(self, A, B, W)
+
+    def alignment(self, x: Any, y: Any) -> Floats:
+        """Return how likely two points of two series are paired, (n, m): the soft alignment.
+
+        Alignments are drawn with probabilities proportional to their terms in the sum.
+
+        Parameters
+        ----------
+        x, y : (n,) or (n, d), and (m,) or (m, d) arrays
+        """
+        self.check()
+        sides = [self._scaled(Sequences.pack([one])) for one in (x, y)]
+        sides[0].require_like(sides[1])
+        local = self._local(*(S.series(0) for S in sides))
+        table, rest = _log_sums(local), _log_sums(local[::-1, ::-1].copy())[::-1, ::-1]
+        if table[-1, -1] == -np.inf:
+            raise DomainError(_too_far(self))
+        with np.errstate(invalid="ignore"):
+            chance = np.exp(table + rest - local - table[-1, -1])
+        return np.nan_to_num(chance, nan=0.0)
+
+    # ------------------------------------------------------------------ in the form of logarithms
+
+    @property
+    def _band(self) -> float:
+        return np.inf if self.band is None else float(self.band)
+
+    def _local(self, x: Floats, y: Floats) -> Floats:
+        """Return log kappa for all pairs of points of two scaled series."""
+        with np.errstate(over="ignore"):
+            cost = sum(
+                (np.subtract.outer(u, v) ** 2 for u, v in zip(x.T, y.T, strict=True)), np.zeros((len(x), len(y)))
+            )
+        apart = np.abs(np.subtract.outer(np.arange(len(x)), np.arange(len(y))))
+        with np.errstate(divide="ignore"):
+            log_g = np.log(np.maximum(1.0 - apart / self._band, 0.0)) - _LN2 * np.minimum(cost, _FARTHEST)
+        return log_g - np.log(2.0 - np.exp(log_g))
+
+    def _scaled(self, S: Sequences) -> Sequences:
+        """Return the series in a unit in which squared distances are bits that a pair of points costs."""
+        if isinstance(self.length_scale, str):
+            raise ParameterError(
+                f"{self!r} is not fitted: its length scale is learned from training samples. "
+                "Use it in an estimator, call learn(samples), or give a number."
+            )
+        with np.errstate(over="ignore"):
+            values = S.values * (np.sqrt(0.5 * _LOG2E) / float(self.length_scale))
+        if not np.isfinite(values).all():
+            raise overflow_error(self)
+        return Sequences(type(S.ragged)(values, S.offsets))
+
+    def _logs(self, view: View, slopes: bool) -> Floats:
+        """Return log K of all pairs of a tile and, if asked for, its derivative in log l, (rows, columns, 2)."""
+        A, B = view.collections
+        assert isinstance(A, Sequences) and isinstance(B, Sequences)
+        A.require_like(B)
+        key = view.path, "scaled", self.length_scale
+        left, right = view.comparison.keep(key, lambda: self._sides(A, B))
+        symmetric = B is A and view.rows == view.columns
+        out = np.zeros((*view.shape, 2))
+        _compare(left[view.rows], right[view.columns], self._band, slopes, symmetric, out)
+        if symmetric:
+            mirror(out[:, :, 0])
+            mirror(out[:, :, 1])
+        return out
+
+    def _sides(self, A: Sequences, B: Sequences) -> tuple[Sequences, Sequences]:
+        left = self._scaled(A)
+        return left, left if B is A else self._scaled(B)
+
+    def _own(self, A: Samples, slopes: bool = False) -> Floats:
+        """Return log K(x, x) and, if asked for, its derivative in log l, (len A, 2)."""
+        assert isinstance(A, Sequences)
+        scaled, out = self._scaled(A), np.zeros((len(A), 2))
+        for i in range(len(A)):
+            one = scaled[i : i + 1]
+            _compare(one, one, self._band, slopes, False, out[i].reshape(1, 1, 2))
+        return out
+
+    def _formed(self, logs: Floats) -> Floats:
+        """Return log K in the form that was asked for, in place."""
+        if self.form != "log":
+            with np.errstate(over="ignore"):  # values that are not finite are refused with advice
+                return np.exp(logs, out=logs)
+        if (logs == -np.inf).any():
+            raise DomainError(_too_far(self))
+        return logs
+
+
+def _too_far(kernel: Kernel) -> str:
+    return (
+        f"Two series have no alignment under {kernel!r}, and the logarithm of zero is no number; lengths must differ "
+        "by less than the band. Use a wider band, or form='normalised', where such pairs have the value 0."
+    )
+
+
+def _median(values: Any, weight: Floats) -> float:
+    """Return the median of values that count as often as their weights say."""
+    order = np.argsort(values, kind="stable")
+    values, total = np.asarray(values, dtype=float)[order], np.cumsum(weight[order])
+    half = 0.5 * total[-1]
+    low = min(int(np.searchsorted(total, half, side="left")), len(values) - 1)
+    high = min(int(np.searchsorted(total, half, side="right")), len(values) - 1)
+    return 0.5 * float(values[low] + values[high])
+
+
+def _compare(A: Sequences, B: Sequences, band: float, slopes: bool, symmetric: bool, out: Floats) -> None:
+    """Write log K of all pairs; of a symmetric block those on and above the diagonal."""
+    longest, width = int(A.lengths.max(initial=0)), A.width
+    numbers = np.empty((6 if slopes else 3, longest + 2))
+    room = (
+        np.empty((width, longest)),
+        np.empty((width, int(B.lengths.max(initial=0)))),
+        numbers,
+        np.empty((3, longest + 2), np.int64),
+        np.empty(longest),
+    )
+    _compare_all((A.values, A.offsets), (B.values, B.offsets), band, symmetric, room, out)
+
+
+# ---------------------------------------------------------------------- tables with exponents
+
+# minimax polynomial of 2^r - 1 - r log 2 over r^2, on [-1/2, 1/2]
+_P = (
+    0.24022650695910075, 0.05550410866482158, 0.009618129107618665, 0.0013333558146423213, 0.00015403530424776529,
+    1.5252733820795803e-05, 1.3215451633221434e-06, 1.0178067267449427e-07, 7.070977866508138e-09, 4.45410341058704e-10,
+)  # fmt: skip
+_A2, _A3, _A4, _A5, _A6, _A7, _A8, _A9, _A10, _A11 = _P
+
+
+# "contract" forms fused multiply-adds, which only leave out roundings; x + c - c may not be reordered.
+@compiled(fastmath={"contract"})
+def _power(x):
+    """Return 2^x for -1000 < x < 1000."""
+    shifted = x + _ROUND
+    r = x - (shifted - _ROUND)
+    r2 = r * r
+    low = (_A2 + _A3 * r) + (_A4 + _A5 * r) * r2
+    high = ((_A6 + _A7 * r) + (_A8 + _A9 * r) * r2) + (_A10 + _A11 * r) * (r2 * r2)
+    y = 1.0 + (r * _LN2 + r2 * (low + high * (r2 * r2)))
+    return from_bits(to_bits(y) + (to_bits(shifted) << 52))
+
+
+@compiled
+def _scale(gap):
+    """Return the factor of a number whose exponent is so much below the largest."""
+    return 1.0 if gap == 0 else _INVERSE if gap == 1 else 0.0
+
+
+@compiled(fastmath={"contract"})
+def _costs(x, y, bits):
+    """Write the squared distances of the pairs of points on a piece of an antidiagonal."""
+    for c in range(x.shape[0]):
+        u, v = x[c], y[c]
+        if c == 0:
+            for a in range(bits.size):
+                bits[a] = (u[a] - v[a]) * (u[a] - v[a])
+        else:
+            for a in range(bits.size):
+                bits[a] += (u[a] - v[a]) * (u[a] - v[a])
+
+
+# Each of the loops below writes so few arrays that the compiler can tell them apart, and uses vector registers. Cell a
+# of a piece has its upper, left and diagonal neighbours at a and a + 1 of the last antidiagonal, a of the one before.
+@compiled
+def _tops(last, before, new):
+    """Write the largest exponent of the three neighbours."""
+    for a in range(new.size):
+        top = last[a] if last[a] > last[a + 1] else last[a + 1]
+        new[a] = top if top > before[a] else before[a]
+
+
+@compiled
+def _gather(last, before, power_last, power_before, tops, new):
+    """Write the sums of the three neighbours, in units of the largest exponent."""
+    for a in range(new.size):
+        top = tops[a]
+        new[a] = (
+            last[a] * _scale(top - power_last[a])
+            + last[a + 1] * _scale(top - power_last[a + 1])
+            + before[a] * _scale(top - power_before[a])
+        )
+
+
+@compiled(fastmath={"contract"})
+def _weigh(bits, steep, start, new, powers):
+    """Multiply with the local similarities. The band weighs 1 - |a + start| steep."""
+    for a in range(new.size):
+        x = bits[a]
+        x = x if x < _FARTHEST else _FARTHEST
+        shifted = x * (1.0 / 512.0) + _ROUND
+        units = shifted - _ROUND
+        weight = 1.0 - abs(a + start) * steep
+        g = _power(512.0 * units - x) * (weight if weight > 0.0 else 0.0)
+        value = new[a] * g / (2.0 - (g if units == 0.0 else 0.0))
+        small, large = value < _LOW, value > _HIGH
+        new[a] = value * (_UNIT if small else _INVERSE if large else 1.0)
+        powers[a] -= to_bits(shifted) - _ROUND_BITS + (1 if small else -1 if large else 0)
+
+
+@compiled(fastmath={"contract"})
+def _weigh_slopes(bits, steep, start, new, slopes, powers):
+    """As above, with the derivatives in log l."""
+    for a in range(new.size):
+        x = bits[a]
+        x = x if x < _FARTHEST else _FARTHEST
+        shifted = x * (1.0 / 512.0) + _ROUND
+        units = shifted - _ROUND
+        weight = 1.0 - abs(a + start) * steep
+        g = _power(512.0 * units - x) * (weight if weight > 0.0 else 0.0)
+        rest = 2.0 - (g if units == 0.0 else 0.0)
+        value = new[a] * g / rest
+        small, large = value < _LOW, value > _HIGH
+        by = _UNIT if small else _INVERSE if large else 1.0
+        slopes[a] = (slopes[a] * g / rest + value * (4.0 * _LN2 * x / rest)) * by
+        new[a] = value * by
+        powers[a] -= to_bits(shifted) - _ROUND_BITS + (1 if small else -1 if large else 0)
+
+
+@compiled
+def _pair(x, y, n, m, band, room, out):
+    """Write log K of two series, channels first and the second backwards in time, and perhaps its derivative.
+
+    Row i of a table has its cell of antidiagonal d = i + j at place i + 1; what lies beside a piece is zero.
+    """
+    numbers, exponents, bits = room
+    with_slopes = numbers.shape[0] == 6
+    numbers[:, : n + 2] = 0.0
+    exponents[:, : n + 2] = _NOTHING
+    steep = 1.0 / band
+    old, older = 2, 1  # tables of the last antidiagonals
+    numbers[older, 0] = 1.0  # before the first points of both there is one alignment, the empty one
+    exponents[older, 0] = 0
+    for d in range(n + m - 1):
+        new = d % 3
+        low, high = max(0, d - m + 1), min(n - 1, d)
+        if band < n + m:
+            low = max(low, int(np.floor(0.5 * (d - band))) + 1)
+            high = min(high, int(np.ceil(0.5 * (d + band))) - 1)
+        count = high - low + 1
+        if count > 0:
+            shift = low + m - 1 - d
+            _costs(x[:, low : low + count], y[:, shift : shift + count], bits[:count])
+            start = low - 0.5 * d  # (i - j) / 2
+            first, behind = low, low + count + 1
+            last, before = exponents[old, first:behind], exponents[older, first:behind]
+            powers = exponents[new, first + 1 : behind]
+            _tops(last, before, powers)
+            for row in range(0, numbers.shape[0], 3):
+                here = numbers[row + new, first + 1 : behind]
+                _gather(
+                    numbers[row + old, first:behind], numbers[row + older, first:behind], last, before, powers, here
+                )
+            cells = numbers[new, first + 1 : behind]
+            if with_slopes:
+                _weigh_slopes(bits, 2.0 * steep, start, cells, numbers[new + 3, first + 1 : behind], powers)
+            else:
+                _weigh(bits, 2.0 * steep, start, cells, powers)
+        for place in (low, high + 2):
+            if 0 <= place < n + 2:
+                numbers[new::3, place] = 0.0
+                exponents[new, place] = _NOTHING
+        older, old = old, new
+    value = numbers[old, n] if abs(n - m) < band else 0.0
+    out[0] = np.log(value) + _LOG_UNIT * exponents[old, n] if value > 0.0 else -np.inf
+    if with_slopes:
+        out[1] = numbers[old + 3, n] / value
+
+
+@compiled
+def _compare_all(left, right, band, symmetric, room, out):
+    points, offsets = left
+    others, places = right
+    x, y, numbers, exponents, bits = room
+    for i in range(offsets.size - 1):
+        n = offsets[i + 1] - offsets[i]
+        for a in range(n):
+            x[:, a] = points[offsets[i] + a]
+        for j in range(i if symmetric else 0, places.size - 1):
+            m = places[j + 1] - places[j]
+            for a in range(m):
+                y[:, m - 1 - a] = others[places[j] + a]
+            _pair(x, y, n, m, band, (numbers, exponents, bits), out[i, j])
+
+
+@compiled
+def _log_sums(local):
+    """Return the logarithms of the sums over alignments up to each pair of points, from those of local similarities."""
+    table = np.full(local.shape, -np.inf)
+    for i in range(local.shape[0]):
+        for j in range(local.shape[1]):
+            cross = table[i - 1, j - 1] if i > 0 and j > 0 else -np.inf
+            up = table[i - 1, j] if i > 0 else -np.inf
+            left = table[i, j - 1] if j > 0 else -np.inf
+            top = 0.0 if i == 0 and j == 0 else max(max(cross, up), left)
+            if top == -np.inf:
+                continue
+            rest = np.exp(cross - top) + np.exp(up - top) + np.exp(left - top) if i > 0 or j > 0 else 1.0
+            table[i, j] = local[i, j] + top + np.log(rest)
+    return table

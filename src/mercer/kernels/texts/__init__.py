@@ -1,0 +1,1 @@
+"""Kernels on texts made of words."""

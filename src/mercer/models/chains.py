@@ -1,0 +1,356 @@
+r"""Hidden chains: forward, backward, best paths and expected counts, over sequences of different lengths.
+
+Symbols: K states, T observations of all sequences one after another, sequence i is ``offsets[i]:offsets[i + 1]``;
+pi (K,) where a chain starts, A (K, K) its transitions, B (T, K) how likely each observation is in each state;
+alpha_t(k) = P(z_t = k | x_1..x_t), beta_t(k) the same factor of the later observations, so that alpha beta = gamma;
+c_t = p(x_t | x_1..x_{t-1}), whose product is the likelihood.
+
+Everything is scaled: alpha sums to one at every step, and so nothing vanishes however long a sequence is. Rows of B may
+be given up to a factor, whose logarithm is in `shift`. Where all states that can be reached have vanishing B, the step
+is done again with logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from mercer.arrays import Codes, Floats, Indices
+from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import run_tasks
+
+__all__ = ["Chain", "Observed", "Posterior", "best_paths", "log_likelihoods", "pieces", "posteriors"]
+
+_ENTRIES = 2**15  # of (t, K) arrays of one piece of work: the five that it needs stay in cache
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A Markov chain of hidden states.
+
+    Parameters
+    ----------
+    start : (K,) array
+    transitions : (K, K) array
+        Rows sum to one.
+    """
+
+    start: Floats
+    transitions: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """How likely some observations are in each state.
+
+    Parameters
+    ----------
+    B : (T, K) array
+        Likelihoods, each row up to a factor; ones for an observation that is missing. They are overwritten.
+    logs : (T, K) or (0, K) array
+        Their logarithms without that factor; none if rows of B never vanish by rounding.
+    shift : (T,) array
+        Logarithms of the factors.
+    """
+
+    B: Floats
+    logs: Floats
+    shift: Floats
+
+    @classmethod
+    def plain(cls, B: Floats) -> Observed:
+        """Likelihoods as they are."""
+        return cls(B, np.empty((0, B.shape[1])), np.zeros(len(B)))
+
+    @classmethod
+    def of_logs(cls, logs: Floats) -> Observed:
+        """Likelihoods given by their logarithms, of any size."""
+        shift = logs.max(axis=1)
+        return cls(np.exp(logs - shift[:, None]), logs, shift)
+
+
+Observe = Callable[[slice], Observed]  # positions -> how likely they are
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What is known of the hidden states of some sequences.
+
+    Parameters
+    ----------
+    sequences, positions : slice
+        Which sequences these are, and their observations among all.
+    offsets : (m + 1,) array
+        Where each sequence begins, from 0.
+    log_likelihood : (m,) array
+        -inf for a sequence that the model cannot give.
+    gamma : (t, K) array
+        P(z_t = k | x).
+    """
+
+    sequences: slice
+    positions: slice
+    offsets: Indices
+    log_likelihood: Floats
+    gamma: Floats
+    chain: Chain
+    _alpha: Floats
+    _after: Floats  # B beta / c, zero where a sequence begins
+
+    @property
+    def firsts(self) -> tuple[Indices, Indices]:
+        """Sequences that are not empty, and where they begin."""
+        kept = np.flatnonzero(np.diff(self.offsets))
+        return kept, self.offsets[kept]
+
+    def transitions(self) -> Floats:
+        """Return the expected numbers of transitions of each sequence, (m, K, K)."""
+        states = self.gamma.shape[1]
+        out = np.zeros((len(self.offsets) - 1, states, states))
+        _count_pairs(self._alpha, self._after, self.offsets, out)
+        out *= self.chain.transitions
+        return out
+
+    def total_transitions(self, weight: Floats | None = None) -> Floats:
+        """Return their weighted sum, (K, K); `weight` has an entry for each observation."""
+        if len(self._alpha) < 2:
+            return np.zeros_like(self.chain.transitions)
+        before = self._alpha[:-1] if weight is None else self._alpha[:-1] * weight[1:, None]
+        return (before.T @ self._after[1:]) * self.chain.transitions
+
+    def weighted(self, weight: Floats | None = None) -> Floats:
+        """Return gamma times the weights of the observations."""
+        return self.gamma if weight is None else self.gamma * weight[:, None]
+
+    def symbols(self, codes: Codes, count: int) -> Floats:
+        """Return how often each sequence is expected to show each symbol in each state, (m, K, count)."""
+        out = np.zeros((len(self.offsets) - 1, count, self.gamma.shape[1]))
+        _count_symbols(self.gamma, codes, self.offsets, out)
+        return np.ascontiguousarray(out.transpose(0, 2, 1))
+
+    def total_symbols(self, codes: Codes, count: int, weight: Floats | None = None) -> Floats:
+        """Return their weighted sum, (K, count)."""
+        out = np.zeros((1, count, self.gamma.shape[1]))
+        whole = np.array([0, len(codes)], dtype=np.intp)
+        _count_symbols(self.weighted(weight), codes, whole, out)
+        return np.ascontiguousarray(out[0].T)
+
+
+def pieces(offsets: Indices, states: int) -> list[slice]:
+    """Cut sequences into runs of about equal work."""
+    limit = max(1, _ENTRIES // states)
+    ends = [0]
+    n = len(offsets) - 1
+    while ends[-1] < n:
+        reach = int(np.searchsorted(offsets, offsets[ends[-1]] + limit, side="right")) - 1
+        ends.append(min(n, max(reach, ends[-1] + 1)))
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def log_likelihoods(observe: Observe, offsets: Indices, chain: Chain) -> Floats:
+    """Return log p(x) of each sequence, (n,).
+
+    Parameters
+    ----------
+    observe : callable
+        Takes a slice of positions and returns an `Observed`; it is called from several threads.
+    offsets : (n + 1,) array
+    chain : Chain
+
+    Examples
+    --------
+    >>> fair = Chain(np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.1, 0.9]]))
+    >>> B = np.array([[0.5, 0.5], [0.5, 0.5]])
+    >>> np.exp(log_likelihoods(lambda at: Observed.plain(B[at].copy()), np.array([0, 2]), fair))
+    array([0.25])
+    """
+    out = np.empty(len(offsets) - 1)
+
+    def work(part: slice) -> None:
+        out[part] = _filtered(observe, offsets, chain, part)[0]
+
+    run_tasks(pieces(offsets, len(chain.start)), work)
+    return out
+
+
+def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[int, Posterior], None]) -> int:
+    """Find what is known of the hidden states, piece by piece, and hand it on; return the number of pieces.
+
+    Parameters
+    ----------
+    observe, offsets, chain
+        As for `log_likelihoods`.
+    use : callable
+        Takes the number of a piece and its `Posterior`; it is called from several threads, in any order. Pieces do not
+        depend on the number of threads.
+    """
+    parts = pieces(offsets, len(chain.start))
+    backwards = np.ascontiguousarray(chain.transitions.T)
+
+    def work(piece: int) -> None:
+        part = parts[piece]
+        found, local, at, observed, alpha, scale = _filtered(observe, offsets, chain, part)
+        beta, after = np.empty_like(alpha), np.empty_like(alpha)
+        _backward(observed.B, local, backwards, alpha, scale, beta, after)
+        beta *= alpha
+        use(piece, Posterior(part, at, local, found, beta, chain, alpha, after))
+
+    run_tasks(range(len(parts)), work)
+    return len(parts)
+
+
+def best_paths(observe: Observe, offsets: Indices, chain: Chain) -> tuple[Indices, Floats]:
+    """Return the most likely hidden states of all positions, (T,), and log p(x, z) of each sequence, (n,)."""
+    n, states = len(offsets) - 1, len(chain.start)
+    path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
+    with np.errstate(divide="ignore"):
+        start, transitions = np.log(chain.start), np.ascontiguousarray(np.log(chain.transitions).T)
+
+    def work(part: slice) -> None:
+        at = slice(offsets[part.start], offsets[part.stop])
+        observed = observe(at)
+        with np.errstate(divide="ignore"):
+            logs = observed.logs if len(observed.logs) else np.log(observed.B)
+        local = offsets[part.start : part.stop + 1] - at.start
+        back = np.empty((at.stop - at.start, states), dtype=np.intp)
+        inner = slice(at.start - offsets[0], at.stop - offsets[0])
+        _decode(np.ascontiguousarray(logs), local, start, transitions, back, path[inner], found[part])
+
+    run_tasks(pieces(offsets, states), work)
+    return path, found
+
+
+def _filtered(
+    observe: Observe, offsets: Indices, chain: Chain, part: slice
+) -> tuple[Floats, Indices, slice, Observed, Floats, Floats]:
+    """Run forward over some sequences."""
+    at = slice(int(offsets[part.start]), int(offsets[part.stop]))
+    local = np.ascontiguousarray(offsets[part.start : part.stop + 1] - at.start, dtype=np.intp)
+    observed = observe(at)
+    alpha, scale = np.empty_like(observed.B), np.empty(len(observed.B))
+    _forward(observed.B, observed.logs, observed.shift, local, chain.start, chain.transitions, alpha, scale)
+    with np.errstate(divide="ignore"):
+        logs = np.log(scale) + observed.shift
+    # sequence by sequence: the sum of one does not depend on its neighbours
+    found = np.array([logs[a:b].sum() for a, b in pairwise(local)], dtype=float)
+    return found, local, at, observed, alpha, scale
+
+
+@compiled
+def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
+    """Fill alpha and c; a sequence that cannot be has c = 0 where that shows."""
+    states = start.size
+    for i in range(offsets.size - 1):
+        for t in range(offsets[i], offsets[i + 1]):
+            first = t == offsets[i]
+            for j in range(states):
+                alpha[t, j] = start[j] if first else 0.0
+            if not first:
+                for k in range(states):
+                    before = alpha[t - 1, k]
+                    if before != 0.0:
+                        for j in range(states):
+                            alpha[t, j] += before * transitions[k, j]
+            c = 0.0
+            for j in range(states):
+                c += alpha[t, j] * B[t, j]
+            if c < 1e-250 and logs.shape[0] > 0:
+                # all that can be reached is far less likely than the best state: measure from the best that can be
+                top = -np.inf
+                for j in range(states):
+                    if alpha[t, j] > 0.0:
+                        top = max(top, np.log(alpha[t, j]) + logs[t, j])
+                if top > -np.inf:
+                    shift[t] = top
+                    c = 0.0
+                    for j in range(states):
+                        B[t, j] = np.exp(min(logs[t, j] - top, 600.0))
+                        c += alpha[t, j] * B[t, j]
+            scale[t] = c
+            if c > 0.0:
+                for j in range(states):
+                    alpha[t, j] = alpha[t, j] * B[t, j] / c
+            else:
+                for j in range(states):
+                    alpha[t, j] = 1.0 / states
+
+
+@compiled
+def _backward(B, offsets, backwards, alpha, scale, beta, after):
+    """Fill beta and B beta / c; `backwards` has the transitions by columns."""
+    states = backwards.shape[0]
+    for i in range(offsets.size - 1):
+        for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+            last = t == offsets[i + 1] - 1
+            for k in range(states):
+                beta[t, k] = 1.0 if last else 0.0
+            if not last:
+                for j in range(states):
+                    v = after[t + 1, j]
+                    if v != 0.0:
+                        for k in range(states):
+                            beta[t, k] += backwards[j, k] * v
+            for k in range(states):
+                if alpha[t, k] == 0.0:  # nobody gets here: what would follow may be out of range, and is not needed
+                    beta[t, k] = 0.0
+                after[t, k] = B[t, k] * beta[t, k] / scale[t] if scale[t] > 0.0 else 0.0
+        if offsets[i + 1] > offsets[i]:
+            for k in range(states):
+                after[offsets[i], k] = 0.0
+
+
+@compiled
+def _count_pairs(alpha, after, offsets, out):
+    states = alpha.shape[1]
+    for i in range(offsets.size - 1):
+        for t in range(offsets[i] + 1, offsets[i + 1]):
+            for k in range(states):
+                before = alpha[t - 1, k]
+                if before != 0.0:
+                    for j in range(states):
+                        out[i, k, j] += before * after[t, j]
+
+
+@compiled
+def _count_symbols(gamma, codes, offsets, out):
+    for i in range(offsets.size - 1):
+        for t in range(offsets[i], offsets[i + 1]):
+            if codes[t] >= 0:
+                for k in range(gamma.shape[1]):
+                    out[i, codes[t], k] += gamma[t, k]
+
+
+@compiled
+def _decode(logs, offsets, start, transitions, back, path, found):
+    """Find the best path of every sequence; `transitions` are logarithms by columns."""
+    states = start.size
+    now, before = np.empty(states), np.empty(states)
+    for i in range(offsets.size - 1):
+        found[i] = 0.0
+        if offsets[i + 1] == offsets[i]:
+            continue
+        for t in range(offsets[i], offsets[i + 1]):
+            for j in range(states):
+                if t == offsets[i]:
+                    now[j] = start[j] + logs[t, j]
+                    continue
+                best, where = before[0] + transitions[j, 0], 0
+                for k in range(1, states):
+                    if before[k] + transitions[j, k] > best:
+                        best, where = before[k] + transitions[j, k], k
+                now[j] = best + logs[t, j]
+                back[t, j] = where
+            for j in range(states):
+                before[j] = now[j]
+        at = 0
+        for j in range(1, states):
+            if before[j] > before[at]:
+                at = j
+        found[i] = before[at]
+        for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+            path[t] = at
+            if t > offsets[i]:
+                at = back[t, at]

@@ -1,0 +1,277 @@
+"""The one driver of tiles: threads, symmetric half, Ctrl-C, progress.
+
+A large computation is cut into tasks that each last some milliseconds. Tasks are shared among a few
+Python threads which call code that releases the interpreter lock; BLAS runs on one thread inside, so
+that each thread owns its tiles in cache and results do not depend on the number of threads. The main
+thread only waits, so Ctrl-C is answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from mercer.runtime.interrupts import heard
+
+Task = TypeVar("Task")
+Monitor = Callable[[float], bool]  # fraction done -> whether to stop
+
+# About a megabyte: small enough to stay in cache between the product and the passes over it, large enough that
+# handing the interpreter lock from thread to thread (some 30 microseconds a tile) does not show.
+TILE_BYTES = 2**20
+
+
+class Stopped(Exception):
+    """A monitor asked to stop; what was computed so far is incomplete."""
+
+
+def thread_count(n_threads: int | None) -> int:
+    """Return the number of threads to use; None means all the cores this process may run on."""
+    if n_threads is not None:
+        return max(1, int(n_threads))
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+_SMALL = 1200  # order of matrices whose factorisations are short calls
+
+
+class _SerialBlas:
+    """Hold BLAS at one thread while at least one region needs it, from whichever threads they come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._limiter = None
+        self._controller: ThreadpoolController | None = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                if self._controller is None:
+                    self._controller = ThreadpoolController()
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+                self._limiter.__enter__()
+            self._depth += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0 and self._limiter is not None:
+                self._limiter.__exit__(None, None, None)
+                self._limiter = None
+
+
+_blas = _SerialBlas()
+
+
+@contextmanager
+def serial_blas() -> Iterator[None]:
+    """Run a block of code with BLAS on one thread."""
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+
+
+def blas_for(order: int) -> AbstractContextManager[None]:
+    """Return a region in which BLAS has threads of its own only if matrices of this order are large enough for them.
+
+    Between short calls its threads wait for each other, and take the cores from ours.
+    """
+    return serial_blas() if order < _SMALL else nullcontext()
+
+
+class _Workers:
+    """Threads that wait for work: starting one takes longer than many a small run of tasks.
+
+    A run that starts while all are busy, as one inside a task does, gets new ones; they stay for the next.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._idle = 0
+        self.busy = 0  # threads that have work now
+
+    def start(self, work: Callable[[], None], count: int) -> None:
+        """Let so many threads do the work, each once."""
+        with self._lock:
+            for _ in range(count - self._idle):
+                threading.Thread(target=self._serve, args=(self._queue,), daemon=True, name="mercer-tile").start()
+                self._idle += 1
+            self._idle -= count
+            self.busy += count
+        for _ in range(count):
+            self._queue.put(work)
+
+    def _serve(self, jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            jobs.get()()
+            with self._lock:
+                self._idle += 1
+                self.busy -= 1
+
+
+_workers = _Workers()
+
+
+def _forget_workers() -> None:
+    """Begin anew in a forked process, which has none of its parent's threads."""
+    global _workers
+    _workers = _Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    work: Callable[[Task], None],
+    *,
+    n_threads: int | None = None,
+    monitor: Monitor | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Do all tasks, a few at a time; raise Stopped if the monitor asks to stop.
+
+    Parameters
+    ----------
+    tasks : sequence
+        What to do; each should last at most about 50 milliseconds.
+    work : callable
+        Called once per task, from several threads.
+    n_threads : int, optional
+        None uses every core that this process may use.
+    monitor : callable, optional
+        Called from the calling thread with the fraction done; a true answer stops the run.
+    stop : Event, optional
+        Set when the run ends early, by Ctrl-C for instance: a long task looks at it and comes to an end.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> run_tasks([1, 2, 3], seen.append, n_threads=1)
+    >>> seen
+    [1, 2, 3]
+    """
+    count = min(thread_count(n_threads), len(tasks))
+    with heard(), serial_blas():
+        if count <= 1:
+            for done, task in enumerate(tasks, 1):
+                work(task)
+                if monitor is not None and monitor(done / len(tasks)) and done < len(tasks):
+                    raise Stopped
+        else:
+            _run_threads(tasks, work, count, monitor, threading.Event() if stop is None else stop)
+
+
+def _run_threads(
+    tasks: Sequence[Task],
+    work: Callable[[Task], None],
+    count: int,
+    monitor: Monitor | None,
+    stop: threading.Event,
+) -> None:
+    rest = iter(tasks)
+    lock, tick = threading.Lock(), threading.Event()
+    state = {"done": 0, "running": count}
+    failures: list[BaseException] = []
+
+    def worker() -> None:
+        try:
+            while not stop.is_set():
+                with lock:
+                    task = next(rest, None)
+                if task is None:
+                    break
+                work(task)
+                with lock:
+                    state["done"] += 1
+        except BaseException as failure:
+            failures.append(failure)
+            stop.set()
+        finally:
+            with lock:
+                state["running"] -= 1
+                if state["running"] == 0:
+                    tick.set()
+
+    _workers.start(worker, count)
+    stopped = False
+    try:
+        # the last worker wakes the main thread; between ticks it only looks at progress and signals
+        while not tick.wait(0.05):
+            if monitor is not None and monitor(state["done"] / len(tasks)):
+                stopped = True
+                stop.set()
+                break
+    finally:
+        if not tick.is_set():
+            stop.set()
+            while not tick.wait(0.05):
+                pass
+    if failures:
+        raise failures[0]
+    if stopped:
+        raise Stopped
+    if monitor is not None:
+        monitor(1.0)
+
+
+def spans(length: int, step: int) -> list[slice]:
+    """Cut ``range(length)`` into consecutive slices of at most `step`."""
+    return [slice(start, min(start + step, length)) for start in range(0, length, step)]
+
+
+def tile_side(itemsize: int) -> int:
+    """Return the rows (and columns) of a tile that stays in cache."""
+    return 512 if itemsize <= 4 else 384
+
+
+def tile_grid(
+    rows: int, columns: int, itemsize: int, *, symmetric: bool = False, side: int | None = None
+) -> list[tuple[slice, slice]]:
+    """Return the tiles that cover a matrix, or its upper half if it is symmetric.
+
+    Tiles are square and the grid depends on the shape, and on the side that may be asked for, alone, never on the
+    number of threads.
+    """
+    side = tile_side(itemsize) if side is None else min(side, tile_side(itemsize))
+    return [(r, c) for r in spans(rows, side) for c in spans(columns, side) if not symmetric or c.start >= r.start]
+
+
+class Scratch(threading.local):
+    """Buffers of one thread, handed out during a tile and all taken back at its end.
+
+    Fresh memory is slow to touch; a thread that works through a thousand tiles needs the same few
+    buffers a thousand times.
+    """
+
+    def __init__(self) -> None:
+        self.buffers: list[np.ndarray] = []
+        self.used = 0
+
+    def reset(self) -> None:
+        """Take all buffers back: nothing handed out before may be read any more."""
+        self.used = 0
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+        """Return an uninitialised array that stays valid until the next `reset`."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        if self.used == len(self.buffers):
+            self.buffers.append(np.empty(max(size, TILE_BYTES), np.uint8))
+        elif self.buffers[self.used].nbytes < size:
+            self.buffers[self.used] = np.empty(size, np.uint8)
+        raw = self.buffers[self.used][:size]
+        self.used += 1
+        return raw.view(dtype).reshape(shape)

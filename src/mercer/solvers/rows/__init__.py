@@ -1,0 +1,1 @@
+"""Linear machines, whose samples are rows of numbers."""

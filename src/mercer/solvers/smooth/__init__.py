@@ -1,0 +1,1 @@
+"""Smooth risks, and others by smooth ones."""

@@ -1,0 +1,1 @@
+"""Few coefficients: penalties that make them zero, and evidence."""

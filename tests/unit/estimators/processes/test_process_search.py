@@ -1,0 +1,53 @@
+"""Where the search of a Gaussian process begins, and that it does not end on a plateau."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.domains import Vectors
+from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor
+from mercer.estimators.processes.process_evidence import Observations
+from mercer.kernels import Gaussian
+
+
+def test_a_start_without_a_slope_is_no_end():
+    """All samples are far from each other at the start: the evidence is that of white noise, and nearly flat."""
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(200, 32))
+    y = np.sin(Z[:, 0]) + 0.5 * Z[:, 1]
+    near = GaussianProcessRegressor(1.0 * Gaussian(6.0), 0.1).fit(Z, y)
+    for length in (1.0, 0.3):  # of which the second has no slope at all
+        far = GaussianProcessRegressor(1.0 * Gaussian(length), 0.1).fit(Z, y)
+        assert far.log_marginal_likelihood_ > near.log_marginal_likelihood_ - 0.1
+    assert near.log_marginal_likelihood_ > Observations.of(Vectors.pack(Z), y - y.mean()).white() + 10.0
+
+
+def test_a_noise_that_vanishes_on_some_samples_is_found_on_all(monkeypatch):
+    """The samples with which the search begins are interpolated; those of all must not inherit a noise of zero."""
+    rng = np.random.default_rng(0)
+    Z = np.sort(rng.uniform(-3.0, 3.0, size=200))[:, None]
+    noise = 0.3 * rng.normal(size=200)
+    noise[np.random.RandomState(0).permutation(200)[:50]] = 0.0
+    y = np.sin(2.0 * Z[:, 0]) + noise
+    plain = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1).fit(Z, y)
+    monkeypatch.setattr("mercer.estimators.processes.process_search._MANY", 100)
+    quick = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1).fit(Z, y)
+    assert quick.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 0.1
+
+
+def test_a_bound_at_the_optimum_is_told():
+    Z = np.linspace(0.0, 6.0, 40)[:, None]
+    y = np.sin(Z[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=40)
+    with pytest.warns(ConvergenceWarning, match="bound of kernel__length_scale = 0.5"):
+        GaussianProcessRegressor(1.0 * Gaussian(0.3), bounds={"kernel__length_scale": (0.1, 0.5)}).fit(Z, y)
+
+
+def test_the_size_of_a_kernel_finds_the_unit_of_y():
+    """The start is a millionth, or a million times, of what is needed: white noise with no slope in the size."""
+    Z = np.linspace(0.0, 6.0, 60)[:, None]
+    y = np.sin(2.0 * Z[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=60)
+    near = GaussianProcessRegressor(1.0 * Gaussian(1.0)).fit(Z, y)
+    for a in (1e-6, 1e6):
+        far = GaussianProcessRegressor(1.0 * Gaussian(1.0)).fit(Z, a * y)
+        assert np.isclose(far.kernel_.scale / a**2, near.kernel_.scale, rtol=1e-2)
+        assert np.allclose(far.predict(Z) / a, near.predict(Z), atol=1e-3)

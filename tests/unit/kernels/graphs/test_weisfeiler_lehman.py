@@ -1,0 +1,105 @@
+"""Refined labels against nested tuples, which are never numbered."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer import KernelRidge, load, save
+from mercer.errors import ModelError, ParameterError
+from mercer.gram import Features
+from mercer.kernels import Gaussian
+from mercer.kernels.graphs.graph_histograms import EdgeHistogram, VertexHistogram
+from mercer.kernels.graphs.shortest_path import ShortestPath
+from mercer.kernels.graphs.weisfeiler_lehman import Colours, WeisfeilerLehman
+from mercer.testing import check_kernel
+from tests.naive.graphs import THREE, edges, gram, paths, random_graphs, vertices, weisfeiler_lehman
+
+BASES = {"nodes": (None, vertices), "edges": (EdgeHistogram(), edges), "paths": (ShortestPath(), paths)}
+
+
+@given(seed=st.integers(0, 10**6), base=st.sampled_from(sorted(BASES)), iterations=st.integers(0, 3))
+def test_refined_labels_are_those_of_the_definition(seed, base, iterations):
+    kernel, count = BASES[base]
+    X, Y = random_graphs(seed, directed=True), random_graphs(seed + 1, words=("O", "C", "N"), directed=True)
+    wl = WeisfeilerLehman(iterations, kernel)
+    np.testing.assert_array_equal(wl(X), gram(weisfeiler_lehman, X, X, iterations, count))
+    np.testing.assert_array_equal(wl(X, Y), gram(weisfeiler_lehman, X, Y, iterations, count))
+
+
+def test_the_matrices_of_grakel():
+    subtrees = [[34.0, 20.0, 12.0], [20.0, 33.0, 14.0], [12.0, 14.0, 21.0]]
+    np.testing.assert_array_equal(WeisfeilerLehman(2)(THREE), subtrees)
+    refined_paths = [[140.0, 100.0, 36.0], [100.0, 200.0, 74.0], [36.0, 74.0, 78.0]]
+    np.testing.assert_array_equal(WeisfeilerLehman(1, ShortestPath())(THREE), refined_paths)
+
+
+@pytest.mark.parametrize("base", sorted(BASES))
+def test_the_laws_hold(base):
+    check_kernel(WeisfeilerLehman(2, BASES[base][0]), random_graphs(4, count=8, directed=True))
+
+
+def test_no_iteration_is_the_base():
+    X = random_graphs(1, count=8)
+    np.testing.assert_array_equal(WeisfeilerLehman(0)(X), VertexHistogram()(X))
+
+
+def test_graphs_that_refinement_cannot_tell_apart():
+    """Two triangles and a ring of six are both regular: Weisfeiler and Leman's example."""
+    ring = {"edges": [(i, (i + 1) % 6) for i in range(6)]}
+    triangles = {"edges": [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]}
+    assert np.ptp(WeisfeilerLehman(6)([ring, triangles])) == 0.0
+    assert np.ptp(WeisfeilerLehman(1, ShortestPath())([ring, triangles])) > 0.0
+
+
+def test_the_order_of_nodes_does_not_matter():
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((40, 40)) < 0.6, 1).astype(float)  # more neighbours than are sorted by insertion
+    A, labels, order = A + A.T, rng.integers(0, 3, 40), rng.permutation(40)
+    K = WeisfeilerLehman(3)([(A, labels), (A[np.ix_(order, order)], labels[order])])
+    assert np.ptp(K) == 0.0
+
+
+def test_features_serve_new_graphs():
+    X, Y = random_graphs(1, count=9), random_graphs(2, words=("O", "P"))
+    kernel = WeisfeilerLehman(2)
+    F, keys = kernel.features(kernel.pack(X))
+    G, same = kernel.features(kernel.pack(Y), keys)
+    assert same is keys and len(keys) == F.shape[1] == kernel.feature_count(kernel.pack(X))
+    np.testing.assert_array_equal((G @ F.T).toarray(), kernel(Y, X))
+    assert {keys.symbols(i)[0] for i in range(len(keys))} == {0, 1, 2}
+    assert {keys.symbols(i)[1] for i in range(len(keys)) if keys.symbols(i)[0] == 0} <= {"C", "O", 7, None}
+
+
+def test_a_slice_shares_what_was_counted():
+    kernel = WeisfeilerLehman(2)
+    X = random_graphs(1, count=9)
+    S = kernel.prepare(kernel.pack(X))
+    assert kernel.prepare(S[3:]) is not S and kernel.key in S[3:].derived
+    np.testing.assert_array_equal(kernel(S[3:], S[:3]), kernel(X)[3:, :3])
+
+
+@pytest.mark.parametrize("options", [{}, {"gram": Features()}])
+def test_models_are_stored_and_read(tmp_path, options):
+    X, new = random_graphs(1, count=12), random_graphs(2)
+    model = KernelRidge(WeisfeilerLehman(2), alpha=0.1, **options).fit(X, np.arange(12.0))
+    save(model, tmp_path / "model.mercer")
+    np.testing.assert_array_equal(load(tmp_path / "model.mercer").predict(new), model.predict(new))
+
+
+def test_damaged_colours_are_refused():
+    kernel = WeisfeilerLehman(1)
+    keys = kernel.features(kernel.pack(random_graphs(1, count=9)))[1]
+    keys.check()
+    for table in (keys.tables[1] + 99, keys.tables[1].astype(float), keys.tables[1][:, :0]):
+        with pytest.raises(ModelError, match="Save the model again"):
+            Colours(keys.kinds, keys.vocabulary, keys.edge_vocabulary, keys.levels, (keys.tables[0], table)).check()
+
+
+def test_parameters_are_checked():
+    with pytest.raises(ParameterError, match="iterations"):
+        WeisfeilerLehman(-1).check()
+    with pytest.raises(ParameterError, match="base"):
+        WeisfeilerLehman(1, WeisfeilerLehman(1)).check()
+    with pytest.raises(ParameterError, match="compares attributes"):
+        WeisfeilerLehman(1, ShortestPath(attributes=Gaussian(1.0))).check()

@@ -1,0 +1,384 @@
+"""Profiles against 50-digit arithmetic; errors in units of the last place (ulp) of the exact value."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from mercer.kernels.vectors import profiles
+from mercer.numerics import algebraic
+
+DTYPES = (np.float64, np.float32)
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits(digits):
+    digits(50)
+
+
+def ulps(computed, exact, dtype):
+    """Return the errors of an array against exact mpmath numbers, in ulps; absolute for subnormals."""
+    info = np.finfo(dtype)
+    errors = []
+    for value, truth in zip(np.ravel(computed), exact, strict=True):
+        size = max(abs(truth), mpmath.mpf(float(info.tiny)))
+        exponent = mpmath.floor(mpmath.log(size, 2))
+        errors.append(float(abs(mpmath.mpf(float(value)) - truth) / mpmath.mpf(2) ** (exponent - info.nmant)))
+    return np.array(errors)
+
+
+def exact_values(function, tile):
+    return [function(mpmath.mpf(float(h))) for h in np.ravel(tile)]
+
+
+def distance(h):
+    return mpmath.sqrt(-2 * h)
+
+
+def matern(order, inv_l):
+    """Return the Matern profile as the sum (p! / (2p)!) sum_i (p+i)! / (i! (p-i)!) (2s)^(p-i) exp(-s)."""
+    factorial = mpmath.factorial
+
+    def value(h):
+        s = mpmath.sqrt(2 * order + 1) * distance(h) * mpmath.mpf(inv_l)
+        terms = (
+            factorial(order + i) / (factorial(i) * factorial(order - i)) * (2 * s) ** (order - i)
+            for i in range(order + 1)
+        )
+        return factorial(order) / factorial(2 * order) * mpmath.fsum(terms) * mpmath.exp(-s)
+
+    return value
+
+
+def wendland(inv_l, j, k):
+    """Return Wendland's profile, integral_r^1 t (t^2 - r^2)^(k-1) (1 - t)^j dt up to scale, by the binomial theorem."""
+
+    def phi(r):
+        if r >= 1:
+            return mpmath.mpf(0)
+        if k == 0:
+            return (1 - r) ** j
+        terms = (
+            math.comb(k - 1, a)
+            * (-r * r) ** (k - 1 - a)
+            * math.comb(j, b)
+            * (-1) ** b
+            * (1 - r ** (2 * a + b + 2))
+            / (2 * a + b + 2)
+            for a in range(k)
+            for b in range(j + 1)
+        )
+        with mpmath.workdps(100):  # near r = 1 the terms cancel
+            return mpmath.fsum(terms)
+
+    at_zero = phi(mpmath.mpf(0))
+    return lambda h: phi(distance(h) * mpmath.mpf(inv_l)) / at_zero
+
+
+L = 0.75  # 1 / length scale; exact in both widths
+# name: (arguments, exact function of h)
+RADIAL = {
+    "exp_scaled": ((L,), lambda h: mpmath.exp(mpmath.mpf(L) * h)),
+    "exponential": ((L,), matern(0, L)),
+    "matern32": ((L,), matern(1, L)),
+    "matern52": ((L,), matern(2, L)),
+    "half_integer": ((L, 4), matern(4, L)),
+    "rational_quadratic": (
+        (L, 1.5),
+        lambda h: (1 - h * mpmath.mpf(L) ** 2 / mpmath.mpf(1.5)) ** mpmath.mpf(-1.5),
+    ),
+    "cauchy": ((L,), lambda h: 1 / (1 - 2 * h * mpmath.mpf(L) ** 2)),
+}
+COMPACT = {f"wendland-{j}-{k}": ((L, j, k), wendland(L, j, k)) for j, k in ((1, 0), (3, 0), (3, 1), (4, 2), (5, 3))}
+COMPACT["epanechnikov"] = ((L,), lambda h: max(mpmath.mpf(0), 1 + 2 * h * mpmath.mpf(L) ** 2))
+
+
+def sample_tile(dtype, deepest=-60.0):
+    tiny = np.finfo(dtype).tiny
+    tile = np.concatenate([[0.0, -tiny, -tiny / 8, -1e-12, -1e-3], -np.geomspace(1e-5, -deepest, 60)])
+    return tile.astype(dtype).reshape(5, 13)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exp_is_exact_to_about_one_ulp_over_its_whole_range(dtype):
+    low, high = (-708.39, 709.78) if dtype is np.float64 else (-87.33, 88.72)
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.linspace(low, high, 1500), rng.uniform(-1, 1, 500), 10.0 ** rng.uniform(-18, 0, 200)])
+    x = np.concatenate([x, (np.arange(-100, 100) + 0.5) * math.log(2.0)]).astype(dtype)  # where n changes
+    tile = x.copy()
+    profiles.exp_scaled(tile, 1.0)
+    assert ulps(tile, [mpmath.exp(mpmath.mpf(float(v))) for v in x], dtype).max() < 1.1
+
+
+def test_exp_in_float32_is_exact_to_about_one_ulp_at_a_million_points():
+    x = np.linspace(-87.3, 88.7, 1_000_000, dtype=np.float32)
+    tile = x.copy()
+    profiles.exp_scaled(tile, 1.0)
+    exact = np.exp(x.astype(np.float64))
+    assert np.max(np.abs(tile - exact) / np.spacing(exact.astype(np.float32))) < 1.1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exp_of_special_numbers(dtype):
+    tiny = np.finfo(dtype).tiny
+    x = np.array([0.0, -0.0, tiny / 4, -tiny / 4, -1e30, -np.inf, np.inf, 1e30, np.nan], dtype)
+    profiles.exp_scaled(x, 1.0)
+    np.testing.assert_array_equal(x, np.array([1, 1, 1, 1, 0, 0, np.inf, np.inf, np.nan], dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exp_flushes_subnormal_results_and_overflows_to_infinity(dtype):
+    low, high = math.log(np.finfo(dtype).tiny), math.log(np.finfo(dtype).max)
+    x = np.array([low * (1 - 1e-5), low * (1 + 1e-5), high * (1 - 1e-5), high * (1 + 1e-5)], dtype)
+    profiles.exp_scaled(x, 1.0)
+    assert x[0] > 0 and x[1] == 0
+    assert np.isfinite(x[2]) and x[3] == np.inf
+
+
+def test_nan_with_a_payload_stays_nan():
+    x = np.array([0x7FF00000000007A2, 0x7FF8000000000FFF], np.uint64).view(np.float64)
+    profiles.exp_scaled(x, 1.0)
+    assert np.isnan(x).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", RADIAL)
+def test_radial_profile(name, dtype):
+    arguments, function = RADIAL[name]
+    tile = sample_tile(dtype)
+    h = tile.ravel().astype(np.float64)
+    exact = exact_values(function, tile)
+    getattr(profiles, name)(tile, *arguments)
+    # A rounding of the argument x of exp costs up to abs(x) ulps of the value; a few lie before exp.
+    argument = {"exponential": 1, "matern32": 3**0.5, "matern52": 5**0.5, "half_integer": 3.0}.get(name)
+    size = [-float(mpmath.log(value)) for value in exact] if argument is None else argument * L * np.sqrt(-2 * h)
+    allowed = 4 + 2.5 * np.asarray(size)
+    assert np.all(ulps(tile, exact, dtype) <= allowed)
+    assert tile.flat[0] == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", COMPACT)
+def test_compact_profile(name, dtype):
+    arguments, function = COMPACT[name]
+    tile = sample_tile(dtype, deepest=-2.0)
+    exact = exact_values(function, tile)
+    getattr(profiles, name.split("-")[0])(tile, *arguments)
+    # Near the end of the support only the absolute error is small.
+    np.testing.assert_allclose(tile.ravel(), np.array(exact, float), rtol=0, atol=20 * np.finfo(dtype).eps)
+    assert tile.flat[0] == 1 and tile.flat[-1] == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*RADIAL, *COMPACT])
+def test_slope_is_the_derivative_in_h(name, dtype):
+    arguments, function = (RADIAL | COMPACT)[name]
+    tile = -np.array([[0.01, 0.1, 0.3], [0.5, 0.7, 4.0]], dtype)
+    before = tile.copy()
+    exact = np.array([float(mpmath.diff(function, mpmath.mpf(float(h)))) for h in tile.ravel()]).reshape(2, 3)
+    slope = getattr(profiles, name.split("-")[0] + "_slope")
+    np.testing.assert_allclose(slope(tile, *arguments), exact, rtol=60 * np.finfo(dtype).eps, atol=0)
+    np.testing.assert_array_equal(tile, before)
+    out = np.empty_like(tile)
+    assert slope(tile, *arguments, out) is out
+    np.testing.assert_allclose(out, exact, rtol=60 * np.finfo(dtype).eps)
+    assert slope(tile, *arguments, tile) is tile
+    np.testing.assert_array_equal(tile, out)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_slope_at_distance_zero_is_the_limit_or_zero(dtype):
+    zero = np.zeros((1, 1), dtype)
+    square = L * L
+    limits = {
+        "exp_scaled": L,
+        "matern32": 3 * square,
+        "matern52": 5 / 3 * square,
+        "rational_quadratic": square,
+        "cauchy": 2 * square,
+        "epanechnikov": 2 * square,
+        "exponential": 0.0,
+    }
+    for name, limit in limits.items():
+        arguments = (L, 1.5) if name == "rational_quadratic" else (L,)
+        assert getattr(profiles, name + "_slope")(zero, *arguments).item() == pytest.approx(limit, rel=1e-6)
+    assert profiles.wendland_slope(zero, L, 3, 0).item() == 0.0
+    assert profiles.wendland_slope(zero, L, 3, 1).item() == pytest.approx(20 * square, rel=1e-6)
+    assert profiles.half_integer_slope(zero, L, 0).item() == 0.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*RADIAL, *COMPACT])
+@pytest.mark.parametrize("inv_l", [1e-200, 1e-30, 1.0, 1e30, 1e200])
+def test_no_nan_from_finite_tiles_and_any_length_scale(name, inv_l, dtype):
+    largest = float(np.finfo(dtype).max)
+    tile = -np.array([[0.0, np.finfo(dtype).tiny, 1.0, 0.99 * largest, largest]], dtype)
+    arguments = (inv_l, *(RADIAL | COMPACT)[name][0][1:])
+    slope = getattr(profiles, name.split("-")[0] + "_slope")(tile, *arguments)
+    getattr(profiles, name.split("-")[0])(tile, *arguments)
+    assert np.isfinite(tile).all() and tile[0, 0] == 1 and (tile >= 0).all() and (tile <= 1).all()
+    assert not np.isnan(slope).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*RADIAL, *COMPACT])
+def test_nan_stays_nan(name, dtype):
+    tile = np.array([-1.0, np.nan, 0.0], dtype)
+    arguments = (RADIAL | COMPACT)[name][0]
+    slope = getattr(profiles, name.split("-")[0] + "_slope")(tile, *arguments)
+    getattr(profiles, name.split("-")[0])(tile, *arguments)
+    assert list(np.isnan(tile)) == list(np.isnan(slope)) == [False, True, False]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 7, 25])
+def test_half_integer_of_any_order(order):
+    tile = sample_tile(np.float64)
+    exact = exact_values(matern(order, L), tile)
+    profiles.half_integer(tile, L, order)
+    allowed = np.array([6 + order + 4 * math.sqrt(2 * order + 1) * abs(float(mpmath.log(value))) for value in exact])
+    assert np.all(ulps(tile, exact, np.float64) <= allowed)
+
+
+def test_half_integer_of_large_order_keeps_small_values_in_float32():
+    h = np.array([-40.0], np.float32)
+    profiles.half_integer(h, 1.0, 60)
+    assert h[0] == pytest.approx(float(matern(60, 1.0)(mpmath.mpf(-40))), rel=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 1.0, 30.0, 1e6])
+def test_rational_quadratic_for_any_alpha(alpha):
+    tile = sample_tile(np.float64)
+    exact = exact_values(lambda h: (1 - h * mpmath.mpf(L) ** 2 / mpmath.mpf(alpha)) ** -mpmath.mpf(alpha), tile)
+    profiles.rational_quadratic(tile, L, alpha)
+    allowed = np.array([4 + 4 * abs(float(mpmath.log(value))) for value in exact])
+    assert np.all(ulps(tile, exact, np.float64) <= allowed)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rational_quadratic_alpha_is_the_derivative_in_alpha(dtype):
+    tile = -np.array([[0.0, 0.1, 3.0]], dtype)
+
+    def value(alpha, h):
+        return (1 - h * mpmath.mpf(L) ** 2 / alpha) ** -alpha
+
+    exact = [float(mpmath.diff(lambda a, h=h: value(a, mpmath.mpf(float(h))), mpmath.mpf(1.5))) for h in tile[0]]
+    found = profiles.rational_quadratic_alpha(tile, L, 1.5)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found[0], exact, rtol=1e-12 if dtype is np.float64 else 1e-4, atol=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 7, 16])
+def test_power_of_a_dot_tile(degree, dtype):
+    tile = np.linspace(-3, 3, 600, dtype=dtype).reshape(2, 300)  # more than one chunk
+    exact = [(mpmath.mpf(0.5) * mpmath.mpf(float(t)) + mpmath.mpf(2)) ** degree for t in tile.ravel()]
+    profiles.power(tile, degree, 0.5, 2.0)
+    assert ulps(tile, exact, dtype).max() <= 1 + 2 * degree
+
+
+def test_long_tiles_equal_their_parts():
+    """Chunks and lanes leave no seam: an odd length, entry by entry."""
+    for name, arguments in (
+        ("half_integer", (L, 5)),
+        ("wendland", (L, 4, 2)),
+        ("matern52", (L,)),
+        ("power", (5, L, 1.0)),
+    ):
+        tile = -np.linspace(0, 1.2, 777)
+        parts = [tile[i : i + 1].copy() for i in range(tile.size)]
+        function = getattr(profiles, name)
+        function(tile, *arguments)
+        for part in parts:
+            function(part, *arguments)
+        np.testing.assert_allclose(tile, np.concatenate(parts), rtol=4e-16, atol=1e-300)
+
+
+def test_a_tile_with_gaps_is_refused():
+    with pytest.raises(ValueError, match="C-contiguous"):
+        profiles.exp_scaled(np.zeros((4, 4))[:, :2], 1.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 50), (16, 16), (37, 129)])
+def test_transpose_into(shape, dtype):
+    source = np.arange(math.prod(shape), dtype=dtype).reshape(shape)
+    target = np.empty(shape[::-1], dtype)
+    profiles.transpose_into(source, target)
+    np.testing.assert_array_equal(target, source.T)
+    wide = np.zeros((shape[1] + 2, shape[0] + 3), dtype)
+    profiles.transpose_into(source, wide[2:, 3:])
+    np.testing.assert_array_equal(wide[2:, 3:], source.T)
+    with pytest.raises(ValueError, match="reversed shape"):
+        profiles.transpose_into(source, np.empty((shape[0] + 1, shape[1]), dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_all_finite(bad, dtype):
+    tile = np.full((7, 11), np.finfo(dtype).max, dtype)
+    assert profiles.all_finite(tile)
+    for place in (0, 38, 76):
+        spoiled = tile.copy()
+        spoiled.flat[place] = bad
+        assert not profiles.all_finite(spoiled)
+
+
+# The Python originals: what the compiled loops say, line by line.
+TWINS = {
+    profiles._scale_exp: (0.5,),
+    profiles._damp: (1.0, 1.0, 0.5, 80.0),
+    profiles._slope_exponential: (1.0, 0.5, 80.0),
+    profiles._damp_long: (1.0, [0.25, 0.5]),
+    profiles._decay_rationally: (1.0, 1.5, 1.0),
+    algebraic._divide: (1.0, 1.0),
+    algebraic._divide_square: (1.0, 1.0),
+    algebraic._cut_parabola: (0.5,),
+    algebraic._cut_constant: (0.5,),
+    algebraic._power: (5, 0.5, 2.0),
+    algebraic._cut_power: (0.5, [1.0, 2.0, 3.0, 4.0], 3),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", TWINS, ids=lambda f: f.py_func.__name__)
+def test_python_twin(function, dtype):
+    wide = {"_damp_long", "_decay_rationally"}  # these take float64 parameters for either width
+    cast = np.float64 if function.py_func.__name__ in wide else dtype
+    numbers = [
+        np.array(v, cast) if isinstance(v, list) else (v if isinstance(v, int) else cast(v)) for v in TWINS[function]
+    ]
+    tile = -np.array([0.0, 1e-3, 0.5, 1.0, 3.0, 2000.0], dtype)
+    twin = tile.copy()
+    function(tile, *numbers)
+    with np.errstate(all="ignore"):
+        function.py_func(twin, *numbers)
+    np.testing.assert_allclose(twin, tile, rtol=20 * np.finfo(dtype).eps)
+
+
+def test_python_twins_of_scalar_functions():
+    with np.errstate(over="ignore"):
+        for x in (-800.0, -1.0, 0.0, 3.3, 800.0, np.nan):
+            np.testing.assert_allclose(profiles._exp64.py_func(np.float64(x)), profiles._exp64(x), rtol=1e-15)
+            small = np.float32(x)
+            np.testing.assert_allclose(profiles._exp32.py_func(small), profiles._exp32(small), rtol=1e-6)
+        for q in (0.0, 1e-20, 0.4, 7.0, 1e200):
+            assert profiles._log1p64.py_func(np.float64(q)) == pytest.approx(math.log1p(q), rel=4e-16)
+            assert profiles._log1p64(q) == pytest.approx(math.log1p(q), rel=4e-16)
+    assert math.isnan(profiles._log1p64(math.nan))
+
+
+def test_python_twins_of_tile_functions():
+    source = np.arange(60.0).reshape(3, 20)
+    target = np.empty((20, 3))
+    algebraic._transpose.py_func(source, target)
+    np.testing.assert_array_equal(target, source.T)
+    assert algebraic._sum_of_zeros.py_func(source.ravel()) == 0
+    base, total = np.full(3, 2.0), np.ones(3)
+    algebraic._raise.py_func(base, total, 3, 5)
+    np.testing.assert_array_equal(total, 32.0)
+
+
+def test_at_most_one_signature_for_each_width():
+    for function in TWINS:
+        assert len(function.signatures) <= 2, function.py_func.__name__

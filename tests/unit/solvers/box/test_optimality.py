@@ -1,0 +1,183 @@
+import numpy as np
+import pytest
+
+from mercer.errors import ParameterError
+from mercer.problems import BoxQP
+from mercer.solvers.box.optimality import duality_gap, movable, multipliers, project, violation
+from tests.unit.solvers.matrices import Matrix
+
+INF = np.inf
+
+
+def box(lower, upper, **more):
+    n = len(lower)
+    return BoxQP(Matrix(np.eye(n)), np.zeros(n), np.array(lower, float), np.array(upper, float), **more)
+
+
+def slow_violation(problem, beta, g, margin=1e-12):
+    groups = problem.group if problem.group is not None else np.zeros(len(beta), int)
+    worst = 0.0
+    for label in range(max(len(problem.total), 1)):
+        down, up = [], []
+        for i in np.flatnonzero(groups == label):
+            width = problem.upper[i] - problem.lower[i]
+            width = width if np.isfinite(width) else np.abs(beta).max()
+            if beta[i] > problem.lower[i] + margin * width:
+                down.append(g[i])
+            if beta[i] < problem.upper[i] - margin * width:
+                up.append(g[i])
+        if len(problem.total) == 0:
+            down, up = [*down, 0.0], [*up, 0.0]
+            worst = max(worst, max(down), -min(up))
+        elif down and up:
+            worst = max(worst, max(down) - min(up))
+    return worst
+
+
+def random_problem(seed, groups):
+    """A feasible point with many variables at their ends, gradients and a box with infinite ends."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    lower = rng.choice([-INF, -1.0, 0.0], size=n)
+    upper = rng.choice([0.0, 1.0, 2.0, INF], size=n)
+    beta = np.clip(rng.choice([-5.0, 0.0, 0.3, 5.0], size=n), lower, upper)
+    group = None if groups < 2 else rng.integers(groups, size=n)
+    return BoxQP(None, rng.normal(size=n), lower, upper, group, np.zeros(groups)), beta, rng.normal(size=n)
+
+
+@pytest.mark.parametrize("groups", [0, 1, 2, 7])
+@pytest.mark.parametrize("seed", range(5))
+def test_violation_equals_the_slow_one(seed, groups):
+    problem, beta, g = random_problem(seed, groups)
+    assert violation(problem, beta, g) == slow_violation(problem, beta, g)
+
+
+def test_ends_within_rounding_are_reached():
+    problem = box([0.0, 0.0, 0.0, 0.0, 0.0], [1e-6, 1e-6, 1e6, INF, 0.0])
+    beta = np.array([1e-6 * (1 - 1e-13), 1e-6 * (1 - 1e-9), 1e-7, 1e6, 0.0])
+    down, up = movable(problem, beta)
+    assert down.tolist() == [True, True, False, True, False]
+    assert up.tolist() == [False, True, True, True, False]
+
+
+def test_nothing_that_can_move_violates_nothing():
+    problem = box([0.0, 0.0], [0.0, 0.0])
+    assert violation(problem, np.zeros(2), np.array([3.0, -3.0])) == 0.0
+    none = BoxQP(None, np.zeros(0), np.zeros(0), np.zeros(0))
+    assert violation(none, np.zeros(0), np.zeros(0)) == 0.0
+
+
+def test_multipliers_are_means_over_free_variables_of_each_group():
+    problem = box([0.0] * 5, [1.0] * 5, group=np.array([0, 1, 0, 1, 0]), total=np.zeros(2))
+    beta = np.array([0.5, 0.5, 0.5, 1.0, 0.0])
+    np.testing.assert_allclose(multipliers(problem, beta, np.array([1.0, 5.0, 2.0, 9.0, 9.0])), [1.5, 5.0])
+
+
+def test_multipliers_without_free_variables():
+    problem = box([0.0] * 3, [1.0] * 3)
+    g = np.array([1.0, 4.0, 6.0])
+    # the variable at its upper end wants rho >= 1, those at their lower end rho <= 4
+    np.testing.assert_allclose(multipliers(problem, np.array([1.0, 0.0, 0.0]), g), [2.5])
+    np.testing.assert_allclose(multipliers(problem, np.zeros(3), g), [1.0])  # no lower end: the finite one
+    np.testing.assert_allclose(multipliers(problem, np.ones(3), g), [6.0])
+    fixed = box([1.0] * 3, [1.0] * 3)
+    np.testing.assert_allclose(multipliers(fixed, np.ones(3), g), [g.mean()])
+
+
+def test_multipliers_of_no_group_and_of_an_empty_one():
+    assert multipliers(box([0.0], [1.0], total=np.zeros(0)), np.zeros(1), np.ones(1)).shape == (0,)
+    problem = box([0.0], [1.0], group=np.array([1]), total=np.zeros(2))
+    np.testing.assert_array_equal(multipliers(problem, np.array([0.5]), np.array([3.0])), [0.0, 3.0])
+
+
+def slow_gap(problem, beta, product, rho):
+    total = 0.0
+    reach = 2 * np.abs(beta).max()
+    for i, b in enumerate(beta):
+        r = np.broadcast_to(problem.ridge, beta.shape)[i]
+        s = product[i] + problem.linear[i]
+        if len(rho):
+            s -= rho[0 if problem.group is None else problem.group[i]]
+        lower, upper = problem.lower[i], problem.upper[i]
+        if r == 0.0:
+            lower, upper = max(lower, -reach), min(upper, reach)
+        z = [end for end in (lower, upper) if np.isfinite(end)]
+        if r > 0.0 and lower <= -s / r <= upper:
+            z.append(-s / r)
+        total += 0.5 * r * b * b + s * b - min(0.5 * r * v * v + s * v for v in z)
+    return total
+
+
+@pytest.mark.parametrize("groups", [0, 1, 3])
+@pytest.mark.parametrize("ridge", [0.0, 0.7, "some"])
+def test_gap_equals_the_slow_one(groups, ridge):
+    problem, beta, product = random_problem(3, groups)
+    if ridge == "some":
+        ridge = np.where(np.arange(len(beta)) % 2, 0.4, 0.0)
+    problem = BoxQP(None, problem.linear, problem.lower, problem.upper, problem.group, problem.total, ridge)
+    rho = multipliers(problem, beta, product + problem.linear + ridge * beta)
+    expected = slow_gap(problem, beta, product, rho)
+    assert duality_gap(problem, beta, product) == pytest.approx(expected, rel=1e-12)
+    assert duality_gap(problem, beta, product, rho) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_gap_bounds_what_is_lost(seed, ridge):
+    """Along the way of projected steps the objective is never above the minimum by more than the gap."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(12, 4))
+    K = F @ F.T
+    problem = BoxQP(Matrix(K), rng.normal(size=12), np.zeros(12), np.ones(12), total=np.zeros(0), ridge=ridge)
+
+    def objective(b):
+        return 0.5 * b @ K @ b + 0.5 * ridge * b @ b + problem.linear @ b
+
+    beta, path = rng.random(12), []
+    step = 1.0 / (np.linalg.norm(K, 2) + ridge)
+    for round_ in range(20000):
+        if round_ % 200 == 0:
+            path.append((objective(beta), duality_gap(problem, beta, K @ beta)))
+        beta = np.clip(beta - step * (K @ beta + ridge * beta + problem.linear), 0.0, 1.0)
+    least = objective(beta)
+    assert all(value - least <= gap + 1e-12 for value, gap in path)
+    assert duality_gap(problem, beta, K @ beta) < 1e-6
+
+
+def test_hundred_thousand_variables_in_many_groups():
+    n = 100_000
+    rng = np.random.default_rng(0)
+    problem = BoxQP(None, np.zeros(n), np.zeros(n), np.ones(n), rng.integers(20_000, size=n), np.zeros(20_000))
+    beta, g = rng.choice([0.0, 0.5, 1.0], size=n), rng.normal(size=n)
+    rho = multipliers(problem, beta, g)
+    assert rho.shape == (20_000,)
+    assert violation(problem, beta, g) > 0.0
+    assert duality_gap(problem, beta, g, rho) > 0.0
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_the_projection_is_feasible_and_nearest(groups, size):
+    rng = np.random.default_rng(groups)
+    n = 30
+    lower, upper = -size * rng.random(n), size * rng.random(n)
+    lower[:3], upper[3:6] = -INF, INF
+    group = None if groups == 1 else rng.integers(groups, size=n)
+    labels = np.zeros(n, int) if group is None else group
+    inside = np.clip(size * rng.normal(size=n), lower, upper)
+    total = np.bincount(labels, weights=inside, minlength=groups)
+    problem = BoxQP(None, np.zeros(n), lower, upper, group, total)
+    beta = size * 3.0 * rng.normal(size=n)
+    z = project(problem, beta)
+    assert np.all((z >= lower) & (z <= upper))
+    np.testing.assert_allclose(np.bincount(labels, weights=z, minlength=groups), total, atol=1e-14 * size)
+    # the gradient of |z - beta|^2 / 2 meets the optimality conditions
+    assert violation(problem, z, z - beta) <= 1e-12 * size
+    np.testing.assert_allclose(project(problem, z), z, atol=1e-13 * size)
+
+
+def test_projection_without_sums_and_to_a_sum_out_of_reach():
+    np.testing.assert_array_equal(project(box([0.0], [1.0], total=np.zeros(0)), np.array([3.0])), [1.0])
+    with pytest.raises(ParameterError, match="between 0 and 2"):
+        project(box([0.0, 0.0], [1.0, 1.0], total=np.array([3.0])), np.zeros(2))
+    np.testing.assert_array_equal(project(box([0.0, 0.0], [1.0, 1.0], total=np.array([2.0])), np.zeros(2)), [1, 1])
