@@ -86,7 +86,7 @@ bench: .venv/.stamp-dev
 
 # Pages made from the classes are written first; any warning is an error.
 docs: .venv/.stamp-docs
-	@for page in catalogue equations reference; do $(BIN)/python -m docs.make_$$page; done
+	@for page in exports catalogue equations reference; do $(BIN)/python -m docs.make_$$page; done
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
 
@@ -94,7 +94,7 @@ docs: .venv/.stamp-docs
 # minutes, by `make types`.
 PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference io cli reports plots testing) \
 	$(wildcard src/mercer/*.py) \
-	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.py | tr . / | sed 's,.*,src/mercer/&.py,')
+	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.pyi | sort -u | tr . / | sed 's,.*,src/mercer/&.py,')
 
 types: .venv/.stamp-dev
 	@$(BIN)/basedpyright --threads 2 --level error

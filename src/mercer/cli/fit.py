@@ -16,6 +16,8 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+import mercer.gram  # names of packages are imported when they are used
+import mercer.kernels
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
@@ -26,14 +28,13 @@ from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
-from mercer.gram import Distributed
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
 from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
+from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
 from mercer.language import parse
 from mercer.numerics.sparse_checks import used_columns
 from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
@@ -139,7 +140,7 @@ def _parsed(request: Request) -> Any:
 def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
     """Give an estimator the budgets of the command, where it takes them and has none of its own."""
     known = estimator.get_params(deep=False)
-    if request.dask is not None and not isinstance(known.get("gram"), Distributed):
+    if request.dask is not None and not isinstance(known.get("gram"), mercer.gram.Distributed):
         if "gram" not in known:
             raise UsageFault(
                 f"--dask was given with {type(estimator).__name__}, which has no Gram matrix to distribute. Leave "
@@ -152,9 +153,11 @@ def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
     )
 
 
-def _distributed(request: Request, gram: Any) -> Distributed:
+def _distributed(request: Request, gram: Any) -> mercer.gram.Distributed:
     """The workers of --dask, with what the user wants of them."""
-    return Distributed(None if request.dask == "local" else request.dask, gram=gram, workers=request.threads)
+    return mercer.gram.Distributed(
+        None if request.dask == "local" else request.dask, gram=gram, workers=request.threads
+    )
 
 
 def _time_left(clock: Clock) -> float | None:
@@ -334,11 +337,11 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
         # the shortest last: it wins a tie
         return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
     if data.kind == "trees":
-        return (PartialTree().normalized(),)
+        return (mercer.kernels.PartialTree().normalized(),)
     if data.kind == "graphs":
         if data.X.attributes.shape[1]:
             steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
-        return (WeisfeilerLehman(3).normalized(),)
+        return (mercer.kernels.WeisfeilerLehman(3).normalized(),)
     X = data.X[some_rows(data.n)]
     X, *_ = used_columns(X, X)
     mean = np.asarray(X.mean(axis=0)).ravel()

@@ -28,11 +28,9 @@ from mercer.estimators.computed import protect
 from mercer.estimators.fits import Run
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
-from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import (
     Auto,
     Expansion,
-    FastGauss,
     FeatureExpansion,
     Features,
     Gram,
@@ -316,7 +314,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
             self.residual_trace_, self.gram_error_ = float(low.trace), float(low.entries)
-        if isinstance(spec, FastGauss):  # so does a transform
+        if spec.products_only:  # so does a transform
             self.gram_method_, self.gram_error_ = str(gram.method), float(gram.bound)  # pyright: ignore
         return gram
 
@@ -356,7 +354,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for way in self.ways:
             other, spec = copy.copy(self), way.get("gram")
             vars(other).update(way, **({"solver": None} if isinstance(getattr(self, "solver", None), Solver) else {}))
-            if isinstance(spec, FACTORS) and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
+            if spec is not None and spec.is_factor and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
                 continue
             if spec is not None and not self._can_use(spec):
                 continue
@@ -369,7 +367,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
-        return not isinstance(spec, FastGauss) or self.products_suffice
+        return not spec.products_only or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
@@ -424,7 +422,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         kernel = self._known_kernel(Gaussian())
         spec = self._planned_gram(n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
-        factor = isinstance(spec, FACTORS)  # whose plans have the rows that are computed at once
+        factor = spec.is_factor  # whose plans have the rows that are computed at once
         own = {
             "packed samples": 8 * n_samples * n_features,
             "operands": 8 * n_samples * (1 if factor else n_features + 1),

@@ -22,6 +22,7 @@ from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
 
 __all__ = ["ImportedClassifier", "ImportedDetector", "ImportedRegressor"]
+__saved__ = __all__
 
 _VOTES, _COLUMNS = "one-versus-one", "one-versus-rest"
 _MARKS = 10  # of LIBSVM's one-class machines, between which probabilities step

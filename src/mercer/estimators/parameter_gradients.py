@@ -18,25 +18,13 @@ from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.gram import (
-    Auto,
-    Dense,
-    Expansion,
-    FeatureExpansion,
-    Features,
-    GramSpec,
-    IncompleteCholesky,
-    Nystrom,
-    RandomFeatures,
-    SparseGreedy,
-)
+from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, Features, GramSpec, Nystrom
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel
 
-__all__ = ["FACTORS", "KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
+__all__ = ["KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
 
 _STEP = 1e-5  # of differences, in coordinates: a relative change of positive parameters
-FACTORS = (Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures, Features)
 
 
 def low_rank(spec: GramSpec | None, name: str) -> bool:
@@ -49,7 +37,7 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
     """
     if spec is None or isinstance(spec, (Dense, Auto)):  # what is exact keeps within every tolerance of Auto
         return False
-    if isinstance(spec, FACTORS):
+    if spec.is_factor:
         return True
     raise CapabilityError(
         f"{name} was given gram={spec!r}; its evidence needs the determinant of the covariance, for which K must be "
@@ -71,14 +59,15 @@ class WholeOrFactor:
         return self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, (Dense, *FACTORS))
+        return isinstance(spec, Dense) or spec.is_factor
 
 
 def rank_of(spec: GramSpec, n: int, width: int) -> int:
     """Return the most columns that a factor of n samples has, before it is built; of features their usual number."""
-    if isinstance(spec, RandomFeatures):
-        return int(spec.count)
-    return width if isinstance(spec, Features) else min(int(getattr(spec, "rank", n)), n)
+    if isinstance(spec, Features):
+        return width
+    count = getattr(spec, "count", None)  # of random features, which may be more than there are samples
+    return min(int(getattr(spec, "rank", n)), n) if count is None else int(count)
 
 
 class KernelFactor:

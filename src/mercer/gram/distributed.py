@@ -37,6 +37,7 @@ from mercer.runtime.tiling import spans
 from mercer.runtime.workers import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
 
 __all__ = ["Distributed"]
+__public__ = __all__
 
 _NOTHING = Resources()
 _FACTORS = (Nystrom, RandomFeatures, IncompleteCholesky, SparseGreedy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from mercer.runtime.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
 __all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
+__public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
 
 _NOTHING = Resources()
 
@@ -76,7 +77,18 @@ def _packing_second(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class GramSpec(Spec, ABC):
-    """How a Gram matrix is to be held, as the user writes it: ``gram=Tiles()``."""
+    """How a Gram matrix is to be held, as the user writes it: ``gram=Tiles()``.
+
+    Attributes
+    ----------
+    is_factor : bool
+        Whether what is built has a factor F of few columns, K ~ F F^T.
+    products_only : bool
+        Whether what is built multiplies, and gives neither rows nor a factor.
+    """
+
+    is_factor: ClassVar[bool] = False
+    products_only: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

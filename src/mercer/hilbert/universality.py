@@ -24,6 +24,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.power_series import Degrees
 
 __all__ = ["Claim", "Properties", "properties"]
+__public__ = ["Properties", "properties"]
 
 _SHIFT = 1.5  # how far points are moved to see whether a kernel is stationary
 

@@ -24,6 +24,7 @@ from mercer.inference.power import second_order
 from mercer.kernels import Kernel
 
 __all__ = ["tuned_kernel"]
+__public__ = __all__
 
 
 def tuned_kernel(

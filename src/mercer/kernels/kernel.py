@@ -26,7 +26,9 @@ from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
 from mercer.spec import Spec
 
 if TYPE_CHECKING:
-    from mercer.kernels import algebra, functions, maps, pair_products
+    from mercer.kernels.algebra import functions, maps, pair_products, sums
+
+__public__ = ["Kernel"]
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
 
@@ -312,10 +314,10 @@ class Kernel(Spec, ABC):
     __array_ufunc__ = None  # arrays do not multiply kernels entry by entry
     operators: ClassVar[Any] = None  # the module mercer.kernels.algebra.operators, which needs this class first
 
-    def __add__(self, other: Any) -> algebra.Sum:
+    def __add__(self, other: Any) -> sums.Sum:
         return self.operators.add(self, other)
 
-    def __radd__(self, other: Any) -> algebra.Sum:
+    def __radd__(self, other: Any) -> sums.Sum:
         return self.operators.add(other, self)
 
     def __mul__(self, other: Any) -> Kernel:

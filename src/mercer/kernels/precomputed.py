@@ -12,6 +12,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["Precomputed"]
+__public__ = __all__
 
 
 class Precomputed(Kernel):

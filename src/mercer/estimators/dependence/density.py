@@ -21,6 +21,7 @@ from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
 
 __all__ = ["ParzenDensity"]
+__public__ = __all__
 
 
 class ParzenDensity(DensityMixin, KernelEstimator):

@@ -37,6 +37,7 @@ from mercer.runtime.tiling import serial_blas
 from mercer.solvers.smooth.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 
 __all__ = ["CONTRASTS", "KernelICA", "amari_error"]
+__public__ = ["KernelICA", "amari_error"]
 
 _FAST = ("logcosh", "exp", "cube")  # contrasts of FastICA
 _FACTOR_TOL = 1e-7  # of what an incomplete factor leaves of the diagonal

@@ -26,6 +26,7 @@ from mercer.solvers.sparse.proximal import GroupedLeastSquares, Groups, Proximal
 from mercer.targets import Real
 
 __all__ = ["GroupLasso"]
+__public__ = __all__
 
 
 class GroupLasso(SparseRegressor):

@@ -19,7 +19,7 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
 from mercer.estimators.fits import STEPS, Run, whole
-from mercer.gram import FastGauss, FeatureExpansion, Gram, GramSpec, Tiles
+from mercer.gram import FeatureExpansion, Gram, GramSpec, Tiles
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
@@ -28,6 +28,7 @@ from mercer.solvers import Cholesky, PrimalGradient, Solver
 from mercer.targets import Real
 
 __all__ = ["KernelRidge"]
+__public__ = __all__
 
 _PASSES = 64  # samples per column of a factor from which on passes over the data are faster than its normal equations
 _LONG = 2e11  # operations of the normal equations from which on it matters
@@ -244,7 +245,9 @@ class KernelRidge(RidgeEstimator):
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
 
     def _can_use(self, spec: GramSpec) -> bool:
-        keeps = not (self.leave_one_out and isinstance(spec, (Tiles, FastGauss)))  # the closed form needs a factor
+        keeps = not (
+            self.leave_one_out and (isinstance(spec, Tiles) or spec.products_only)
+        )  # the closed form needs a factor
         return keeps and super()._can_use(spec)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:

@@ -34,6 +34,7 @@ from mercer.solvers import Solver
 from mercer.targets import Real
 
 __all__ = ["SmoothingSpline"]
+__public__ = __all__
 
 _NOTHING = Resources()
 _NEAR = 1e-5  # how exactly the logarithm of alpha is found

@@ -26,6 +26,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.radial import Gaussian
 
 __all__ = ["FastGauss", "FastGaussExpansion"]
+__public__ = ["FastGauss"]
 
 _NOTHING = Resources()
 _EPS = float(np.finfo(np.float64).eps)
@@ -73,6 +74,7 @@ class FastGauss(GramSpec):
     ('hermite', True, True)
     """
 
+    products_only = True
     constraints = {"tol": Interval(1e-10, 0.1), "method": OneOf("auto", *METHODS)}
 
     def __init__(self, tol: float = 1e-6, method: str = "auto") -> None:

@@ -16,6 +16,7 @@ from mercer.gram.gram import Gram, GramSpec
 from mercer.kernels.kernel import Kernel, overflow_error
 
 __all__ = ["Features"]
+__public__ = __all__
 
 _NOTHING = Resources()
 _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
@@ -39,6 +40,8 @@ class Features(GramSpec):
     >>> K @ np.ones(2)
     array([3., 6.])
     """
+
+    is_factor = True
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the feature matrix and the normal equations of `width` features."""

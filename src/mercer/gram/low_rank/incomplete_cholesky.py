@@ -23,6 +23,7 @@ from mercer.numerics.pivoting import CANDIDATES, PartialFactor, pivoted_cholesky
 from mercer.runtime.tiling import Stopped
 
 __all__ = ["IncompleteCholesky"]
+__public__ = __all__
 
 _NOTHING = Resources()
 
@@ -72,6 +73,7 @@ class IncompleteCholesky(GramSpec):
     (3, True, 0.0)
     """
 
+    is_factor = True
     constraints = {
         "rank": Integer(1),
         "tol": Fixed(Interval(0.0, 1.0, closed="left")),

@@ -30,6 +30,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
 
 __all__ = ["Nystrom"]
+__public__ = __all__
 
 _NOTHING = Resources()
 _FLOOR = 1e-7  # of the trace: below it the ridge decides
@@ -102,6 +103,7 @@ class Nystrom(GramSpec):
     0.003
     """
 
+    is_factor = True
     constraints = {
         "rank": Integer(1),
         "sampler": OneOf(*SAMPLERS),

@@ -17,6 +17,7 @@ from mercer.gram.tiles import fits_single
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["RandomFeatures"]
+__public__ = __all__
 
 _NOTHING = Resources()
 
@@ -75,6 +76,7 @@ class RandomFeatures(GramSpec):
     (2000, True)
     """
 
+    is_factor = True
     constraints = {
         "count": Integer(2),
         "method": OneOf(*METHODS),

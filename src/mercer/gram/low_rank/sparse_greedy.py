@@ -21,6 +21,7 @@ from mercer.numerics.pivoting import extend
 from mercer.runtime.tiling import Stopped, blas_for
 
 __all__ = ["SparseGreedy"]
+__public__ = __all__
 
 _NOTHING = Resources()
 _ROUNDS = 8  # landmarks that are taken from one draw, which is as many times larger
@@ -71,6 +72,7 @@ class SparseGreedy(GramSpec):
     array([1])
     """
 
+    is_factor = True
     constraints = {
         "rank": Integer(1),
         "tol": Fixed(Interval(0.0, 1.0, closed="left")),

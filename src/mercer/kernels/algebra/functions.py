@@ -23,6 +23,7 @@ from mercer.kernels.power_series import Series
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
+__public__ = __all__
 
 
 class Power(Wrapped):

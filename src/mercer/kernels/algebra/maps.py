@@ -21,6 +21,7 @@ from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed,
 from mercer.kernels.user_calls import called, rows_of, sample_count
 
 __all__ = ["Composed", "RankOne", "Selected"]
+__public__ = __all__
 
 
 class Same:

@@ -25,6 +25,7 @@ from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
 from mercer.kernels.power_series import Series
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
+__public__ = __all__
 
 
 class Sum(Terms):

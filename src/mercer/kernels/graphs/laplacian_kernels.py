@@ -32,6 +32,14 @@ __all__ = [
     "RegularizedLaplacian",
     "spectral_bisection",
 ]
+__public__ = [
+    "CommuteTime",
+    "Diffusion",
+    "LaplacianFunction",
+    "PStepWalk",
+    "RegularizedLaplacian",
+    "spectral_bisection",
+]
 
 _ROUNDING = 1e-10
 _LAPLACIAN = OneOf("plain", "normalized")

@@ -23,6 +23,7 @@ from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, pull_b
 from mercer.kernels.monomials import require_few
 
 __all__ = ["PathSum"]
+__public__ = __all__
 
 _ACCEPTED = (
     "edges are a tuple of (from, to, place), the place that of a kernel among the terms, or (from, to) for the factor 1"

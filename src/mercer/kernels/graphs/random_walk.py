@@ -27,6 +27,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
 
 __all__ = ["CommonWalks", "RandomWalk"]
+__public__ = ["RandomWalk"]
 
 _WORK = 2e7  # multiplications in a tile
 _PIECE = 32  # graphs that are compared with themselves at a time

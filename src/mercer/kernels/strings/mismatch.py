@@ -30,6 +30,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Mismatch", "Wildcard"]
+__public__ = __all__
 
 _SMALL = 4096  # k-mers over the alphabet that a dense product takes in its stride
 _LIMIT = 2**62

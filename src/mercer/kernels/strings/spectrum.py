@@ -30,6 +30,7 @@ from mercer.kernels.kmers import KmerCounts, Kmers, common_kmers, count_kmers
 from mercer.kernels.strings.tries import common_substrings
 
 __all__ = ["BlendedSpectrum", "Match", "Spectrum"]
+__public__ = __all__
 
 
 class Spectrum(Tiled):

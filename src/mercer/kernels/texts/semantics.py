@@ -32,6 +32,7 @@ from mercer.numerics.sparse_checks import sparse_fault
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
+__public__ = ["Cooccurrence", "LatentSemantic", "Semantic"]
 
 _DENSE = 2**24  # entries of a matrix of documents and terms up to which all singular vectors are computed
 _ACCEPTED = (

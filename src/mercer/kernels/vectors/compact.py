@@ -25,6 +25,7 @@ from mercer.numerics.algebraic import scalar
 from mercer.numerics.hankel import radial_transform
 
 __all__ = ["Epanechnikov", "RadialFunction", "Wendland"]
+__public__ = __all__
 
 
 class _Compact(Radial):

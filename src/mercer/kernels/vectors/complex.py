@@ -19,6 +19,7 @@ from mercer.kernels.power_series import Degrees
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["Hermitian", "halves", "joined"]
+__public__ = ["Hermitian"]
 
 
 class Hermitian(Kernel):

@@ -22,6 +22,7 @@ from mercer.kernels.vectors.pointwise import DotProduct
 from mercer.numerics.algebraic import scalar
 
 __all__ = ["ExponentialDot", "Linear", "Polynomial", "PowerSeries", "Sigmoid"]
+__public__ = __all__
 
 _NOT_NEGATIVE = Interval(0.0, np.inf, closed="left")
 _REAL = Interval(-np.inf, np.inf)

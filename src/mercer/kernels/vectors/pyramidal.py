@@ -19,6 +19,7 @@ from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Pyramidal"]
+__public__ = __all__
 
 
 class Pyramidal(Kernel):

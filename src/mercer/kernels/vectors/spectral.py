@@ -24,6 +24,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.hankel import radial_transform, resolve
 
 __all__ = ["SpectralDensity", "SpectralMixture", "SpectralSamples"]
+__public__ = __all__
 
 _WEIGHTS = Interval(0.0, math.inf, closed="left", vector=True)
 _FARTHEST = 1e4  # of distances, in one over the scale of a density

@@ -25,6 +25,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled
 
 __all__ = ["BSpline", "Brownian", "LinearSpline"]
+__public__ = __all__
 
 
 class _Columnwise(Kernel):

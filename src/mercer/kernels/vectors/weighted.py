@@ -24,6 +24,7 @@ from mercer.kernels.user_calls import rows_of
 from mercer.kernels.vectors import profiles
 
 __all__ = ["Basis", "LocalityImproved", "Mahalanobis"]
+__public__ = __all__
 
 _ROUNDING = 1e-10  # relative: below this, asymmetry and negative eigenvalues are taken for rounding
 

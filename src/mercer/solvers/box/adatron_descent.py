@@ -24,6 +24,7 @@ from mercer.solvers.box.optimality import duality_gap
 from mercer.solvers.solver import Monitor, Solver, largest_order
 
 __all__ = ["Adatron"]
+__public__ = __all__
 
 _LEAST_LIMIT = 60  # working sets, unless the caller says so; one in 50 variables if that is more
 _LARGEST_SET = 2048  # variables whose block of K is descended on at a time

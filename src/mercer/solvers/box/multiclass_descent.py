@@ -22,6 +22,7 @@ from mercer.runtime.tiling import serial_blas
 from mercer.solvers.solver import Monitor, Solver, largest_order
 
 __all__ = ["SequentialDual"]
+__public__ = __all__
 
 _MOST_ITERATIONS = 20_000
 _LARGEST_SET = 2048  # samples whose block of K stays in cache, or nearly
