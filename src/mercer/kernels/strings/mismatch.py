@@ -103,6 +103,7 @@ class Mismatch(Tiled):
     """
 
     domain = Strings
+    example = (2, 1, "abcdrxyz")
     formula = r"\sum_{u \in \Sigma^k} \#(s, u, m) \#(t, u, m)"
     cost = "O(c N) to count with c words near or around a k-mer, then O(common words) a pair"
     reads = "Strings over an alphabet"

@@ -135,6 +135,7 @@ class Semantic(OfTerms):
     array([[1.]])
     """
 
+    example = ({"cat": {"mat": 0.5}},)
     formula = r"\phi(d)^\top S S^\top \phi(d')"
     cost = "that of the base, and the map once per document"
     constraints = {"base": Optional(InstanceOf(BagOfWords, TfIdf))}

@@ -266,6 +266,7 @@ class PowerSeries(DotProduct):
     1
     """
 
+    example = ((1.0, 1.0),)
     formula = r"\sum_n a_n \langle x, x' \rangle^n"
     cost = "O(mnd), one matrix product"
     constraints = {

@@ -57,6 +57,7 @@ class Pyramidal(Kernel):
     array([[8.]])
     """
 
+    example = ((2, 2), 1)
     formula = r"(\sum_q (\sum_{r \in q} x_r x'_r)^{p_1})^{p_2}"
     cost = "O(mnd (a + b)) for patches of a x b pixels"
     domain = Vectors

@@ -67,6 +67,7 @@ class SpectralMixture(Kernel):
     """
 
     domain = Vectors
+    example = ((1.0,), (0.5, 0.5, 0.5, 0.5), (1.0, 1.0, 1.0, 1.0))
     formula = r"\sum_q w_q \exp(-\frac{1}{2} \sum_j s_{qj}^2 t_j^2) \cos(\sum_j \mu_{qj} t_j)"
     cost = "O(Qmnd), an exponential and a cosine per pair and component"
     stationary = True

@@ -97,6 +97,7 @@ class BSpline(_Columnwise):
            [0.    , 0.1667, 0.6667]])
     """
 
+    example = (3,)
     formula = r"\prod_j B_{2p+1}((x_j - x'_j) / l)"
     cost = "O(mnd), a compiled loop"
     strict = True

@@ -55,6 +55,7 @@ class Mahalanobis(Tiled):
            [14., 34.]])
     """
 
+    example = (((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)),)
     formula = r"x^\top B \, x'"
     cost = "O(mnd + nd^2), one matrix product"
     domain = Vectors
