@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         series_windows,
         unfolding_kernel,
     )
+    from mercer.first_model import automatic
     from mercer.io.checkpoint import Checkpoint
     from mercer.io.interop import from_libsvm, from_sklearn
     from mercer.io.model_file import load, save
@@ -189,6 +190,7 @@ __all__ = [
     "kernel_path",
     "lasso_path",
     "sample_prior",
+    "automatic",
     "from_libsvm",
     "from_sklearn",
     "load",
@@ -283,6 +285,7 @@ _HOMES = {
     "kernel_path": "mercer.estimators",
     "lasso_path": "mercer.estimators",
     "sample_prior": "mercer.estimators",
+    "automatic": "mercer.first_model",
     "from_libsvm": "mercer.io.interop",
     "from_sklearn": "mercer.io.interop",
     "load": "mercer.io.model_file",
