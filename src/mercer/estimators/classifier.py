@@ -70,7 +70,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     probability: bool
     decision_function_shape: str
     break_ties: bool
-    class_constraints = {
+    constraints = {
         "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "probability": Boolean(),
@@ -92,8 +92,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.class_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ParameterError(
                 "break_ties=True was given with decision_function_shape='ovo'; break_ties must be False there, since "

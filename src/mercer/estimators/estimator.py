@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arguments import sample_weights
 from mercer.arrays import Array, Floats, Indices
-from mercer.budget import Plan, Resources, budget, format_bytes, parse_bytes
-from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
+from mercer.budget import Plan, Resources, budget, format_bytes
+from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
@@ -50,7 +50,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
-from mercer.spec import Spec
+from mercer.spec import Spec, constraints_of
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
 
@@ -93,11 +93,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     )
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
-    own_constraints: ClassVar[Mapping[str, Constraint]] = {}
-    _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints: ClassVar[Mapping[str, Constraint]] = {  # what a class adds to those of its bases
         "kernel": AnyKernel(),
+        "gamma": Optional(Interval(0.0, np.inf, closed="left")),
+        "degree": Optional(Integer(1)),
+        "coef0": Optional(Interval(-np.inf, np.inf)),
         "gram": Optional(InstanceOf(GramSpec)),
         "solver": Optional(InstanceOf(Solver)),
+        "memory": Optional(Bytes()),
         "max_time": Optional(Positive()),
         "n_threads": Optional(Integer(1)),
         "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
@@ -136,16 +139,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise ParameterError unless all parameters, those of nested specs included, are acceptable."""
-        for name, constraint in {**self._shared_constraints, **self.own_constraints}.items():
-            if hasattr(self, name):
-                constraint.check(name, getattr(self, name), self)
+        for name, constraint in constraints_of(type(self)).items():
+            constraint.check(name, getattr(self, name), self)
         for value in (self._given_kernel(), getattr(self, "gram", None), getattr(self, "solver", None)):
             if isinstance(value, Spec):
                 value.check()
         if hasattr(self, "fixed"):
             check_searched(self)
-        if self.memory is not None:
-            parse_bytes(self.memory)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
             raise ParameterError(

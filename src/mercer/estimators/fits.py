@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.budget import Clock, Resources
+from mercer.budget import Clock, Resources, one_reading
 from mercer.errors import TimeBudgetError
 from mercer.estimators.computed import keep_told
 from mercer.problems import Status
@@ -22,6 +22,7 @@ from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import heard
 from mercer.runtime.tiling import Stopped
 from mercer.solvers.solver import Monitor
+from mercer.spec import checked_once
 
 __all__ = ["Run", "whole"]
 
@@ -181,11 +182,12 @@ def _share(first: float, now: float, tol: float) -> float:
 def whole(estimator: Any) -> Iterator[None]:
     """Leave an estimator exactly as it was if the fit inside does not come to its end.
 
-    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way.
+    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way. Inside,
+    parameters are checked once and free memory is read once, however many doors ask.
     """
     before = dict(vars(estimator))
     try:
-        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with heard(), checked_once(), one_reading(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except BaseException:
         state = vars(estimator)

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional
+from mercer.constraints import Boolean, Integer
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
@@ -135,11 +135,10 @@ class KernelPerceptron(Scoring):
     """
 
     policies = ("reject",)
-    own_constraints = {
+    constraints = {
         "averaged": Boolean(),
         "max_iter": Integer(1),
         "shuffle": Boolean(),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(

@@ -117,7 +117,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     (array([40, 40]), array([0, 1]))
     """
 
-    own_constraints = {
+    constraints = {
         "n_clusters": Integer(1),
         "objective": OneOf("variance", "cut"),
         "init": AnyOf(OneOf("k-means++", "random"), InstanceOf(np.ndarray, list, tuple)),

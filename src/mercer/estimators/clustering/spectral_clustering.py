@@ -145,7 +145,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     (array([60, 60]), array([1, 0]))
     """
 
-    own_constraints = {
+    constraints = {
         "n_clusters": Integer(1),
         "n_neighbors": AnyOf(OneOf("auto"), Optional(Integer(1))),
         "assign_labels": OneOf("kmeans", "discretize", "cluster_qr"),

@@ -146,7 +146,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "n_features_to_select": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="right"))),
         "target_kernel": Optional(InstanceOf(Kernel)),

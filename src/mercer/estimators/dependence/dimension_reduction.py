@@ -103,7 +103,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     array([[0., 0., 1., 0.]])
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "kernel": Optional(InstanceOf(Kernel)),
         "target_kernel": Optional(InstanceOf(Kernel)),

@@ -250,7 +250,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     """
 
     kernel_: Kernel
-    own_constraints = {
+    constraints = {
         "n_components": Optional(Integer(1)),
         "kernel": Optional(InstanceOf(Kernel)),
         "contrast": OneOf(*CONTRASTS),

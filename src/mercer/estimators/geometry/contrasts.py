@@ -161,7 +161,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     """
 
     policies = ("reject",)  # functions are made of some samples, and mending mixes all
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
         "n_candidates": Optional(Integer(1)),
@@ -331,7 +331,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     True
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "n_directions": Integer(1),
         "n_restarts": Integer(0),

@@ -80,7 +80,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     """
 
     policies = ("reject",)  # functions are made of some samples, and mending mixes all
-    own_constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
+    constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
 
     def __init__(
         self,

@@ -93,7 +93,7 @@ class InvariantComponents(FeatureExtractor):
     True
     """
 
-    own_constraints = {"n_components": Integer(1), "alpha": Positive()}
+    constraints = {"n_components": Integer(1), "alpha": Positive()}
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, budget
-from mercer.constraints import Integer, Interval, OneOf, Optional
+from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
@@ -31,7 +31,7 @@ from mercer.estimators.fits import Run, whole
 from mercer.estimators.geometry.canonical import Basis, basis_of, canonical, correlations
 from mercer.estimators.geometry.canonical_choice import left_out_correlation, shuffled_gap
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.estimators.several_views import as_views, column, each, listed, reads_other_things, require_pairs
+from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
 from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
@@ -136,8 +136,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     """
 
     highest_order = 1
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
+        "tau": AnyOf(Each(_SHARE), OneOf("loo", "permutation")),
+        "taus": Each(_SHARE, alone=False),
         "norm_scale": OneOf("variance", "covariance", "gram"),
         "rank": Optional(Integer(1)),
         "n_permutations": Integer(1),
@@ -358,22 +360,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return Tiles() if self.rank is not None else super()._gram_spec(kernel, S)
 
     def _options(self, count: int) -> list[Floats]:
-        """Return the vectors of tau to choose from, checked; one if there is no choice."""
+        """Return the vectors of tau to choose from; one if there is no choice."""
         if self.rank is not None and self.gram is not None:
             raise ParameterError(
                 f"rank={self.rank} and gram={self.gram!r} were given; either says how K is approximated. Leave one out."
             )
-        given = listed("taus", self.taus)
         if isinstance(self.tau, str):
-            OneOf("loo", "permutation").check("tau", self.tau, self)
-            options = [(tau,) * count for tau in given]
+            options = [(tau,) * count for tau in self.taus]
         else:
             options = [each("tau", self.tau, count)]
-        for tau in given:
-            _SHARE.check("taus", tau, self)
-        for option in options:
-            for tau in option:
-                _SHARE.check("tau", tau, self)
         return [np.array(option, dtype=float) for option in options]
 
     def _decompose(

@@ -147,7 +147,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     1.0
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="neither"))),
         "centered": Boolean(),
         "eigen_solver": OneOf("auto", "dense", "lanczos", "randomized"),

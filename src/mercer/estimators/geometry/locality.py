@@ -99,7 +99,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
     ((1, 2), True)
     """
 
-    own_constraints = _CONSTRAINTS
+    constraints = _CONSTRAINTS
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     """
 
     highest_order = 0
-    own_constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
+    constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,

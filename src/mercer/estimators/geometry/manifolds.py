@@ -218,7 +218,7 @@ class LaplacianEigenmap(AffinityEstimator):
     (True, array([0.0123, 0.0123]), np.float64(0.0123))
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "n_neighbors": Optional(Integer(1)),
         "weights": OneOf("one", "kernel"),
@@ -395,7 +395,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
 
     weights = "kernel"
     highest_order = 0
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "alpha": Interval(0.0, 1.0, closed="both"),
         "time": Interval(0.0, np.inf, closed="left"),

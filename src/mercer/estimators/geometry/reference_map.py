@@ -113,7 +113,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     """
 
     highest_order = 0
-    own_constraints = {
+    constraints = {
         "reference": InstanceOf(tuple, list, np.ndarray),
         "scales": InstanceOf(tuple, list, np.ndarray),
         "reference_index": Integer(0),

@@ -161,7 +161,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     (array([0.833]), array([[0.167]]))
     """
 
-    own_constraints = {
+    constraints = {
         "prior": Optional(AnyOf(Positive(), InstanceOf(np.ndarray, list, tuple))),
         "noise": Optional(Positive()),
         "ard": Boolean(),

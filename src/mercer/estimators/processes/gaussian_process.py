@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import constraints
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
@@ -51,6 +51,7 @@ _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
 _TILES = 2**20  # bytes of the products of a few tiles with all vectors
 _PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
+_NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
@@ -165,16 +166,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     policies = ()
     takes_noise = True
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive(vector=True)),
+        "mean": Optional(AnyOf(OneOf("constant", "linear"), InstanceOf(Kernel), Satisfies("a function", callable))),
+        "fixed": AnyOf(_NAMES, OneOf("all")),
         "normalize_y": Optional(Boolean()),
         "restarts": Integer(0),
         "n_probes": Integer(2),
         "leave_one_out": Boolean(),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "bounds": Optional(InstanceOf(Mapping)),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -255,18 +256,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        known = self.mean is None or isinstance(self.mean, Kernel) or callable(self.mean)
-        if not known:
-            OneOf("constant", "linear").check("mean", self.mean, self)
         if isinstance(self.mean, Kernel) and "features" not in self.mean.check().capabilities:
             raise CapabilityError(
                 f"mean={self.mean!r} was given, a kernel without a finite feature map; a mean function is a sum of "
                 "features. Use one that has them, for example Polynomial(2), or a callable."
-            )
-        if not isinstance(self.fixed, (str, tuple, list)) or (isinstance(self.fixed, str) and self.fixed != "all"):
-            raise ParameterError(
-                f"fixed={self.fixed!r} was given; it must be a tuple of names or 'all'. Write for example "
-                "fixed=('noise',)."
             )
 
     def _default_kernel(self) -> Kernel:

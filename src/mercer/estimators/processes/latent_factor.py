@@ -6,7 +6,7 @@ Symbols: g_q the latent processes, A the mixing (J, Q), d_j the noise variances,
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_random_state
 
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan, Resources, budget
-from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
@@ -43,6 +43,7 @@ __all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
 
 _ROWS = 256  # new samples at a time
 _BLOCK = 1024  # training samples at a time, where factors are summed
+_MATRIX = Satisfies("a matrix of a row per output and a column per process", lambda given: isinstance(given, Sized))
 _SERIAL = 600  # values, or columns of factors, up to which a second thread of LAPACK costs more than it saves
 
 
@@ -143,10 +144,10 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Optional(Positive()), "n_factors": Integer(1),
         "normalize_y": Optional(Boolean()),
-        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
+        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "mixing": Optional(_MATRIX),
     }  # fmt: skip
 
     def __init__(

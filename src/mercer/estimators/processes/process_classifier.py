@@ -156,16 +156,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "method": OneOf("laplace", "ep"),
         "link": Optional(OneOf("logistic", "probit")),
         "multi_class": Optional(OneOf("softmax", "ovr")),
-        "bounds": Optional(InstanceOf(Mapping)),
         "restarts": Integer(0),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(

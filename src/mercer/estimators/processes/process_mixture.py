@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, spread, weighted
@@ -270,11 +270,10 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
         "n_components": Integer(1), "concentration": Positive(), "gating": Boolean(),
         "parameters": OneOf("shared", "own"), "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
-        "bounds": Optional(InstanceOf(Mapping)),
     }  # fmt: skip
 
     def __init__(

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
@@ -42,12 +42,14 @@ from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
 from mercer.selection.units import Units, coarse_starts, shifted, told, warn_of_search
+from mercer.spec import constraints_of
 from mercer.targets import Real
 
 __all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
 
 _ROWS = 2048  # new samples at a time
 _SERIAL = 1000  # samples up to which a second thread of LAPACK costs more than it saves
+_POINTS = Satisfies("the inducing points themselves", lambda given: isinstance(given, Sized))
 _POOR = 0.01  # share of the prior variance beyond which the Nystrom method is not to be trusted
 
 
@@ -149,10 +151,11 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     (array([1.]), True)
     """
 
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
         "method": OneOf(*METHODS), "optimize_inducing": Boolean(), "restarts": Integer(0),
-        "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
+        "max_iter": Integer(1), "tol": Positive(),
+        "inducing": AnyOf(Integer(1), _POINTS),
         "blocks": Optional(AnyOf(Integer(1), InstanceOf(np.ndarray, list, tuple))),
     }  # fmt: skip
 
@@ -257,14 +260,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     def _number_of_inducing(self, n: int) -> int:
         given = self.inducing
-        if isinstance(given, (int, np.integer)) and Integer(1).accepts(given):
-            return min(int(given), n)
-        if isinstance(given, (int, np.integer, np.bool_)) or not isinstance(given, Sized):
-            raise ParameterError(
-                f"inducing={given!r} was given; a positive number, or the inducing points themselves, are accepted. "
-                "Give for example inducing=200."
-            )
-        return len(given)
+        constraints_of(type(self))["inducing"].check("inducing", given, self)  # a plan may be asked for before a fit
+        return min(int(given), n) if isinstance(given, (int, np.integer)) else len(given)
 
     def _inducing(self, kernel: Kernel, S: Samples) -> Samples:
         """Return where the inducing points start."""

@@ -5,7 +5,7 @@ Symbols: b the coefficients, g groups of columns with weights omega_g, alpha the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Integer, Interval, Positive
+from mercer.constraints import Interval, Optional, Satisfies
 from mercer.errors import ParameterError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.fits import Run, whole
@@ -26,6 +26,19 @@ from mercer.solvers.sparse.proximal import GroupedLeastSquares, Groups, Proximal
 from mercer.targets import Real
 
 __all__ = ["GroupLasso"]
+
+
+def _is_listed(given: Any) -> bool:
+    return isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+
+
+def _has_length(given: Any) -> bool:
+    return isinstance(given, Sized) and not isinstance(given, str)
+
+
+_LABELS = Satisfies("a label for each column, the columns of each group", _is_listed, "[0, 0, 1]")
+_PARENTS = Satisfies("the number of the parent of each group, with -1 for none", _has_length, "[-1, 0, 0]")
+_WEIGHTS = Satisfies("a positive number for each group", _has_length, "[1.0, 2.0]")
 
 
 class GroupLasso(SparseRegressor):
@@ -87,12 +100,11 @@ class GroupLasso(SparseRegressor):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = {
-        "alpha": Positive(),
+    constraints = {
+        "groups": Optional(_LABELS),
         "l1_ratio": Interval(0.0, 1.0),
-        "fit_intercept": Boolean(),
-        "tol": Interval(0.0, 1.0, closed="neither"),
-        "max_iter": Integer(1),
+        "hierarchy": Optional(_PARENTS),
+        "group_weights": Optional(_WEIGHTS),
     }
 
     def __init__(
@@ -195,14 +207,7 @@ def _own_groups(given: Any, d: int) -> list[list[int]]:
     """Return the columns of each group; each column is in one."""
     if given is None:
         return [[j] for j in range(d)]
-    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
-        raise ParameterError(
-            f"groups={given!r} was given; a label for each column, lists of columns, or None is accepted. Write for "
-            "example groups=[0, 0, 1]."
-        )
-    nested = len(given) > 0 and all(
-        isinstance(one, (Sequence, np.ndarray)) and not isinstance(one, str) for one in given
-    )
+    nested = len(given) > 0 and all(map(_is_listed, given))
     if not nested:
         labels = np.asarray(given)
         if labels.shape != (d,):

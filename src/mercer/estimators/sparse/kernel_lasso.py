@@ -97,8 +97,6 @@ class KernelLasso(SparseRegressor):
     (True, array([1.]))
     """
 
-    own_constraints = SparseRegressor._sparse_constraints
-
     def __init__(
         self,
         kernel: Any = None,

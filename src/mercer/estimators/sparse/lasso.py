@@ -6,7 +6,6 @@ Symbols: b the coefficients, b_0 the intercept, w_i the sample weights, alpha th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.arguments import checked, require_squares
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Constraint, Integer, Interval, OneOf, Positive
+from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, weighted
@@ -47,7 +46,7 @@ class SparseRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     tol: float
     max_iter: int
     fit_intercept: bool
-    _sparse_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints = {
         "alpha": Positive(),
         "solver": OneOf(*SOLVERS),
         "fit_intercept": Boolean(),
@@ -161,7 +160,6 @@ class Lasso(SparseRegressor):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = SparseRegressor._sparse_constraints
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ class RelevanceVectorMachine(KernelEstimator):
     tol: float
     max_iter: int
     policies = ("reject",)
-    machine_constraints = {
+    constraints = {
         "algorithm": OneOf("fast", "plain"),
         "fit_intercept": Boolean(),
         "tol": Positive(),
@@ -66,11 +66,6 @@ class RelevanceVectorMachine(KernelEstimator):
     }
 
     # the doors ----------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name, constraint in self.machine_constraints.items():
-            constraint.check(name, getattr(self, name), self)
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: its values are basis functions, whatever matrix they make."""
@@ -231,7 +226,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     (True, True)
     """
 
-    own_constraints = {"noise": Optional(Interval(1e-150, 1e150)), "normalize_y": Optional(Boolean())}
+    constraints = {"noise": Optional(Interval(1e-150, 1e150)), "normalize_y": Optional(Boolean())}
 
     def __init__(
         self,
@@ -399,7 +394,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
     array(['a', 'b'], dtype='<U1')
     """
 
-    own_constraints = {"class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict)))}
+    constraints = {"class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict)))}
 
     def __init__(
         self,

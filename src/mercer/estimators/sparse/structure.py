@@ -100,7 +100,7 @@ class GraphicalStructure(KernelEstimator):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = {
+    constraints = {
         "alpha": Positive(),
         "method": OneOf("graphical_lasso", "neighbourhood"),
         "rule": OneOf("or", "and"),

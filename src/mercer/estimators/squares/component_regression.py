@@ -100,7 +100,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     highest_order = 1
     target_: Real
-    own_constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
+    constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
 
     def __init__(
         self,

@@ -127,7 +127,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """
 
     highest_order = 1
-    own_constraints = {
+    constraints = {
         "alpha": Positive(),
         "regulariser": OneOf("norm", "coefficients"),
         "form": Optional(OneOf("dual", "rayleigh")),

@@ -138,7 +138,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     ((200, 3), True)
     """
 
-    own_constraints = {
+    constraints = {
         "family": AnyOf(OneOf(*_FAMILIES), InstanceOf(Loss)),
         "alpha": Positive(),
         "fit_intercept": Boolean(),

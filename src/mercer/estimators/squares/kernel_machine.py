@@ -16,6 +16,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from mercer.arrays import Array, Floats
+from mercer.constraints import AnyOf, InstanceOf, OneOf
 from mercer.errors import ParameterError
 from mercer.estimators.estimator import weighted
 from mercer.estimators.fits import Run, whole
@@ -162,6 +163,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     """
 
     words = _OF_NUMBERS
+    constraints = {"loss": AnyOf(OneOf(*words), InstanceOf(Loss))}
 
     def __init__(
         self,
@@ -324,6 +326,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     """
 
     words = _OF_CLASSES
+    constraints = {"loss": AnyOf(OneOf(*words), InstanceOf(Loss))}
 
     def __init__(
         self,

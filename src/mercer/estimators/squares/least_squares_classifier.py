@@ -120,7 +120,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     multi_class: Any
     class_weight: Any
     probability: bool
-    own_constraints = {
+    constraints = {
         "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "probability": Boolean(),

@@ -137,7 +137,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
     robust: Any
     posterior: bool
-    own_constraints = {
+    constraints = {
         "robust": AnyOf(Boolean(), OneOf("hampel", "huber", "logistic"), Optional(Boolean())),
         "posterior": Boolean(),
     }

@@ -103,7 +103,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     array([[0.15, 0.85]])
     """
 
-    own_constraints = {
+    constraints = {
         "C": Positive(),
         "fit_intercept": Boolean(),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),

@@ -121,7 +121,7 @@ class KernelPLS(
     (array([1.]), (1, 6))
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": AnyOf(Integer(1), OneOf("dof", "cv")),
         "algorithm": OneOf("nipals", "krylov"),
         "max_components": Integer(1),

@@ -175,7 +175,7 @@ class KernelRidge(RidgeEstimator):
     def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.leave_one_out
 
-    own_constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
+    constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
 
     def __init__(
         self,

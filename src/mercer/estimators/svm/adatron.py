@@ -79,7 +79,7 @@ class KernelAdatron(Scoring):
     (array(['a', 'b'], dtype='<U1'), array([-1.]))
     """
 
-    own_constraints = {
+    constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Optional(Integer(1)),

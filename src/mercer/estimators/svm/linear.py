@@ -108,8 +108,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     array(['a', 'b'], dtype='<U1')
     """
 
-    own_constraints = {
-        **LinearMachine._linear_constraints,
+    constraints = {
         "loss": OneOf("squared_hinge", "hinge"),
         "penalty": OneOf("l2", "l1"),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
@@ -299,8 +298,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     array([9.])
     """
 
-    own_constraints = {
-        **LinearMachine._linear_constraints,
+    constraints = {
         "epsilon": Interval(0.0, np.inf, closed="left"),
         "loss": OneOf("epsilon_insensitive", "squared_epsilon_insensitive"),
     }

@@ -121,7 +121,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
     array([1.5])
     """
 
-    own_constraints = {
+    constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "norm": OneOf(1, math.inf),
         "form": OneOf("dual", "primal"),

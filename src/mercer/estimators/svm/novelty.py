@@ -200,7 +200,7 @@ class OneClassSVM(NoveltyDetector):
 
     highest_order = 0
     nu: float
-    own_constraints = {"nu": Interval(0.0, 1.0, closed="right")}
+    constraints = {"nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class SVDD(NoveltyDetector):
     C: float | None
     nu: float
     policies = ("reject",)
-    own_constraints = {
+    constraints = {
         "C": Optional(AnyOf(Positive(), OneOf(math.inf))),
         "nu": Interval(0.0, 1.0, closed="right"),
     }

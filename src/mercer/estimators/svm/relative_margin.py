@@ -78,7 +78,7 @@ class RelativeMarginMachine(SupportVectorClassifier):
 
     C: float
     bound: float
-    own_constraints = {"C": Positive(), "bound": AnyOf(Interval(1.0, math.inf, closed="left"), OneOf(math.inf))}
+    constraints = {"C": Positive(), "bound": AnyOf(Interval(1.0, math.inf, closed="left"), OneOf(math.inf))}
     probability = False
 
     def __init__(

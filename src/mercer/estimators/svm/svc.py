@@ -116,7 +116,7 @@ class SVC(SupportVectorClassifier):
 
     C: float
     loss: str
-    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
+    constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class NuSVC(SupportVectorClassifier):
     """
 
     nu: float | None
-    own_constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
+    constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ class BoundSVC(SupportVectorClassifier):
     """
 
     C: float
-    own_constraints = {"C": Optional(Positive())}
+    constraints = {"C": Optional(Positive())}
 
     def __init__(
         self,

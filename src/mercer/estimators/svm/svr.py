@@ -15,8 +15,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import AnyOf, Interval, OneOf, Positive
-from mercer.errors import ParameterError, TargetError
+from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
+from mercer.errors import TargetError
 from mercer.estimators.estimator import sample_weights, weighted
 from mercer.estimators.fits import Run, whole
 from mercer.estimators.svm.support import SupportVectorMachine, alone
@@ -204,7 +204,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     """
 
     epsilon: float
-    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
+    constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,
@@ -293,7 +293,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     """
 
     nu: float
-    own_constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
+    constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
         self,
@@ -381,7 +381,7 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
     """
 
     threshold: float
-    own_constraints = {"C": Positive(), "threshold": Positive()}
+    constraints = {"C": Positive(), "threshold": Positive()}
 
     def __init__(
         self,
@@ -462,7 +462,11 @@ class QuantileSVR(SupportVectorRegressor):
     quantiles: Any
     crossing: str
     several_outputs = False
-    own_constraints = {"C": Positive(), "crossing": OneOf("allow", "forbid")}
+    constraints = {
+        "C": Positive(),
+        "quantiles": Each(Interval(0.0, 1.0, closed="neither")),
+        "crossing": OneOf("allow", "forbid"),
+    }
 
     def __init__(
         self,
@@ -485,19 +489,6 @@ class QuantileSVR(SupportVectorRegressor):
         n_threads: int | None = None,
     ) -> None:
         self._set_shared(locals())
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        given = self.quantiles
-        several = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1  # pyright: ignore
-        if several and not len(given):
-            raise ParameterError(
-                f"quantiles={given!r} was given; at least one number between 0 and 1 is needed. Give quantiles=0.5, or "
-                "several, for example (0.1, 0.5, 0.9)."
-            )
-        inside = Interval(0.0, 1.0, closed="neither")
-        for tau in given if several else [given]:
-            inside.check("quantiles", tau, self)
 
     def _is_one(self) -> bool:
         return np.ndim(self.quantiles) == 0
