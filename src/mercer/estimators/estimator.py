@@ -18,14 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arguments import sample_weights
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Floats
 from mercer.budget import Plan, Resources, budget, format_bytes
 from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.computed import protect
-from mercer.estimators.fits import Run
+from mercer.estimators.fits import Run, spread, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
 from mercer.estimators.parameter_gradients import FACTORS
@@ -82,6 +82,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     kernel_: Kernel
     expansion_: Expansion | FeatureExpansion
+    target_: Any  # what y is, of estimators that read it; kept by `fitting`
+    classes_: Any  # of classifiers
     repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
@@ -464,29 +466,6 @@ def unwatched(gram: Any) -> None:
     while gram is not None:
         gram.resources = dataclasses.replace(gram.resources, monitor=None)
         gram = getattr(gram, "gram", None)
-
-
-def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:
-    """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
-    if len(values) != len(packed):
-        raise TargetError(
-            f"Found input variables with inconsistent numbers of samples: X has {len(packed)}, y has {len(values)}; "
-            "there must be one target per sample. Give X and y of the same length."
-        )
-    w = sample_weights(sample_weight, len(packed))
-    used = np.flatnonzero(w)
-    if len(used) == len(packed):
-        return packed, values, w, used
-    return packed.take(used), values[used], w[used], used
-
-
-def spread(values: Floats, used: Indices, n: int) -> Floats:
-    """Return values of the samples used at their places among all n, zero elsewhere."""
-    if len(used) == n:
-        return values
-    out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
-    out[used] = values
-    return out
 
 
 def pack_vectors(X: Any, kernel: Any) -> Vectors:

@@ -21,8 +21,8 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
@@ -230,13 +230,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.mean_functions_, border = MeanFunctions(self.mean).learn(X, packed)
             Y = values.reshape(len(values), -1)
             units = Units.of(Y, w, self._centred())
@@ -251,7 +245,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             if self.leave_one_out:
                 self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:

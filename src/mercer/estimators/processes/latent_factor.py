@@ -24,7 +24,7 @@ from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive,
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.factor_evidence import FactorData, OneFactor
 from mercer.estimators.processes.latent_low_rank import LowRankFactors
@@ -203,18 +203,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernels = self._pack_all(X)
-            values = self._targets(y)
-            S, values, w, _ = weighted(packed, values, sample_weight)
+        with fitting(self, X, y, pack=self._pack_all) as (run, kernels, packed, *_):
+            S, values, w, _ = weighted(packed, self._targets(y), sample_weight)
             S, values, w = _observed(S, values, w)
             observed, outputs = int(np.sum(~np.isnan(values))), values.shape[1]
             spec = self._gram_spec(kernels[0], S)
             if not isinstance(spec, Auto):  # which asks for the plan of every way it looks at
                 self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs).require(self.memory)
-            run.begin(X, y)
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
             joint = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))  # a factor of which expresses each of them
             self.gram_ = self._chosen_spec(joint, S, run, outputs)
@@ -226,7 +221,6 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
                 order = len(kernels) * rank_of(self.gram_, len(S), getattr(S, "width", 1))
             with serial_blas() if order <= _SERIAL else nullcontext():
                 self._search(data, kernels, units, run)
-            run.end(X, y)
         return self
 
     def _pack_all(self, X: Any) -> tuple[Samples, list[Kernel]]:
@@ -253,8 +247,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
             if missing.any():
                 y = np.where(missing, 0.0, given)
-        self.target_ = Real().learn(y)
-        values = self.target_.encode(y)
+        self.target_, values = Real().read(y)
         if missing.any():
             values = np.where(missing, np.nan, values)
         values = values.reshape(len(values), -1)

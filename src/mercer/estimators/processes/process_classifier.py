@@ -23,8 +23,8 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
 from mercer.estimators.processes.factor_posterior import FactorWay, Propagated, Softmax, TwoClasses
 from mercer.estimators.processes.laplace import laplace, laplace_weights
@@ -215,22 +215,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, _ = weighted(packed, target.codes(y), sample_weight)
-            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
-            self.target_, self.classes_ = target, target.classes
-            self._require_plan(kernel, S, len(target.classes))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, _, S, codes, w, _):
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
+            self._require_plan(kernel, S, len(self.classes_))
             start = kernel.learn(S, codes, w)
             way = self._way(start, S, (codes, w * self.class_weight_[codes]), run)
             self.kernel_ = self._search(way, start, run)
             with run.stage("posterior", 1.0):
                 self._condition(way)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:

@@ -26,8 +26,8 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.mean_field import NormalWishart, stick_means
 from mercer.estimators.processes.mixture_ascent import Ascent, Beliefs, padded
@@ -333,15 +333,9 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             values = values.reshape(len(S), -1)
             self._require_plan(kernel, S, values.shape[1])
-            run.begin(X, y)
             kernel = kernel.learn(S, values, w)
             units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
             self.intercept_, values = units.mean, values - units.mean
@@ -352,7 +346,6 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
             with run.stage("sweeps", 0.98):
                 best = self._best(field, run)
             self._keep(field, best, used, len(packed))
-            run.end(X, y)
         return self
 
     def _best(self, field: Ascent, run: Run) -> Beliefs:

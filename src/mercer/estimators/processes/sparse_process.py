@@ -23,8 +23,8 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.inducing_search import InducingObjective, in_raw_units, spread_of, stand_for_all
 from mercer.estimators.processes.sparse_evidence import (
     METHODS,
@@ -214,18 +214,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            if self.blocks is not None and self.method != "pitc":
-                raise ParameterError(
-                    f"blocks={self.blocks!r} was given with {self.method!r}; use them with 'pitc' only."
-                )
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             values = values.reshape(len(S), -1)
-            run.begin(X, y)
             kernel = kernel.learn(S, values, w)
             units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
             self.intercept_, values = units.mean, values - units.mean
@@ -240,7 +230,6 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 with run.stage("hyper-parameters", 0.95):
                     tuned, Z = self._search(data, kernel, noise, Z, units, run)
                 self._finish(data, tuned, Z)
-            run.end(X, y)
         return self
 
     def _default_kernel(self) -> Kernel:
@@ -257,6 +246,11 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         return kernel, noise
 
     # before the search ----------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.blocks is not None and self.method != "pitc":
+            raise ParameterError(f"blocks={self.blocks!r} was given with {self.method!r}; use them with 'pitc' only.")
 
     def _number_of_inducing(self, n: int) -> int:
         given = self.inducing

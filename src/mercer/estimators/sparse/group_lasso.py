@@ -15,8 +15,7 @@ from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import Interval, Optional, Satisfies
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.sparse.lasso import SparseRegressor, columns_of, lasso_plan
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
@@ -152,16 +151,10 @@ class GroupLasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, _):
             design = columns_of(self, S, w)
             own = _own_groups(self.groups, design.shape[1])
             self._groups = self._penalised(own, design.shape[1])
-            run.begin(X, y)
             coef, self.intercept_ = self._each(design, values, run)
             del self._groups
             self.kernel_, self.gram_ = self.kernel, self.gram
@@ -172,7 +165,6 @@ class GroupLasso(SparseRegressor):
                 self.groups_[columns] = number
             used = coef.reshape(design.shape[1], -1).any(axis=1)
             self.active_groups_ = np.unique(self.groups_[used])
-            run.end(X, y)
         return self
 
     def _solve_one(self, problem: PenalisedLeastSquares, run: Run) -> Solution:

@@ -22,7 +22,7 @@ from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error
@@ -198,16 +198,9 @@ class Lasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, _):
             coef, self.intercept_ = self._each(columns_of(self, S, w), values, run)
             self._keep(coef)
-            run.end(X, y)
         return self
 
     def _keep(self, coef: Floats) -> None:

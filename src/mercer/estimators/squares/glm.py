@@ -20,7 +20,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, On
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.squares.logistic import require_no_twice
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
@@ -269,15 +269,11 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, packed, *_):
             values, counts = self._responses(y, reset=True)
             if len(values) == len(packed):
                 counts = counts * sample_weights(sample_weight, len(packed))
             S, values, w, used = weighted(packed, values, counts)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             constant = self.fit_intercept and not self._grades
@@ -299,7 +295,6 @@ class KernelGLM(RegressorMixin, KernelEstimator):
                 self.thresholds_ = self.loss_.parameters
             with run.stage("components", 1.0):
                 self.component_means_ = np.array([np.average(f, weights=w) for f in self._parts(S)])
-            run.end(X, y)
         return self
 
     # use ----------------------------------------------------------------------------------------------

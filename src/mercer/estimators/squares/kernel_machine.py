@@ -18,8 +18,7 @@ from sklearn.exceptions import NotFittedError
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, InstanceOf, OneOf
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.squares.glm import require_range
@@ -224,16 +223,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            values = self.target_.encode(y)
-            require_range(self._loss(), values)
-            run.begin(X, y)
-            self._fit_values(packed, kernel, values, sample_weight, run)
-            run.end(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as data:
+            require_range(self._loss(), data.values)
+            self._fit_values(data, data.values)
         return self
 
     def linear_predictor(self, X: Any) -> Floats:
@@ -382,24 +374,14 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Multiclass().learn(y)
-            self.classes_ = self.target_.classes
-            codes = self.target_.codes(y)
-            _, kept, w, _ = weighted(packed, codes, sample_weight)
-            class_weights(None, self.classes_, kept, w)  # each class needs a sample that counts
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as data:
+            codes, count = data.values, len(self.classes_)
+            class_weights(None, self.classes_, codes, data.weight)  # each class needs a sample that counts
             if isinstance(self._loss(), Multinomial):
-                values = self.target_.indicator(y)
-            elif len(self.classes_) == 2:
-                values = 2.0 * codes - 1.0
+                values = np.eye(count)[codes]
             else:
-                values = self.target_.encode(y)
-            self._fit_values(packed, kernel, values, sample_weight, run)
-            run.end(X, y)
+                values = 2.0 * (codes if count == 2 else np.eye(count)[codes]) - 1.0
+            self._fit_values(data, values)
         return self
 
     def decision_function(self, X: Any) -> Floats:

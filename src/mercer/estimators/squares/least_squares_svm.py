@@ -17,8 +17,8 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Boolean, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
 from mercer.gram.dense import DenseGram
@@ -199,13 +199,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             Y, every = values.reshape(len(values), -1), np.arange(len(values))
             units = Units.of(Y, w)  # the bias is free: nothing but rounding depends on the mean
             Y = Y - units.mean
@@ -222,7 +216,6 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
             else:
                 fitted = self._prune(K, Y, w, "squared", run)
             self._store(packed, K, fitted.about(units.mean), used)
-            run.end(X, y)
         return self
 
     def _store(self, packed: Samples, K: Gram, fitted: Fitted, used: Indices) -> None:

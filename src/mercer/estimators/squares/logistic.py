@@ -16,8 +16,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.kernels import Linear
@@ -169,31 +169,23 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            w_class = w * class_weights(self.class_weight, target.classes, codes, w)[codes]
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
+            w_class = w * class_weights(self.class_weight, self.classes_, codes, w)[codes]
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             border = np.ones((len(S), 1)) if self.fit_intercept else None
-            if len(target.classes) == 2:
+            if len(self.classes_) == 2:
                 loss, values = Logistic(), 2.0 * codes - 1.0
             else:
-                loss, values = Multinomial(), np.eye(len(target.classes))[codes]
+                loss, values = Multinomial(), np.eye(len(self.classes_))[codes]
             # the sum is divided by the largest weight, so that a large C leaves the size of the numbers alone
             unit = float(w_class.max())
             solution = self._solve(SmoothRisk(K, loss, values, w_class / unit, 1.0 / self.C / unit, border), run)
             free = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])
-            self.target_, self.classes_ = target, target.classes
             self.expansion_ = K.expand(solution, np.asarray(free))
             self.intercept_ = np.atleast_1d(np.asarray(free, dtype=float))
             self.dual_coef_ = spread(solution.coef, used, len(packed))
             self.n_iter_ = max(len(solution.trace) - 1, 1)
-            run.end(X, y)
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -17,8 +17,8 @@ from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, Training
 from mercer.estimators.squares.logistic import require_no_twice
 from mercer.estimators.squares.smoothing_spline import (
     Polynomials,
@@ -152,9 +152,9 @@ class RepresenterMachine(KernelEstimator):
 
     # fit ----------------------------------------------------------------------------------------------
 
-    def _fit_values(self, packed: Samples, kernel: Kernel, values: Floats, weight: Any, run: Run) -> None:
-        """Fit to targets as the loss wants them, (n,) or (n, k)."""
-        S, values, w, used = weighted(packed, values, weight)
+    def _fit_values(self, data: Training, values: Floats) -> None:
+        """Fit to targets of the samples that count, as the loss wants them, (m,) or (m, k)."""
+        run, kernel, packed, S, _, w, used = data
         self.kernel_ = kernel.learn(S, values, w)
         basis = self._basis(self.kernel_, S)
         border, mix = self._border(self.kernel_, S, basis)

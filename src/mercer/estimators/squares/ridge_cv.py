@@ -19,8 +19,8 @@ from mercer.budget import Clock, Plan, budget
 from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies, free_names
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, warn_caller
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.squares.factor_ridge import (
     Decomposed,
@@ -213,14 +213,8 @@ class KernelRidgeCV(RidgeEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            alphas = _ridges(self.alphas)
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
+            alphas, data = _ridges(self.alphas), Weighted(len(packed), S, values, w, used)
             kernel = kernel.learn(data.samples, data.values, data.weight)
             folds = self._folds(data)
             self.tuned_, self.n_iter_ = None, 1
@@ -235,7 +229,6 @@ class KernelRidgeCV(RidgeEstimator):
             squares = np.moveaxis(squares, 0, -1) if self.alphas is not None else squares
             self.cv_values_ = _spread_nan(squares[:, 0] if flat else squares, data)
             self._fit_at(kernel, self.alpha_, data, run)
-            run.end(X, y)
         return self
 
     def _folds(self, data: Weighted) -> Folds:

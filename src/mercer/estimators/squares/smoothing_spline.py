@@ -22,8 +22,8 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.spline_states import evaluate_states, smooth_states
 from mercer.gram import Expansion, Gram
 from mercer.kernels import Kernel, ThinPlate
@@ -237,19 +237,13 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack_training(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        pack = self._pack_training
+        with fitting(self, X, y, sample_weight, Real(), pack=pack) as (run, kernel, _, S, values, w, _):
             values = values.reshape(len(values), -1)
             if kernel is None:
                 self._fit_line(S, values, w, run)
             else:
                 self._fit_kernel(kernel.learn(S, values, w), S, values, w, run)
-            run.end(X, y)
         return self
 
     def _pack_training(self, X: Any) -> tuple[Samples, Kernel | None]:

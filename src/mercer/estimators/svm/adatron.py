@@ -14,8 +14,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import DomainError, ParameterError
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import fitting
 from mercer.estimators.online import Scoring
 from mercer.gram import Gram, GramSpec
 from mercer.problems import BoxQP, Solution, Status
@@ -126,15 +126,7 @@ class KernelAdatron(Scoring):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            self._check_solver()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            run.begin(X, y)
-            self.target_, self.classes_ = target, target.classes
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             ahead = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
@@ -154,7 +146,6 @@ class KernelAdatron(Scoring):
             self.dual_coef_ = spread(solution.coef, used, len(packed))
             rows = self.dual_coef_.reshape(len(packed), -1)
             self.support_ = np.flatnonzero(np.any(rows != 0.0, axis=1))
-            run.end(X, y)
         return self
 
     def _against_the_rest(self, K: Gram, own: Array, w: Floats) -> BoxQP:
@@ -162,7 +153,8 @@ class KernelAdatron(Scoring):
         y, box = np.where(own, 1.0, -1.0), self.C * w
         return BoxQP(K, -y, np.where(own, 0.0, -box), np.where(own, box, 0.0), total=np.zeros(0))
 
-    def _check_solver(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.solver is not None and (self.tol != self._default_tol or self.max_iter is not None):
             raise ParameterError(
                 f"tol={self.tol} and max_iter={self.max_iter} were given with solver={self.solver!r}; they are those "

@@ -18,8 +18,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.estimator import sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import sample_weights
+from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.gram import Expansion, Gram, GramSpec
 from mercer.problems import BoxQP, Solution, Status
@@ -67,12 +67,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, used = weighted(packed, np.empty(len(packed)), sample_weight)
-            run.begin(X)
+        with fitting(self, X, None, sample_weight) as (run, kernel, _, S, _, w, used):
             self.kernel_ = self._learned_kernel(kernel, S, None, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             problem = self._program(K, w)
@@ -82,7 +77,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
             inside = (values >= 0) | (solution.coef < problem.upper)
             self.coverage_ = float(w[inside].sum() / w.sum())
             self._store(solution, used, S)
-            run.end(X)
         return self
 
     def _store(self, solution: Solution, used: Indices, S: Any) -> None:

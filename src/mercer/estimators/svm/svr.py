@@ -17,8 +17,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
 from mercer.errors import TargetError
-from mercer.estimators.estimator import sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import sample_weights
+from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine, alone
 from mercer.gram import Gram, GramSpec, Repeated
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
@@ -74,13 +74,15 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real(several=self.several_outputs).learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real(several=self.several_outputs)) as (
+            run,
+            kernel,
+            _,
+            S,
+            values,
+            w,
+            used,
+        ):
             self.kernel_ = self._learned_kernel(kernel, S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             problems = self._programs(K, values, w)
@@ -91,7 +93,6 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
             coef = np.column_stack([_per_sample(p, s.coef, len(S)) for p, s in pairs])
             self._describe(solutions)
             self._store(K, coef, solutions, used, S)
-            run.end(X, y)
         return self
 
     def _store(self, K: Gram, coef: Floats, solutions: list[Solution], used: Indices, S: Any) -> None:
