@@ -80,6 +80,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         None uses every core.
     """
 
+    gamma: Any = None  # of an estimator that has no such parameter; so are the next
+    degree: Any = None
+    coef0: Any = None
+    solver: Any = None
     kernel_: Kernel
     expansion_: Expansion | FeatureExpansion
     target_: Any  # what y is, of estimators that read it; kept by `fitting`

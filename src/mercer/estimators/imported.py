@@ -207,7 +207,8 @@ class ImportedDetector(OutlierMixin, _Single):
     def __init__(
         self, expansion: Expansion | FeatureExpansion, *, feature_names: Any = None, marks: Any = None
     ) -> None:
-        super().__init__(expansion, feature_names=feature_names)
+        self.expansion = expansion
+        self.feature_names = feature_names
         self.marks = marks
 
     @property

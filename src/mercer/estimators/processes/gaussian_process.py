@@ -199,18 +199,23 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, solver=solver, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.noise = noise
         self.mean = mean
         self.fixed = fixed
         self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
+        self.gram = gram
+        self.solver = solver
         self.n_probes = n_probes
         self.leave_one_out = leave_one_out
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 

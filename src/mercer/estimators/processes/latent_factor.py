@@ -172,10 +172,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.noise = noise
         self.n_factors = n_factors
         self.mixing = mixing
@@ -186,6 +183,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gram = gram
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SemiparametricLatentFactor:

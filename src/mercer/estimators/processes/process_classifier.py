@@ -185,7 +185,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.method = method
         self.link = link
         self.multi_class = multi_class
@@ -193,9 +193,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         self.bounds = bounds
         self.restarts = restarts
         self.class_weight = class_weight
+        self.gram = gram
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 

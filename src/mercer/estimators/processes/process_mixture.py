@@ -300,10 +300,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.noise = noise
         self.n_components = n_components
         self.concentration = concentration
@@ -316,6 +313,13 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gram = gram
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianProcessMixture:

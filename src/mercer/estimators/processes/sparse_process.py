@@ -182,9 +182,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, memory=memory, max_time=max_time, n_threads=n_threads
-        )
+        self.kernel = kernel
         self.noise = noise
         self.method = method
         self.inducing = inducing
@@ -197,6 +195,12 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseGaussianProcessRegressor:

@@ -155,16 +155,21 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.regulariser = regulariser
         self.form = form
         self.scatter = scatter
         self.n_components = n_components
         self.priors = priors
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -170,17 +170,22 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.family = family
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.basis = basis
         self.order = order
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # doors --------------------------------------------------------------------------------------------
 

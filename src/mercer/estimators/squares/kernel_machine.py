@@ -183,16 +183,21 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.loss = loss
         self.alpha = alpha
         self.regularizer = regularizer
         self.unpenalized = unpenalized
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -339,16 +344,21 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.loss = loss
         self.alpha = alpha
         self.regularizer = regularizer
         self.unpenalized = unpenalized
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

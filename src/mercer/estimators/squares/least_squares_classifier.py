@@ -150,11 +150,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.selection = selection
@@ -165,6 +165,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         self.probability = probability
         self.leave_one_out = leave_one_out
         self.random_state = random_state
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _needs_posterior(self) -> bool:
         return self.probability

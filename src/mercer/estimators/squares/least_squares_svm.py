@@ -165,11 +165,11 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.selection = selection
         self.fixed = fixed
         self.restarts = restarts
@@ -179,6 +179,11 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         self.posterior = posterior
         self.leave_one_out = leave_one_out
         self.random_state = random_state
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _needs_posterior(self) -> bool:
         return self.posterior

@@ -193,13 +193,18 @@ class KernelRidge(RidgeEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:

@@ -102,13 +102,18 @@ class KernelAdatron(Scoring):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelAdatron:

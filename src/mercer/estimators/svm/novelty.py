@@ -193,7 +193,6 @@ class OneClassSVM(NoveltyDetector):
     """
 
     highest_order = 0
-    nu: float
     constraints = {"nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
@@ -214,7 +213,20 @@ class OneClassSVM(NoveltyDetector):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _unit(self, gram: Gram) -> float:
         return float(np.abs(gram.diag()).max())
@@ -296,8 +308,6 @@ class SVDD(NoveltyDetector):
     array([ 1., -8.])
     """
 
-    C: float | None
-    nu: float
     policies = ("reject",)
     constraints = {
         "C": Optional(AnyOf(Positive(), OneOf(math.inf))),
@@ -323,7 +333,21 @@ class SVDD(NoveltyDetector):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _unit(self, gram: Any) -> float:
         diagonal = gram.diag()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -70,12 +70,6 @@ class SupportVectorMachine(KernelEstimator):
     support_: Any
     dual_coef_: Floats
     intercept_: Any
-
-    def _set_shared(self, options: Mapping[str, Any]) -> None:
-        """Store the parameters that all machines share; a constructor calls it with its own names."""
-        for name, value in options.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

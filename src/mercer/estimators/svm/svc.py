@@ -114,8 +114,6 @@ class SVC(SupportVectorClassifier):
     array(['left'], dtype='<U5')
     """
 
-    C: float
-    loss: str
     constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
 
     def __init__(
@@ -142,7 +140,26 @@ class SVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _is_bounded(self) -> bool:
         return math.isfinite(self.C)
@@ -234,7 +251,6 @@ class NuSVC(SupportVectorClassifier):
     array([0])
     """
 
-    nu: float | None
     constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
 
     def __init__(
@@ -260,7 +276,25 @@ class NuSVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -350,7 +384,6 @@ class BoundSVC(SupportVectorClassifier):
     (array([1.]), array([0.]))
     """
 
-    C: float
     constraints = {"C": Optional(Positive())}
 
     def __init__(
@@ -376,7 +409,25 @@ class BoundSVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

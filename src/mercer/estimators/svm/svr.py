@@ -204,7 +204,6 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     True
     """
 
-    epsilon: float
     constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
@@ -226,7 +225,21 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         loss = EpsilonInsensitive(self.epsilon) if self.epsilon > 0 else Absolute()
@@ -293,7 +306,6 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     0.1
     """
 
-    nu: float
     constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
@@ -315,7 +327,21 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         dual = EpsilonInsensitive(0.0).box_dual(y, self.C * weight)
@@ -381,7 +407,6 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
     array([7.2])
     """
 
-    threshold: float
     constraints = {"C": Positive(), "threshold": Positive()}
 
     def __init__(
@@ -403,7 +428,21 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.threshold = threshold
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         return _program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))
@@ -460,8 +499,6 @@ class QuantileSVR(SupportVectorRegressor):
     array([[2., 5., 8.]])
     """
 
-    quantiles: Any
-    crossing: str
     several_outputs = False
     constraints = {
         "C": Positive(),
@@ -489,7 +526,22 @@ class QuantileSVR(SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.quantiles = quantiles
+        self.crossing = crossing
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _is_one(self) -> bool:
         return np.ndim(self.quantiles) == 0
