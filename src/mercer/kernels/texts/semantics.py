@@ -436,7 +436,7 @@ class LatentSemantic(_Learned):
 
     formula = r"\phi(d)^\top U_k U_k^\top \phi(d')"
     cost = "O(k) a pair, and a truncated singular value decomposition to learn"
-    constraints = {"rank": Integer(1)}
+    constraints = {"rank": Integer(1), **Cooccurrence.constraints}
 
     def __init__(self, rank: int, base: Kernel | None = None, *, map: SemanticMap | None = None) -> None:
         self.rank = rank
