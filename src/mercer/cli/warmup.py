@@ -61,6 +61,7 @@ from mercer.models import GaussianHiddenMarkovModel, HiddenMarkovModel, MarkovCh
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
 from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
+from mercer.spec import constraints_of
 
 __all__ = ["run"]
 
@@ -208,7 +209,7 @@ def _member(cls: Any) -> Kernel | None:
 
 def _is_accepted(cls: Any, name: str, value: float) -> bool:
     try:
-        cls.constraints[name].check(name, value, cls)
+        constraints_of(cls)[name].check(name, value, cls)
     except (KeyError, ParameterError):
         return False
     return True

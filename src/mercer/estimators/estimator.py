@@ -18,14 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arguments import sample_weights
-from mercer.arrays import Array, Floats, Indices
-from mercer.budget import Plan, Resources, budget, format_bytes, parse_bytes
-from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
+from mercer.arrays import Floats
+from mercer.budget import Plan, Resources, budget, format_bytes
+from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.computed import protect
-from mercer.estimators.fits import Run
+from mercer.estimators.fits import Run, spread, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
 from mercer.estimators.parameter_gradients import FACTORS
@@ -50,7 +50,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
-from mercer.spec import Spec
+from mercer.spec import Spec, constraints_of
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
 
@@ -80,8 +80,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         None uses every core.
     """
 
+    gamma: Any = None  # of an estimator that has no such parameter; so are the next
+    degree: Any = None
+    coef0: Any = None
+    solver: Any = None
     kernel_: Kernel
     expansion_: Expansion | FeatureExpansion
+    target_: Any  # what y is, of estimators that read it; kept by `fitting`
+    classes_: Any  # of classifiers
     repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
@@ -93,11 +99,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     )
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
-    own_constraints: ClassVar[Mapping[str, Constraint]] = {}
-    _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints: ClassVar[Mapping[str, Constraint]] = {  # what a class adds to those of its bases
         "kernel": AnyKernel(),
+        "gamma": Optional(Interval(0.0, np.inf, closed="left")),
+        "degree": Optional(Integer(1)),
+        "coef0": Optional(Interval(-np.inf, np.inf)),
         "gram": Optional(InstanceOf(GramSpec)),
         "solver": Optional(InstanceOf(Solver)),
+        "memory": Optional(Bytes()),
         "max_time": Optional(Positive()),
         "n_threads": Optional(Integer(1)),
         "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
@@ -136,16 +145,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise ParameterError unless all parameters, those of nested specs included, are acceptable."""
-        for name, constraint in {**self._shared_constraints, **self.own_constraints}.items():
-            if hasattr(self, name):
-                constraint.check(name, getattr(self, name), self)
+        for name, constraint in constraints_of(type(self)).items():
+            constraint.check(name, getattr(self, name), self)
         for value in (self._given_kernel(), getattr(self, "gram", None), getattr(self, "solver", None)):
             if isinstance(value, Spec):
                 value.check()
         if hasattr(self, "fixed"):
             check_searched(self)
-        if self.memory is not None:
-            parse_bytes(self.memory)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
             raise ParameterError(
@@ -464,29 +470,6 @@ def unwatched(gram: Any) -> None:
     while gram is not None:
         gram.resources = dataclasses.replace(gram.resources, monitor=None)
         gram = getattr(gram, "gram", None)
-
-
-def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:
-    """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
-    if len(values) != len(packed):
-        raise TargetError(
-            f"Found input variables with inconsistent numbers of samples: X has {len(packed)}, y has {len(values)}; "
-            "there must be one target per sample. Give X and y of the same length."
-        )
-    w = sample_weights(sample_weight, len(packed))
-    used = np.flatnonzero(w)
-    if len(used) == len(packed):
-        return packed, values, w, used
-    return packed.take(used), values[used], w[used], used
-
-
-def spread(values: Floats, used: Indices, n: int) -> Floats:
-    """Return values of the samples used at their places among all n, zero elsewhere."""
-    if len(used) == n:
-        return values
-    out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
-    out[used] = values
-    return out
 
 
 def pack_vectors(X: Any, kernel: Any) -> Vectors:

@@ -219,6 +219,15 @@ def graph_samples(estimator: Any, graph: Any) -> Similarities:
     return S
 
 
+def pack_or_graph(estimator: Any, X: Any) -> tuple[Samples, tuple[Kernel, Any]]:
+    """Return packed samples, and their kernel with the graph that stands for them if sparse affinities were given."""
+    graph = given_graph(estimator.kernel, X)
+    if graph is not None:
+        return graph_samples(estimator, graph), (Precomputed(), graph)
+    packed, kernel = estimator._pack(X)
+    return packed, (kernel, None)
+
+
 def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:
     """Return the columns in whose Euclidean distance neighbours of a kernel are to be found, and the unit of length.
 

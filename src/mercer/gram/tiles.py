@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import Memory, Plan, Resources, parse_bytes
-from mercer.constraints import OneOf
+from mercer.constraints import Bytes, OneOf
 from mercer.domains import Samples
 from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.products import product, quick_fill
@@ -47,16 +47,11 @@ class Tiles(GramSpec):
     array([1.607, 1.607])
     """
 
-    constraints = {"precision": OneOf("double", "mixed")}
+    constraints = {"memory": Bytes(), "precision": OneOf("double", "mixed")}
 
     def __init__(self, memory: int | str = "1GB", precision: str = "double") -> None:
         self.memory = memory
         self.precision = precision
-
-    def check(self) -> Any:
-        """Raise ParameterError unless memory is a size and precision a known word."""
-        parse_bytes(self.memory)
-        return super().check()
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of products: operands and results."""

@@ -28,8 +28,8 @@ from mercer.estimators.dependence.dependence_scores import (
     target_factor,
     tile_height,
 )
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
 from mercer.gram import Auto, Dense, GramSpec, Tiles
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
@@ -146,7 +146,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "n_features_to_select": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="right"))),
         "target_kernel": Optional(InstanceOf(Kernel)),
@@ -195,34 +195,15 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            self._check_policy()
-            run = Run(self)
-            kernel = self.kernel
-            if isinstance(kernel, Precomputed):
-                raise CapabilityError(
-                    "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
-                    "samples as vectors, and a kernel of vectors."
-                )
-            if kernel is not None and not _compares_rows(kernel):
-                raise CapabilityError(
-                    f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
-                    "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
-                )
-            packed = pack_vectors(X, kernel)  # the kernel compares some of the columns
-            remember_columns(self, X, packed, reset=True)
+        with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, kernel, packed, S, _, w, used):
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
-            S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
-            assert isinstance(S, Vectors)
-            targets = targets.take(index) if len(index) < len(packed) else targets
+            targets = targets.take(used) if len(used) < len(packed) else targets
             if self.estimate == "unbiased" and w.sum() <= 3.0:
                 raise DomainError(
                     f"n_samples={len(S)} was given; the unbiased estimate of dependence needs at least 4 samples. Give "
                     "more, or use estimate='biased'."
                 )
             self._require_plan(kernel or Gaussian(), S)
-            run.begin(X, y)
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             Z = dense(S)
             Z = Z - np.average(Z, axis=0, weights=w) if kernel is None else Z  # distances do not see it; digits do
@@ -233,8 +214,25 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                 self._search(scores, self._count(S.width), run)
             if isinstance(scores, FactorScores) and scores.told is not None:
                 warn_caller(f"Of some of the columns: {scores.told}", ConvergenceWarning)
-            run.end(X, y)
         return self
+
+    def _vectors(self, X: Any) -> tuple[Vectors, Any]:
+        """Pack the samples, and remember their columns; the kernel compares some of them."""
+        self._check_policy()
+        kernel = self.kernel
+        if isinstance(kernel, Precomputed):
+            raise CapabilityError(
+                "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
+                "samples as vectors, and a kernel of vectors."
+            )
+        if kernel is not None and not _compares_rows(kernel):
+            raise CapabilityError(
+                f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
+                "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
+            )
+        packed = pack_vectors(X, kernel)
+        remember_columns(self, X, packed, reset=True)
+        return packed, kernel
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples

@@ -27,9 +27,9 @@ from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
@@ -250,7 +250,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     """
 
     kernel_: Kernel
-    own_constraints = {
+    constraints = {
         "n_components": Optional(Integer(1)),
         "kernel": Optional(InstanceOf(Kernel)),
         "contrast": OneOf(*CONTRASTS),
@@ -305,20 +305,14 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed = self._vectors(X)
-            S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
+        with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, _, packed, S, _, w, _):
             self.memory_plan(len(S), packed.width).require(self.memory)
-            run.begin(X, y)
             Z = self._whiten(dense(S), w)
             kernel = self._resolved(float(w.sum()))
             check_movable(kernel, "KernelICA")
             self.kernel_ = kernel.learn(Vectors.pack(Z[:, :1]), None, w)
             best = self._minimise(Z, w, run)
             self._keep(best)
-            run.end(X, y)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -359,11 +353,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     # steps --------------------------------------------------------------------------------------------
 
-    def _vectors(self, X: Any) -> Vectors:
+    def _vectors(self, X: Any) -> tuple[Vectors, Any]:
         """Pack the samples, and remember their columns; the kernel compares components, whatever the samples are."""
         packed = pack_vectors(X, self.kernel)
         remember_columns(self, X, packed, reset=True)
-        return packed
+        return packed, self.kernel
 
     def _resolved(self, total: float) -> Kernel:
         self.kappa_ = self.kappa if self.kappa is not None else 0.02 if total <= 1000 else 0.002

@@ -22,8 +22,8 @@ from mercer.domains import Samples, Vectors
 from mercer.domains.samples import kind_of
 from mercer.errors import ConvergenceWarning, DomainError, warn_caller
 from mercer.estimators.directions import FEW, decomposed, is_whole, krylov_bytes
-from mercer.estimators.estimator import unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.contrasts import FeatureExtractor
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
 from mercer.gram import Dense, Gram, GramSpec
@@ -93,7 +93,7 @@ class InvariantComponents(FeatureExtractor):
     True
     """
 
-    own_constraints = {"n_components": Integer(1), "alpha": Positive()}
+    constraints = {"n_components": Integer(1), "alpha": Positive()}
 
     def __init__(
         self,
@@ -138,13 +138,8 @@ class InvariantComponents(FeatureExtractor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
+        with fitting(self, X, y, sample_weight) as (run, kernel, packed, S, _, w, used):
             _require_target(y, packed)
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
             both, copies = self._joined(S, variants, used, len(packed))
             K = self._represent(self.kernel_, both, run)
@@ -155,7 +150,6 @@ class InvariantComponents(FeatureExtractor):
                 else:
                     self._by_products(K, w, copies, run)
             self._warn_nothing(len(S))
-            run.end(X, y)
         return self
 
     def _joined(self, S: Samples, variants: Any, used: Indices, n: int) -> tuple[Samples, int]:

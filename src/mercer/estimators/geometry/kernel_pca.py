@@ -32,8 +32,8 @@ from mercer.estimators.directions import (
     krylov_bytes,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.preimages import Images, Preimage, RidgeMap, preimage_method
 from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
@@ -147,7 +147,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     1.0
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="neither"))),
         "centered": Boolean(),
         "eigen_solver": OneOf("auto", "dense", "lanczos", "randomized"),
@@ -211,21 +211,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
+        with fitting(self, X, y, sample_weight) as (run, kernel, packed, S, _, w, used):
             if isinstance(self.preimage, Preimage):
                 self.preimage.check()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
             K = self._represent(self.kernel_, S, run)
             found = self._decompose(K, w, run)
             self._keep(K, found, w, used, len(packed))
             if isinstance(self.preimage, RidgeMap):
                 self.preimage_map_ = self._learn_map(S, w, used)
-            run.end(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:  # pyright: ignore

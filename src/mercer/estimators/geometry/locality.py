@@ -19,7 +19,7 @@ from mercer.domains import Similarities, Vectors
 from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import factor_rank
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.graph_modes import largest_positive
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
@@ -99,7 +99,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
     ((1, 2), True)
     """
 
-    own_constraints = _CONSTRAINTS
+    constraints = _CONSTRAINTS
 
     def __init__(
         self,
@@ -141,22 +141,17 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             if not isinstance(S, Vectors):
                 raise DomainError(
                     f"{type(S).__name__} were given with kernel={self.kernel!r:.200}; a linear projection is one of "
                     "vectors. Use KernelLPP, which takes any kernel."
                 )
             self._require_plan(kernel, S)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.6)
             with run.stage("eigenvectors", 0.99):
                 self._project(S, A, run)
-            run.end(X, y)
         return self
 
     def _project(self, S: Vectors, A: Any, run: Run) -> None:
@@ -269,7 +264,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     """
 
     highest_order = 0
-    own_constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
+    constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,
@@ -321,19 +316,14 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             self._require_plan(kernel, S)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.3)
             d = degrees_of(A, np.ones(len(S)))
             K = self._represent(self.kernel_, S, run, 0.5)
             with run.stage("eigenvectors", 0.99):
                 self._solve_forms(K, A, d, run)
-            run.end(X, y)
         return self
 
     def _solve_forms(self, K: Gram, A: Any, d: Floats, run: Run) -> None:

@@ -20,7 +20,7 @@ from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, P
 from mercer.domains import Similarities
 from mercer.errors import ConvergenceWarning, NotPositiveDefinite, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.gram import Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
 from mercer.gram.low_rank.factor import FactorGram
@@ -113,7 +113,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     """
 
     highest_order = 0
-    own_constraints = {
+    constraints = {
         "reference": InstanceOf(tuple, list, np.ndarray),
         "scales": InstanceOf(tuple, list, np.ndarray),
         "reference_index": Integer(0),
@@ -180,25 +180,20 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             places, scales = self._places()
-            run = Run(self)
-            S, kernel = self._pack(X)
             self._require_plan(kernel, S)
             if self.reference_index >= len(S):
                 raise ParameterError(
                     f"reference_index={self.reference_index} was given for {len(S)} samples; it must be the number of "
                     "one of them, the first being 0. Give a smaller one."
                 )
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.3)
             means = self._means(A, len(S))
             K = self._represent(self.kernel_, S, run, 0.5)
             with run.stage("linear systems", 0.99):
                 self._map(K, means, places, scales, run)
-            run.end(X, y)
         return self
 
     def _places(self) -> tuple[Floats, Floats]:

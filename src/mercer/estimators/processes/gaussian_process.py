@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import constraints
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
@@ -51,6 +51,7 @@ _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
 _TILES = 2**20  # bytes of the products of a few tiles with all vectors
 _PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
+_NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
@@ -165,16 +166,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     policies = ()
     takes_noise = True
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive(vector=True)),
+        "mean": Optional(AnyOf(OneOf("constant", "linear"), InstanceOf(Kernel), Satisfies("a function", callable))),
+        "fixed": AnyOf(_NAMES, OneOf("all")),
         "normalize_y": Optional(Boolean()),
         "restarts": Integer(0),
         "n_probes": Integer(2),
         "leave_one_out": Boolean(),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "bounds": Optional(InstanceOf(Mapping)),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -198,18 +199,23 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, solver=solver, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.noise = noise
         self.mean = mean
         self.fixed = fixed
         self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
+        self.gram = gram
+        self.solver = solver
         self.n_probes = n_probes
         self.leave_one_out = leave_one_out
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 
@@ -229,13 +235,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.mean_functions_, border = MeanFunctions(self.mean).learn(X, packed)
             Y = values.reshape(len(values), -1)
             units = Units.of(Y, w, self._centred())
@@ -250,23 +250,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             if self.leave_one_out:
                 self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        known = self.mean is None or isinstance(self.mean, Kernel) or callable(self.mean)
-        if not known:
-            OneOf("constant", "linear").check("mean", self.mean, self)
         if isinstance(self.mean, Kernel) and "features" not in self.mean.check().capabilities:
             raise CapabilityError(
                 f"mean={self.mean!r} was given, a kernel without a finite feature map; a mean function is a sum of "
                 "features. Use one that has them, for example Polynomial(2), or a callable."
-            )
-        if not isinstance(self.fixed, (str, tuple, list)) or (isinstance(self.fixed, str) and self.fixed != "all"):
-            raise ParameterError(
-                f"fixed={self.fixed!r} was given; it must be a tuple of names or 'all'. Write for example "
-                "fixed=('noise',)."
             )
 
     def _default_kernel(self) -> Kernel:

@@ -23,8 +23,8 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
 from mercer.estimators.processes.factor_posterior import FactorWay, Propagated, Softmax, TwoClasses
 from mercer.estimators.processes.laplace import laplace, laplace_weights
@@ -156,16 +156,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "method": OneOf("laplace", "ep"),
         "link": Optional(OneOf("logistic", "probit")),
         "multi_class": Optional(OneOf("softmax", "ovr")),
-        "bounds": Optional(InstanceOf(Mapping)),
         "restarts": Integer(0),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -187,7 +185,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.method = method
         self.link = link
         self.multi_class = multi_class
@@ -195,9 +193,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         self.bounds = bounds
         self.restarts = restarts
         self.class_weight = class_weight
+        self.gram = gram
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 
@@ -217,22 +219,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, _ = weighted(packed, target.codes(y), sample_weight)
-            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
-            self.target_, self.classes_ = target, target.classes
-            self._require_plan(kernel, S, len(target.classes))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, _, S, codes, w, _):
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
+            self._require_plan(kernel, S, len(self.classes_))
             start = kernel.learn(S, codes, w)
             way = self._way(start, S, (codes, w * self.class_weight_[codes]), run)
             self.kernel_ = self._search(way, start, run)
             with run.stage("posterior", 1.0):
                 self._condition(way)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:

@@ -21,7 +21,7 @@ from mercer.constraints import Boolean, InstanceOf, Positive, free_names
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
 from mercer.gram import Dense, GramSpec, HasRows
 from mercer.gram.dense import DenseGram
@@ -97,8 +97,6 @@ class KernelLasso(SparseRegressor):
     (True, array([1.]))
     """
 
-    own_constraints = SparseRegressor._sparse_constraints
-
     def __init__(
         self,
         kernel: Any = None,
@@ -146,13 +144,7 @@ class KernelLasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run)
             coef, self.intercept_ = self._each(_design(K, w, self.fit_intercept, self.memory), values, run)
@@ -160,7 +152,6 @@ class KernelLasso(SparseRegressor):
             self.dual_coef_ = spread(coef, used, len(packed))
             self.support_ = np.flatnonzero(self.dual_coef_.reshape(len(packed), -1).any(axis=1))
             self.solution_ = dataclasses.replace(self.solution_, coef=self.dual_coef_)
-            run.end(X, y)
         return self
 
     def predict(self, X: Any) -> Floats:

@@ -26,8 +26,8 @@ from mercer.estimators.directions import (
     factor_rank,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import Dense, Expansion, Features, Gram, GramSpec, HasFactor
 from mercer.gram.dense import DenseGram
 from mercer.kernels import Kernel
@@ -100,7 +100,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     highest_order = 1
     target_: Real
-    own_constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
+    constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
 
     def __init__(
         self,
@@ -143,13 +143,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.kernel_ = kernel.learn(S, values, w)
             gram = self._represent(self.kernel_, S, run, until=0.3)
             with run.stage("eigenvectors", 0.9):
@@ -167,7 +161,6 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0, weights=weights), self.intercept_)
             else:  # a constant: an expansion drops what has no coefficient, and needs a sample
                 self.expansion_ = Expansion(self.kernel_, gram.samples.landmarks(), coef, np.asarray(self.intercept_))
-            run.end(X, y)
         return self
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:

@@ -86,7 +86,7 @@ class LeastSquaresMachine(KernelEstimator):
     leave_one_out: bool
     random_state: int | None
     C_: float
-    machine_constraints = {
+    constraints = {
         "C": Optional(Positive()),
         "selection": Optional(OneOf("loo", "evidence")),
         "fixed": AnyOf(InstanceOf(tuple, list), OneOf("all", "kernel")),
@@ -99,8 +99,6 @@ class LeastSquaresMachine(KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.machine_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if not isinstance(self.fixed, str) and not all(isinstance(name, str) for name in self.fixed):
             raise ParameterError(
                 f"fixed={self.fixed!r} was given; names of hyper-parameters, 'all' or 'kernel' are accepted. Write for "

@@ -17,8 +17,8 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import STEPS, Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import STEPS, Run, fitting
 from mercer.gram import FastGauss, FeatureExpansion, Gram, GramSpec, Tiles
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.kernels import Kernel, Linear
@@ -175,7 +175,7 @@ class KernelRidge(RidgeEstimator):
     def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.leave_one_out
 
-    own_constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
+    constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
 
     def __init__(
         self,
@@ -193,13 +193,18 @@ class KernelRidge(RidgeEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
@@ -217,17 +222,11 @@ class KernelRidge(RidgeEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
+            data = Weighted(len(packed), S, values, w, used)
             _, solution = self._fit_at(kernel.learn(data.samples, data.values, data.weight), self.alpha, data, run)
             if self.leave_one_out:
                 self._store_left_out(packed, data.values, data.used, solution)
-            run.end(X, y)
         return self
 
     def _store_left_out(self, packed: Samples, values: Floats, used: Indices, solution: Solution) -> None:

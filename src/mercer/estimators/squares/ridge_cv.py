@@ -16,11 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Clock, Plan, budget
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
+from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies, free_names
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.errors import CapabilityError, warn_caller
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.squares.factor_ridge import (
     Decomposed,
@@ -55,6 +55,10 @@ _FEW = 500  # samples that decide where the search for a kernel starts
 _ROWS = 4096  # of a factor at a time
 _NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
+_FOLDS = Satisfies(
+    "a splitter of scikit-learn, pairs (train, test) of indices",
+    lambda cv: not isinstance(cv, (str, bytes)) and (hasattr(cv, "split") or not np.isscalar(cv)),
+)
 
 
 class KernelRidgeCV(RidgeEstimator):
@@ -145,9 +149,10 @@ class KernelRidgeCV(RidgeEstimator):
     """
 
     products_suffice = False
-    own_constraints = {
+    constraints = {
+        "alphas": Optional(Each(Positive())),
+        "cv": Optional(AnyOf(OneOf("gcv"), Integer(2), _FOLDS)),
         "fit_intercept": Boolean(),
-        "bounds": Optional(InstanceOf(Mapping)),
         "restarts": Integer(0),
         "max_iter": Integer(1),
         "tol": Positive(),
@@ -208,14 +213,8 @@ class KernelRidgeCV(RidgeEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            alphas = _ridges(self.alphas)
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
+            alphas, data = _ridges(self.alphas), Weighted(len(packed), S, values, w, used)
             kernel = kernel.learn(data.samples, data.values, data.weight)
             folds = self._folds(data)
             self.tuned_, self.n_iter_ = None, 1
@@ -230,7 +229,6 @@ class KernelRidgeCV(RidgeEstimator):
             squares = np.moveaxis(squares, 0, -1) if self.alphas is not None else squares
             self.cv_values_ = _spread_nan(squares[:, 0] if flat else squares, data)
             self._fit_at(kernel, self.alpha_, data, run)
-            run.end(X, y)
         return self
 
     def _folds(self, data: Weighted) -> Folds:
@@ -245,11 +243,6 @@ class KernelRidgeCV(RidgeEstimator):
         place[data.used] = np.arange(len(data.used))
         folds = [place[fold] for fold in partition(self.cv, data.total)]
         return [fold[fold >= 0] for fold in folds if np.any(fold >= 0)]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.cv, str) or (np.isscalar(self.cv) and not hasattr(self.cv, "split")):
-            AnyOf(OneOf("gcv"), Integer(2)).check("cv", self.cv, self)
 
     def _moves(self, kernel: Kernel) -> bool:
         """Tell whether a parameter of the kernel is to be found."""
@@ -398,19 +391,10 @@ class KernelRidgeCV(RidgeEstimator):
 
 
 def _ridges(alphas: Any) -> Floats | None:
-    """A grid of ridges (p,), checked; None stays None."""
+    """A grid of ridges (p,); None stays None."""
     if alphas is None:
         return None
-    try:
-        grid = np.atleast_1d(real_numbers(alphas, "alphas"))
-    except (TypeError, ValueError, OverflowError):
-        grid = np.zeros(0)
-    if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & np.isfinite(grid)):
-        raise ParameterError(
-            f"alphas={alphas!r} were given; a list of positive numbers, or None, is accepted. Write for example "
-            "alphas=np.logspace(-6, 2, 50)."
-        )
-    return grid
+    return np.atleast_1d(real_numbers(alphas, "alphas"))
 
 
 def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats
 from mercer.budget import Plan, Resources
-from mercer.constraints import InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.spline_states import evaluate_states, smooth_states
 from mercer.gram import Expansion, Gram
 from mercer.kernels import Kernel, ThinPlate
@@ -184,10 +184,11 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
     target_: Real
     kernel_: Any
     expansion_: Any
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "alpha": Optional(Positive()),
         "order": Integer(1, 6),
+        "basis": Optional(Each(Satisfies("a function of all the data", callable, "lambda X: X[:, :2]"))),
         "criterion": OneOf("loo", "gcv"),
     }
 
@@ -214,12 +215,6 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        functions = self.basis if isinstance(self.basis, (tuple, list)) else (self.basis,)
-        if self.basis is not None and not all(map(callable, functions)):
-            raise ParameterError(
-                f"SmoothingSpline was given basis={self.basis!r}; a function of all the data, a tuple of functions or "
-                "None is accepted. Write for example basis=lambda X: X[:, :2]."
-            )
         if self.basis is not None and self.kernel is None:
             raise ParameterError(
                 "SmoothingSpline was given basis= without kernel=; splines have their polynomials, other functions go "
@@ -242,19 +237,13 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack_training(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        pack = self._pack_training
+        with fitting(self, X, y, sample_weight, Real(), pack=pack) as (run, kernel, _, S, values, w, _):
             values = values.reshape(len(values), -1)
             if kernel is None:
                 self._fit_line(S, values, w, run)
             else:
                 self._fit_kernel(kernel.learn(S, values, w), S, values, w, run)
-            run.end(X, y)
         return self
 
     def _pack_training(self, X: Any) -> tuple[Samples, Kernel | None]:

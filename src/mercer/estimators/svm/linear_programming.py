@@ -22,8 +22,8 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, Features, Gram, GramSpec
 from mercer.gram.low_rank.factor import FactorGram
@@ -121,7 +121,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
     array([1.5])
     """
 
-    own_constraints = {
+    constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "norm": OneOf(1, math.inf),
         "form": OneOf("dual", "primal"),
@@ -173,25 +173,17 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, labels, w, used = weighted(packed, target.codes(y), sample_weight)
-            weight = self.C * w * _class_weights(self.class_weight, target, labels, w)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, labels, w, used):
+            weight = self.C * w * _class_weights(self.class_weight, self.target_, labels, w)
             self.kernel_ = kernel.learn(S, labels, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             M = _columns(K, self.form, self.memory)
             # The copies of a sample would each have a coefficient of their own, which matters to the largest of them.
             reach = w if self.form == "dual" and self.norm != 1 else np.ones(M.shape[1])
             found = self._programs(M, reach, labels, weight, run)
-            self.target_, self.classes_ = target, target.classes
             self._keep(K, found, used, len(packed))
             with np.errstate(divide="ignore"):
                 self.margin_ = np.array([1.0 / np.linalg.norm(one.coef / reach, ord=self.norm) for one in found])
-            run.end(X, y)
         return self
 
     def decision_function(self, X: Any) -> Floats:

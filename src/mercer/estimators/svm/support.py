@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources, budget, parse_bytes
-from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
@@ -56,7 +56,7 @@ class SupportVectorMachine(KernelEstimator):
     """
 
     highest_order = 1
-    svm_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints = {
         "gamma": Optional(AnyOf(Positive(), OneOf("scale", "auto"))),
         "tol": Positive(),
         "max_iter": Optional(AnyOf(Integer(1), OneOf(-1))),
@@ -71,16 +71,8 @@ class SupportVectorMachine(KernelEstimator):
     dual_coef_: Floats
     intercept_: Any
 
-    def _set_shared(self, options: Mapping[str, Any]) -> None:
-        """Store the parameters that all machines share; a constructor calls it with its own names."""
-        for name, value in options.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.svm_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if self.solver is not None:
             changed = [n for n, v in (("tol", 1e-3), ("max_iter", None), ("cache_size", 512)) if getattr(self, n) != v]
             if changed:
@@ -134,6 +126,7 @@ class SupportVectorMachine(KernelEstimator):
         threads = min(thread_count(self.n_threads), len(problems))
         if isinstance(solver, SMO) and self.solver is None:  # not by the threads: their number must not show
             solver = solver.replace(cache=f"{self.cache_size / min(len(problems), _AT_ONCE):g}MB")
+        solver.check()  # here, not by each thread
         solutions: list[Solution | None] = [None] * len(problems)
         stop = threading.Event()
 

@@ -71,7 +71,7 @@ class PathSum(Terms):
     cost = "sum of the terms, and a product for each edge"
 
     def __init__(self, terms: tuple[Kernel, ...], edges: tuple[Any, ...]) -> None:
-        super().__init__(terms)
+        self.terms = terms
         self.edges = edges
 
     @classmethod

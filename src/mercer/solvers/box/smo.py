@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import parse_bytes
-from mercer.constraints import Boolean, Integer, Optional, Positive
+from mercer.constraints import Boolean, Bytes, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
 from mercer.problems import BoxQP, Solution, Status, Trace
@@ -107,7 +107,7 @@ class SMO(Solver):
     (array([ 0. , -0.5,  0.5,  0. ]), 'CONVERGED')
     """
 
-    constraints = {"tol": Positive(), "max_iter": Optional(Integer(1)), "shrinking": Boolean()}
+    constraints = {"cache": Bytes(), "tol": Positive(), "max_iter": Optional(Integer(1)), "shrinking": Boolean()}
     solves = BoxQP
     needs = (HasRows,)
     remedy = "Use gram=Dense() or gram=Tiles()."
@@ -119,11 +119,6 @@ class SMO(Solver):
         self.max_iter = max_iter
         self.cache = cache
         self.shrinking = shrinking
-
-    def check(self) -> Any:
-        """Raise ParameterError unless the options are acceptable."""
-        parse_bytes(self.cache)
-        return super().check()
 
     def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         self.check_capabilities(problem)
