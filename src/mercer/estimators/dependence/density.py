@@ -19,6 +19,7 @@ from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.fits import Run, whole
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.protocols import log_integral
 
 __all__ = ["ParzenDensity"]
 
@@ -124,7 +125,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
 
 
 def _log_integral(kernel: Kernel, S: Samples) -> float:
-    found = kernel.log_integral(S.width) if isinstance(S, Vectors) else None
+    found = log_integral(kernel, S.width) if isinstance(S, Vectors) else None
     if found is None or not np.isfinite(found):
         columns = f" on {S.width} columns" if isinstance(S, Vectors) else ""
         raise CapabilityError(

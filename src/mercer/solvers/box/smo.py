@@ -125,8 +125,7 @@ class SMO(Solver):
         parse_bytes(self.cache)
         return super().check()
 
-    def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         if not len(problem.total):
             raise ParameterError(
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
