@@ -268,3 +268,6 @@ class Resources:
         if self.memory is None:
             return most
         return min(most, max(2, math.isqrt(parse_bytes(self.memory) // 48)))
+
+
+UNLIMITED = Resources()  # nothing was said: memory that is free, every core, nobody to tell

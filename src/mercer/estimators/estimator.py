@@ -32,9 +32,7 @@ from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import (
     Auto,
     Expansion,
-    FastGauss,
     FeatureExpansion,
-    Features,
     Gram,
     GramSpec,
     HasFactor,
@@ -42,11 +40,12 @@ from mercer.gram import (
     Tiles,
 )
 from mercer.gram.auto import Chosen, exact_choice
-from mercer.gram.dense import Dense, DenseGram
-from mercer.gram.gram import tile_bytes
+from mercer.gram.dense import Dense
+from mercer.gram.gram import has_array, has_features, is_stored, is_streamed, is_transform, is_undecided, tile_bytes
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import feature_count
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
@@ -187,7 +186,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_definite(S)
         remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
-        if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
+        if not (has_features(spec) or is_undecided(spec)):  # whose size is known once the features, or the choice, are
             self._require_with(spec, S)
         return S, kernel
 
@@ -205,9 +204,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
         spec = getattr(self, "gram", None) or Auto()
-        if not isinstance(spec, Auto) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
+        if not is_undecided(spec) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
             return spec
-        count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+        count = feature_count(kernel, S)
         return spec.choose(kernel, len(S), count, self.memory)
 
     def _chosen_spec(self, kernel: Kernel, S: Samples, run: Run | None = None, n_targets: int = 1) -> GramSpec:
@@ -215,14 +214,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         spec = self._gram_spec(kernel, S)
         for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
-        if isinstance(spec, Auto):
-            count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+        if is_undecided(spec):
+            count = feature_count(kernel, S)
             exact = spec.choose(kernel, len(S), count, self.memory)
-            if isinstance(exact, Tiles) or not self._fits_with(exact, S, n_targets):
+            if is_streamed(exact) or not self._fits_with(exact, S, n_targets):
                 self.gram_choice_ = self._decide(spec, kernel, S, run, n_targets).told
                 return self.gram_choice_["gram"]
             spec = exact
-        if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+        if is_undecided(getattr(self, "gram", None) or Auto()):
             self.gram_choice_ = exact_choice(spec, kernel, S, self._resources())
         return spec
 
@@ -261,7 +260,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _has_policy(self) -> bool:
         """Tell whether the user has said what is done about negative eigenvalues."""
         gram = getattr(self, "gram", None)
-        return isinstance(gram, Dense) and gram.indefinite is not None
+        return is_stored(gram) and gram.indefinite is not None
 
     def _check_policy(self) -> None:
         """Raise unless what is to be done about negative eigenvalues can be done here; nothing has been done yet."""
@@ -312,17 +311,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
         with run.stage("Gram matrix", until):
-            if isinstance(spec, Auto):
+            if is_undecided(spec):
                 gram, self.gram_choice_ = self._decide(spec, kernel, S, run)
                 spec = self.gram_choice_["gram"]
             else:
                 gram = spec.build(kernel, S, run.resources())
-                if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+                if is_undecided(getattr(self, "gram", None) or Auto()):
                     self.gram_choice_ = exact_choice(spec, kernel, S, run.resources())
         self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
             self.residual_trace_, self.gram_error_ = float(low.trace), float(low.entries)
-        if isinstance(spec, FastGauss):  # so does a transform
+        if is_transform(spec):  # so does a transform
             self.gram_method_, self.gram_error_ = str(gram.method), float(gram.bound)  # pyright: ignore
         return gram
 
@@ -341,12 +340,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return Plan(plan.what, {name: size for name, size in plan.buffers.items() if name not in apart}, plan.options)
 
     def _fits_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> bool:
-        return isinstance(spec, Features) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)
+        return has_features(spec) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)
 
     def _require_plan(self, kernel: Kernel, S: Samples, n_targets: int = 1) -> None:
         """Raise MemoryBudgetError if the fit does not fit; `Auto(tol=)` asks that of every way it looks at."""
         spec = self._gram_spec(kernel, S)
-        if not isinstance(spec, Auto):
+        if not is_undecided(spec):
             self._require_with(spec, S, n_targets)
 
     def _require_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> None:
@@ -375,7 +374,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
-        return not isinstance(spec, FastGauss) or self.products_suffice
+        return not is_transform(spec) or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
@@ -407,7 +406,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _default_solver(self, gram: Gram) -> Solver:
         if isinstance(gram, HasFactor):
             return Woodbury()
-        return Cholesky() if isinstance(gram, DenseGram) else ConjugateGradient()
+        return Cholesky() if has_array(gram) else ConjugateGradient()
 
     def _resources(self) -> Resources:
         return Resources(self.memory, self.n_threads)
@@ -443,7 +442,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K will be held, as far as the number of samples and the budget tell."""
         spec = getattr(self, "gram", None) or Auto()
-        if not isinstance(spec, Auto):
+        if not is_undecided(spec):
             return spec
         spec = spec.choose(self._known_kernel(Gaussian()), n_samples, None, self.memory)
         return spec if self._can_use(spec) else Dense()

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
@@ -36,7 +36,6 @@ _QUERIES = 2048  # samples whose neighbours are looked for between two looks at 
 _NARROW = 15  # columns up to which trees find neighbours
 _ENTRIES = 1 << 22  # of K at a time
 _FALLING = (Gaussian, Matern, Exponential, RationalQuadratic, Cauchy)
-_NOTHING = Resources()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Neighbours:
     values: Floats
 
 
-def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = UNLIMITED) -> Neighbours:
     """Find the nearest neighbours of each sample in the feature space of a kernel.
 
     Parameters
@@ -115,7 +114,7 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
 
 
-def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources: Resources = UNLIMITED) -> Neighbours:
     """Find those samples of S that are nearest to each of T, by looking at all of S.
 
     Parameters

@@ -26,6 +26,7 @@ from mercer.errors import CapabilityError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.fits import Run, fitting, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows
+from mercer.gram.gram import is_undecided
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status
 from mercer.runtime.compiled import compiled
@@ -317,7 +318,7 @@ class KernelPerceptron(Scoring):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; the primal form only if asked for, since `partial_fit` needs samples."""
         spec = self.gram or Auto(features=False)
-        if isinstance(spec, Auto) and spec.tol is None:
+        if is_undecided(spec) and spec.tol is None:
             return spec.choose(kernel, len(S), None, self.memory)
         return spec
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.budget import Memory, Plan, Resources, budget, format_bytes
+from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.dense import Dense
 from mercer.gram.gauss.fast_gauss import FastGauss, unit_of
@@ -29,10 +30,10 @@ from mercer.gram.low_rank.samplers import pivots
 from mercer.gram.tiles import Tiles
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pair_forms import pair_terms
+from mercer.kernels.protocols import HasFrequencies, feature_count, offers
 
 __all__ = ["Auto", "Chosen", "choice_in_words", "exact_choice"]
 
-_NOTHING = Resources()
 _FLOPS = 1e10  # floating-point operations in a second, of a machine with few cores
 _PRODUCTS = 100  # products with K that an iterative solver is taken to need
 _PILOT = 1000  # samples on which the rank is estimated
@@ -113,6 +114,9 @@ class Auto(GramSpec):
     (True, 'share of the trace left out')
     """
 
+    exact = True
+    undecided = True
+
     constraints = {"features": Boolean(), "tol": Optional(Fixed(Interval(0.0, 1.0, closed="neither")))}
 
     def __init__(self, features: bool = True, tol: float | None = None) -> None:
@@ -134,15 +138,16 @@ class Auto(GramSpec):
             return Dense()
         return Tiles() if pair_terms(kernel) is None else Kronecker()
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> Gram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> Gram:
         """Build what the rule chooses."""
+        samples = packed(samples, kernel.pack)
         return self.decide(kernel, samples, resources).gram
 
     def decide(
         self,
         kernel: Kernel,
         samples: Samples,
-        resources: Resources = _NOTHING,
+        resources: Resources = UNLIMITED,
         *,
         max_time: float | None = None,
         accepts: Callable[[GramSpec], bool] | None = None,
@@ -167,10 +172,11 @@ class Auto(GramSpec):
         MemoryBudgetError, TimeBudgetError
             Nothing fits the budgets and is exact enough; the message has all ways that were tried.
         """
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         n = len(samples)
-        count = kernel.feature_count(samples) if "features" in kernel.capabilities else None
+        count = feature_count(kernel, samples)
         exact = self.choose(kernel, n, count, resources.memory)
         if self.tol is None:
             told = exact_choice(exact, kernel, samples, resources)
@@ -315,7 +321,7 @@ class _Search:
     def _exact(self, spec: GramSpec) -> list[_Option]:
         n, products = self.n, _PRODUCTS * self.entry * self.n * self.n
         if isinstance(spec, Features):  # whose columns are those of the features
-            D = int(self.kernel.feature_count(self.samples) or 0)
+            D = int(feature_count(self.kernel, self.samples) or 0)
             size = spec.plan(self.kernel, n, D, self.resources.memory).total
             return [_Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
         if isinstance(spec, Dense):
@@ -359,7 +365,7 @@ class _Search:
         return max(needed, 1), found > _HOPELESS * m
 
     def _features(self) -> list[_Option]:
-        if "frequencies" not in self.kernel.capabilities or self.tol**2 * _MOST_FEATURES < 1.0:
+        if not offers(self.kernel, HasFrequencies) or self.tol**2 * _MOST_FEATURES < 1.0:
             return []
         count = math.ceil(1.0 / self.tol**2)
         spec = RandomFeatures(2 * count)

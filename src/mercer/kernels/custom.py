@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, OneOf, Optional
 from mercer.domains import Objects, Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.domains.samples import kind_of
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.kernels.comparison import Comparison
@@ -95,7 +96,7 @@ class Custom(Kernel):
         numeric = not isinstance(X, np.ndarray) or X.dtype.kind in "fiubc"
         return Vectors.pack(X) if numeric else Objects.pack(X)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the kernel that knows what the function takes; try the function on some samples."""
         some = S.take(np.unique(np.linspace(0, len(S) - 1, min(len(S), _PROBED)).astype(np.intp)))
         pairs = self._takes_pairs(some) if self.pairs is None else self.pairs
@@ -164,13 +165,14 @@ class Custom(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return what the function says, checked."""
+        A, B = packed_pair(A, B, self._ready)
         out = self._values(A, B)
         if B is not A:
             return out
         _require_symmetric(out, out.T, self)
         return mirror(out)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the values of samples with themselves, some samples at a time."""
         if not len(A):
             return np.empty(0)

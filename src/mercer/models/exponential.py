@@ -10,6 +10,7 @@ from scipy.special import gammaln
 from mercer.arrays import Floats
 from mercer.constraints import OneOf
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 from mercer.models.normal import dense
@@ -148,6 +149,7 @@ class ExponentialFamily(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Match the expected statistics to those of the samples."""
+        S = packed(S, self.pack)
         w = weights_of(weight, len(S))
         share = w / w.sum()
         needs = self.covariance is None and self.statistics not in _RANGES
@@ -169,6 +171,7 @@ class ExponentialFamily(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return phi(x) - E phi, (n, p)."""
+        S = packed(S, self.pack)
         phi, mean = self._phi(S), self._mean
         if phi.shape[1] != len(mean):
             raise DomainError(
@@ -187,6 +190,7 @@ class ExponentialFamily(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(x) of each sample, (n,), for the statistics whose density is known."""
+        S = packed(S, self.pack)
         X, m = self.scores(S) + self._mean, self._mean
         if self.statistics == "bernoulli":
             return X @ np.log(m) + (1.0 - X) @ np.log1p(-m)

@@ -19,6 +19,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.protocols import log_integral
 
 __all__ = ["ParzenDensity"]
 
@@ -118,7 +119,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
 
 
 def _log_integral(kernel: Kernel, S: Samples) -> float:
-    found = kernel.log_integral(S.width) if isinstance(S, Vectors) else None
+    found = log_integral(kernel, S.width) if isinstance(S, Vectors) else None
     if found is None or not np.isfinite(found):
         columns = f" on {S.width} columns" if isinstance(S, Vectors) else ""
         raise CapabilityError(

@@ -31,7 +31,8 @@ from mercer.estimators.dependence.dependence_scores import (
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
-from mercer.gram import Auto, Dense, GramSpec, Tiles
+from mercer.gram import Dense, GramSpec, Tiles
+from mercer.gram.gram import is_factored, is_stored, is_streamed, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
 from mercer.kernels.vectors.pointwise import dense, median_distance
 from mercer.runtime.tiling import thread_count, tile_side
@@ -235,12 +236,12 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         return packed, kernel
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples
+        if is_undecided(self.gram) and self.gram.tol is not None:  # which has still to look at the samples
             return self.gram
         return self._planned_gram(len(S))
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, (Dense, Tiles, *FACTORS))
+        return is_stored(spec) or is_streamed(spec) or is_factored(spec)
 
     def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K is held, or raise CapabilityError."""
@@ -259,7 +260,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             with run.stage("targets", 0.05):
                 G = target_factor(spec, kernel, targets, run.resources())
             return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
-        if isinstance(spec, Tiles):
+        if is_streamed(spec):
             L = spec.build(kernel, targets, self._resources())
             return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), self._tile_bytes(spec))
         M = dependence_matrix(kernel(targets, n_threads=self.n_threads), w, self.estimate)
@@ -346,7 +347,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             built = spec.plan(kernel, n, n_features, self.memory)
             own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}
             return Plan(what, {**own, **built.buffers}, built.options)
-        if isinstance(spec, Tiles):
+        if is_streamed(spec):
             own |= {
                 "rows of Gram matrices": 48 * n * tile_height(n, self._tile_bytes(spec)),
                 "tiles": thread_count(self.n_threads) * 16 * tile_side(8) ** 2,

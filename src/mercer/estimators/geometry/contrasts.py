@@ -26,7 +26,8 @@ from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatch
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.gram_schmidt import row_of, triangular_expansion
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
-from mercer.gram import Dense, Gram, GramSpec
+from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
@@ -460,7 +461,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         if isinstance(spec, FACTORS):
             own["directions"] = 24 * n_samples * rank_of(spec, n_samples, n_features)
         else:
-            own["work space"] = work_bytes(n_samples, r, isinstance(spec, Dense))
+            own["work space"] = work_bytes(n_samples, r, is_stored(spec))
         return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
 
     def _climb(self, white: Floats, share: Floats, U: Floats, u: Floats) -> tuple[Floats, int, bool]:

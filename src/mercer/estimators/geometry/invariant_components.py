@@ -26,7 +26,8 @@ from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.contrasts import FeatureExtractor
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
-from mercer.gram import Dense, Gram, GramSpec
+from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.block_krylov import leading_eigenpairs
@@ -229,7 +230,7 @@ class InvariantComponents(FeatureExtractor):
         spec = self._planned_gram(n_samples)
         if isinstance(spec, FACTORS):
             own = {"work space": 24 * n_samples * rank_of(spec, n_samples, n_features)}
-        elif isinstance(spec, Dense) or n_samples <= FEW:
+        elif is_stored(spec) or n_samples <= FEW:
             own = {"work space": 24 * n_samples**2}
         else:  # seven arrays of conjugate gradients, and their products
             own = {"bases": krylov_bytes(n_samples, q), "systems": 128 * n_samples * (5 * q // 4 + 8)}

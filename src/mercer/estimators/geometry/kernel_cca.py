@@ -32,10 +32,12 @@ from mercer.estimators.geometry.canonical import Basis, basis_of, canonical, cor
 from mercer.estimators.geometry.canonical_choice import left_out_correlation, shuffled_gap
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
-from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
+from mercer.gram import Auto, Gram, GramSpec, Tiles
+from mercer.gram.gram import has_features, is_undecided
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import feature_count
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for
@@ -347,7 +349,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             parts.append(part)
         if vector and parts[1].kernel is self.kernel and reads_other_things(self.kernel):
             parts[1].kernel = None
-            parts[1].gram = None if isinstance(parts[1].gram, Features) else parts[1].gram
+            parts[1].gram = None if has_features(parts[1].gram) else parts[1].gram
         return parts
 
     def _width(self, kernel: Kernel, S: Samples) -> int:
@@ -355,9 +357,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if self.rank is not None:
             return min(self.rank, len(S))
         spec = self._gram_spec(kernel, S)
-        if isinstance(spec, Features):
-            return kernel.feature_count(S) or 1
-        if isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+        if has_features(spec):
+            return feature_count(kernel, S) or 1
+        if is_undecided(spec):  # which asks for the plan of every way it looks at
             return 1
         return min(getattr(spec, "rank", len(S)), len(S))
 
@@ -489,7 +491,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         for kernel, gram in zip(each("kernel", self.kernel, views), each("gram", self.gram, views), strict=True):
             known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
             spec: GramSpec = gram or Auto()
-            if isinstance(spec, Auto):
+            if is_undecided(spec):
                 spec = spec.choose(known, n, n_features if isinstance(known, Linear) else None, self.memory)
             widths.append(min(n, rank_of(spec, n, n_features) if self.rank is None else self.rank))
         return self._plan(n, widths)

@@ -17,7 +17,7 @@ from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec, Nystrom
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import is_low_rank
 from mercer.kernels import Gaussian
 
 __all__ = ["KernelFeatures"]
@@ -111,7 +111,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         with fitting(self, X, y) as (run, kernel, _, S, *_):
             self.kernel_ = kernel.learn(S)
             K = self._represent(self.kernel_, S, run, until=0.9)
-            if not isinstance(K, FactorGram):
+            if not is_low_rank(K):
                 raise CapabilityError(
                     f"KernelFeatures was given gram={self.gram_!r}, which has no factor of few columns; a Gram of low "
                     "rank is needed. Use gram=Nystrom(500), IncompleteCholesky(500) or RandomFeatures(500)."

@@ -37,7 +37,7 @@ from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.preimages import Images, Preimage, RidgeMap, preimage_method
 from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.vectors.pointwise import dense
@@ -358,7 +358,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     def _plan_dense(self, K: Gram) -> Plan:
         n = K.shape[0]
-        held = {} if isinstance(K, DenseGram) else {"Gram matrix": 8 * n * n}
+        held = {} if has_array(K) else {"Gram matrix": 8 * n * n}
         return Plan(f"all components of {n} samples", {**held, "work space": 16 * n * n}, ("fewer n_components",))
 
     def _count(self, found: Directions, count: int) -> int:

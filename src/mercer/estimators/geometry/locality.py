@@ -24,7 +24,7 @@ from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.graph_modes import largest_positive
 from mercer.estimators.parameter_gradients import FACTORS, rank_of
 from mercer.gram import Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.eigen import eigh_in_place
@@ -358,7 +358,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         if rank is not None and rank <= K.shape[0]:
             F: Any = K.factor(slice(None))  # pyright: ignore[reportAttributeAccessIssue]
             return np.asarray(F.toarray() if hasattr(F, "toarray") else F, dtype=float), None
-        U = K.release() if isinstance(K, DenseGram) else K.to_dense()
+        U = K.release() if has_array(K) else K.to_dense()
         values = in_background(eigh_in_place, U, work=5.0 * len(U) ** 3, deadline=run.deadline)
         kept = values > _RANK * float(values.max(initial=0.0))
         roots = np.sqrt(values[kept])

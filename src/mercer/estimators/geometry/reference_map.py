@@ -23,6 +23,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.gram import Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
+from mercer.gram.gram import is_low_rank
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
@@ -214,7 +215,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         """Return S, dense or sparse; a sample is not its own neighbour."""
         if not isinstance(A, Gram):
             return (A / degrees_of(A, np.ones(n))[:, None]).tocsr()
-        if isinstance(A, FactorGram):
+        if is_low_rank(A):
             return _OtherMeans(A)
         table = np.array(A.to_dense())
         np.fill_diagonal(table, 0.0)
@@ -222,7 +223,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
 
     def _map(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> None:
         r = self.reference_index
-        if isinstance(K, FactorGram):
+        if is_low_rank(K):
             Z, beta, b = self._by_products(K, means, places, scales, run)
         else:
             Z, beta, b = self._directly(K, means, places, scales, run)

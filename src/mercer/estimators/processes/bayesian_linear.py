@@ -26,6 +26,7 @@ from mercer.estimators.fits import Run, fitting
 from mercer.gram import FeatureExpansion, Features, GramSpec
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, feature_count, offers
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Status
 from mercer.selection import Search, tune
@@ -247,7 +248,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
                 self.keys_ = None
             with run.stage("features", 0.5):
                 S = self.kernel_.prepare(S)
-                count = self.kernel_.feature_count(S)
+                count = feature_count(self.kernel_, S)
                 if count is not None:
                     Features().plan(self.kernel_, len(S), count).require(self.memory)
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -399,7 +400,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
             )
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if "features" not in kernel.capabilities:
+        if not offers(kernel, HasFeatures):
             raise CapabilityError(
                 f"BayesianLinearRegression needs a kernel with a finite feature map; {kernel!r} has none. Use a kernel "
                 "such as Linear(), Polynomial(2) or Spectrum(3), or a GaussianProcessRegressor."

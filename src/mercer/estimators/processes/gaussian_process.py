@@ -33,9 +33,11 @@ from mercer.estimators.processes.process_evidence import (
     Observations,
 )
 from mercer.estimators.processes.process_search import SOME, EvidenceSearch
-from mercer.gram import Dense, Expansion, FastGauss, FeatureExpansion, Features, GramSpec, Tiles
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Tiles
+from mercer.gram.gram import has_features, is_stored, is_streamed, is_transform
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.selection.decision import decide
@@ -254,7 +256,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.mean, Kernel) and "features" not in self.mean.check().capabilities:
+        if isinstance(self.mean, Kernel) and not offers(self.mean.check(), HasFeatures):
             raise CapabilityError(
                 f"mean={self.mean!r} was given, a kernel without a finite feature map; a mean function is a sum of "
                 "features. Use one that has them, for example Polynomial(2), or a callable."
@@ -290,7 +292,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         spec = super()._gram_spec(kernel, S)
-        if spec is not self.gram and isinstance(spec, Tiles) and len(S) > _PATIENT and self.fixed != "all":
+        if spec is not self.gram and is_streamed(spec) and len(S) > _PATIENT and self.fixed != "all":
             self._require_with(Dense(), S)
         return spec
 
@@ -298,7 +300,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
         others = (*plan.options, "SparseGaussianProcessRegressor(), of low rank")
-        if not isinstance(self._planned_gram(n_samples), (Tiles, FastGauss)):
+        if not (is_streamed(self._planned_gram(n_samples)) or is_transform(self._planned_gram(n_samples))):
             return Plan(plan.what, plan.buffers, others)
         rank = self.solver.rank if isinstance(self.solver, ConjugateGradient) else _RANK
         vectors = self.n_probes + n_targets + 1
@@ -310,14 +312,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         return Plan(plan.what, {**plan.buffers, "search": max(32 * some**2, later)}, others)
 
     def _can_use(self, spec: GramSpec) -> bool:
-        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+        if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
             return False
-        return isinstance(spec, (Dense, Features, Tiles, FastGauss))  # K itself, exactly or to a tolerance
+        return (
+            is_stored(spec) or has_features(spec) or is_streamed(spec) or is_transform(spec)
+        )  # K itself, exactly or to a tolerance
 
     def _way(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
         spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
-        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+        if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
             raise CapabilityError(
                 f"leave_one_out=True was given with gram={spec!r}, which keeps no factor; the closed form needs one. "
                 "Use gram=Dense() or gram=Features()."
@@ -329,8 +333,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             )
         solver = self.solver
         if solver is None:
-            solver = Woodbury() if isinstance(spec, Features) else Cholesky()
-            if isinstance(spec, (Tiles, FastGauss)):
+            solver = Woodbury() if has_features(spec) else Cholesky()
+            if is_streamed(spec) or is_transform(spec):
                 solver = ConjugateGradient(preconditioner="pivoted", rank=_RANK)
         self.gram_, self.solver_ = spec, solver
         if isinstance(solver, ConjugateGradient):
@@ -339,11 +343,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             return IterativeEvidence(
                 observed, resources, rank=rank, probes=self.n_probes, tol=max(1e-4, solver.tol), solve_tol=solver.tol,
                 max_iter=solver.max_iter or 1000, seed=seed,
-                products=spec if isinstance(spec, FastGauss) else None,
+                products=spec if is_transform(spec) else None,
             )  # fmt: skip
-        if isinstance(spec, Features) and isinstance(solver, Woodbury):
+        if has_features(spec) and isinstance(solver, Woodbury):
             return FeatureEvidence(observed, resources)
-        if isinstance(spec, Dense) and isinstance(solver, Cholesky):
+        if is_stored(spec) and isinstance(solver, Cholesky):
             return DenseEvidence(observed, resources)
         raise CapabilityError(
             f"solver={solver!r} was given with gram={spec!r}; Cholesky() goes with Dense(), Woodbury() with Features() "
@@ -378,7 +382,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
         self.intercept_ = centre
-        if isinstance(self.gram_, FastGauss):
+        if is_transform(self.gram_):
             gram = self.gram_.build(self.kernel_, observed.samples, self._resources())
             self.gram_method_, self.gram_error_ = gram.method, float(gram.bound)
             self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0), self.intercept_)

@@ -29,7 +29,8 @@ from mercer.estimators.parameter_gradients import MovingKernel, WholeOrFactor, c
 from mercer.estimators.processes.factor_evidence import FactorData, OneFactor
 from mercer.estimators.processes.latent_low_rank import LowRankFactors
 from mercer.estimators.processes.latent_search import LowRankObjective, Objective, ScaledObjective
-from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
+from mercer.gram import Expansion, FeatureExpansion, GramSpec, Nystrom
+from mercer.gram.gram import is_stored, is_undecided
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
@@ -212,7 +213,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             S, values, w = _observed(S, values, w)
             observed, outputs = int(np.sum(~np.isnan(values))), values.shape[1]
             spec = self._gram_spec(kernels[0], S)
-            if not isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+            if not is_undecided(spec):  # which asks for the plan of every way it looks at
                 self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs).require(self.memory)
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
             joint = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))  # a factor of which expresses each of them
@@ -221,7 +222,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             self.intercept_ = units.mean
             data = FactorData(S, values - units.mean, w, self.n_threads)
             order = values.size
-            if not isinstance(self.gram_, Dense):
+            if not is_stored(self.gram_):
                 order = len(kernels) * rank_of(self.gram_, len(S), getattr(S, "width", 1))
             with serial_blas() if order <= _SERIAL else nullcontext():
                 self._search(data, kernels, units, run)

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arguments import SEED, Callback, answer_of, checked, real_array
 from mercer.arrays import Floats
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
@@ -52,7 +52,6 @@ __all__ = [
 ]
 
 _PIECE = 256  # new samples at a time
-_NOTHING = Resources()
 
 Function = Expansion | FeatureExpansion
 Triple = tuple[Floats, Floats, Floats]
@@ -80,7 +79,7 @@ class _Posterior:
         """R^-T (b - reached), (q, m)."""
         return solve_triangular(self.R, (b - reached).T, trans=1) if len(self.R) else np.zeros((0, len(b)))
 
-    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = _NOTHING) -> Floats:
+    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
         """Variances of the function at new samples, (m,), never negative."""
         parts = [self._variance(function, T[rows], b[rows], resources)[0] for rows in spans(len(T), _PIECE)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -91,7 +90,7 @@ class _Posterior:
         variance += np.einsum("ij,ij->j", E, E)
         return np.maximum(variance, 0.0), (P, Q, E)
 
-    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = _NOTHING) -> Floats:
+    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
         """Covariances of the function at new samples, (m, m); their diagonal is `variance`."""
         pieces = [self._variance(function, T[rows], b[rows], resources) for rows in spans(len(T), _PIECE)]
         P, Q, E = (np.hstack([arrays[place] for _, arrays in pieces]) for place in range(3))

@@ -36,20 +36,19 @@ from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
     Expansion,
-    Features,
     Gram,
     GramSpec,
     IncompleteCholesky,
     Nystrom,
     RandomFeatures,
     SparseGreedy,
-    Tiles,
 )
-from mercer.gram.low_rank.factor import FactorGram
-from mercer.gram.low_rank.features import FeatureGram
+from mercer.gram.gram import HasFactor, has_features, is_approximate_factor, is_low_rank, is_stored, is_streamed
 from mercer.kernels import Gaussian, Kernel, Scaled
+from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, pull
+from mercer.kernels.kernel import fill
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -257,7 +256,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         return Dense() if self.gram is None else super()._planned_gram(n_samples)
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, (Dense, Features, *_LOW))  # with `Tiles` the posterior would still be an n x n array
+        return (
+            is_stored(spec) or has_features(spec) or is_approximate_factor(spec)
+        )  # with `Tiles` the posterior would still be an n x n array
 
     def _is_logistic(self) -> bool:
         return self.method == "laplace" and self.link != "probit"
@@ -271,10 +272,10 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         count, resources = len(self.classes_), self._resources()
         link = None if self.method == "ep" else "logistic" if self._is_logistic() else "probit"
         signs = [np.where(codes == k, 1.0, -1.0) for k in (range(count) if count > 2 else (1,))]
-        if not isinstance(self._gram_spec(kernel, S), (Dense, Tiles)):
+        if not (is_stored(self._gram_spec(kernel, S)) or is_streamed(self._gram_spec(kernel, S))):
             K = self._represent(kernel, S, run, until=0.1)
             unwatched(K)
-            if isinstance(K, (FactorGram, FeatureGram)):
+            if isinstance(K, HasFactor):
                 parts = [Propagated(y, w) if link is None else TwoClasses(y, w, link) for y in signs]
                 joint = [Softmax(codes, w, count)] if self._is_softmax(count) else parts
                 return FactorWay(K, self.gram_, joint, tuple(self.fixed), resources)
@@ -288,7 +289,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
 
     def _require_exact(self, K: Gram) -> None:
         """Raise CapabilityError unless K has been decided to be held whole."""
-        if not isinstance(self.gram_, (Dense, Tiles)):
+        if not (is_stored(self.gram_) or is_streamed(self.gram_)):
             raise CapabilityError(
                 f"gram={self.gram!r} was given, which offers {type(K).__name__}; the posterior needs a factor, of K "
                 "itself or of low rank. Use gram=None or Dense(), or Nystrom(rank), IncompleteCholesky(), "
@@ -302,7 +303,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         names = constraints.free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
-        if "pullback" not in kernel.capabilities and not isinstance(way, FactorWay):
+        if not offers(kernel, Differentiable) and not isinstance(way, FactorWay):
             raise CapabilityError(
                 f"{kernel!r} has the free parameters {', '.join(names)} and no derivatives in them, by which they are "
                 "chosen. Hold them with fixed='all'."
@@ -368,7 +369,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         self.expansion_, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
         if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was built anew, with the landmarks of the start
             self.gram_, K = way.spec, way.build(self.kernel_)
-            if isinstance(K, FactorGram):
+            if is_low_rank(K):
                 self.residual_trace_, self.gram_error_ = float(K.residual.trace), float(K.residual.entries)
         if residual > way.enough:
             warn_caller(
@@ -431,12 +432,12 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         square, functions = 8 * n * n, count if count > 2 else 1
         what, joint = f"{type(self).__name__} on {n} samples of {count} classes", self._is_softmax(count)
         own = {"packed samples": 8 * n * width, "latent functions": 8 * n * 12 * functions}
-        if isinstance(spec, (Features, *_LOW)):
+        if has_features(spec) or is_approximate_factor(spec):
             rank = getattr(spec, "count", min(getattr(spec, "rank", width), n))
             size = 8 * rank * rank * (4 * functions**2 if joint else functions + 3)
             own["blocks of rows"] = 24 * min(n, 4096) * rank
             # features are known, and their bytes asked for, once there is a kernel that has learned
-            held = {} if isinstance(spec, Features) else spec.plan(kernel, n, width, self.memory).buffers
+            held = {} if has_features(spec) else spec.plan(kernel, n, width, self.memory).buffers
             options = ("a smaller rank", *(("multi_class='ovr'",) if joint else ()))
             return Plan(what, {**own, **held, "posterior covariances": size}, options)
         inner = {"E of each class": functions * square, "their sum": square}

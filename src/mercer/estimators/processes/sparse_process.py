@@ -38,6 +38,7 @@ from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
@@ -317,7 +318,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             and self.fixed != "all"
             and isinstance(Z, Vectors)
             and isinstance(Z.X, np.ndarray)
-            and "pullback_inputs" in kernel.capabilities
+            and offers(kernel, InputDifferentiable)
             and not stand_for_all(data.samples, Z)
         )
         options: dict[str, Any] = {

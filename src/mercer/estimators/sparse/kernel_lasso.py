@@ -24,7 +24,7 @@ from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
 from mercer.gram import Dense, GramSpec, HasRows
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array, has_features
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
@@ -161,7 +161,7 @@ class KernelLasso(SparseRegressor):
 
     def _gram_spec(self, kernel: Kernel, S: Any) -> GramSpec:
         spec = super()._gram_spec(kernel, S)
-        return Dense() if self.gram is None and type(spec).__name__ == "Features" else spec
+        return Dense() if self.gram is None and has_features(spec) else spec
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: a penalty on the coefficients needs no definiteness."""
@@ -181,7 +181,7 @@ class KernelLasso(SparseRegressor):
 
 def _design(K: Any, w: Floats, fit_intercept: bool, memory: Any) -> Any:
     """Return the weighted, centred columns of K: held if K is, computed where they are needed if not."""
-    if isinstance(K, DenseGram):
+    if has_array(K):
         columns = K.to_dense()
         if not np.isfinite(columns).all():
             raise overflow_error(K.kernel)

@@ -24,8 +24,7 @@ from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram import Expansion, Gram, GramSpec
-from mercer.gram.gram import Cross
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import Cross, is_low_rank
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
@@ -108,7 +107,7 @@ class RelevanceVectorMachine(KernelEstimator):
         self.relevance_ = used[chosen]
         self.relevance_vectors_ = vectors.X if isinstance(vectors, Vectors) else vectors
         self.basis_ = None
-        if isinstance(K, FactorGram):  # the basis functions are those of the approximate kernel
+        if is_low_rank(K):  # the basis functions are those of the approximate kernel
             F = K.take(chosen).factor()
             self.basis_ = K.function(F.T)
             self.expansion_ = K.function(F.T @ coef, intercept)

@@ -28,8 +28,8 @@ from mercer.estimators.directions import (
 )
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched
 from mercer.estimators.fits import Run, fitting
-from mercer.gram import Dense, Expansion, Features, Gram, GramSpec, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.gram import Dense, Expansion, Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_array, has_features, is_stored
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
@@ -166,7 +166,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
-        if isinstance(spec, Dense):
+        if is_stored(spec):
             self._require_with(spec, S)
         return spec
 
@@ -175,7 +175,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram gives what is needed: all components, unless their number is known."""
-        return self.n_components is not None or isinstance(spec, Dense) or _has_factor(spec)
+        return self.n_components is not None or is_stored(spec) or _has_factor(spec)
 
     def _decompose(self, gram: Gram, w: Floats, run: Run) -> Directions:
         """Find the components: from a factor of fewer columns than samples, from the matrix, or from products."""
@@ -184,7 +184,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rank = factor_rank(gram)
         if rank is not None and rank < len(w):
             return factor_directions(gram, w, True, run.deadline)
-        if isinstance(gram, (DenseGram, HasFactor)):
+        if has_array(gram) or isinstance(gram, HasFactor):
             return all_directions(gram, w, True, run.deadline)
         if self.n_components is None:
             raise CapabilityError(
@@ -255,7 +255,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 def _has_factor(spec: GramSpec | None) -> bool:
     """Tell whether a Gram is held by a factor, of a rank or a count of features."""
-    return isinstance(spec, Features) or hasattr(spec, "rank") or hasattr(spec, "count")
+    return has_features(spec) or hasattr(spec, "rank") or hasattr(spec, "count")
 
 
 def _criteria(Z: Floats, targets: Floats, inner: Floats, w: Floats, which: str) -> Floats:

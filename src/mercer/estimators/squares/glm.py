@@ -27,6 +27,7 @@ from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.low_rank.feature_maps import Mapped
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import narrowed, overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver
@@ -203,7 +204,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_no_twice(self, _TOL, _MAX_ITER)
-        if self.basis is not None and "features" not in self.basis.check().capabilities:
+        if self.basis is not None and not offers(self.basis.check(), HasFeatures):
             raise CapabilityError(
                 f"basis={self.basis!r} was given, which has no finite feature map; the functions that are not "
                 "penalised must be finitely many. Use for example Linear(), Polynomial(2) or RankOne(function)."

@@ -22,6 +22,7 @@ from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
 from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.problems import LinearSystem, Status
 from mercer.selection.units import Units
 from mercer.solvers import Solver
@@ -246,7 +247,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         least = 1e-10 * np.abs(Y - Y.mean(axis=0)).max(axis=0) + np.finfo(np.float64).tiny  # rounding is no outlier
         for round_ in range(_ROUNDS):
             shift = 1.0 / (self.C_ * w * factors)
-            part = DenseGram(K.kernel, K.samples, K.array.copy(), K.resources) if isinstance(K, DenseGram) else K
+            part = DenseGram(K.kernel, K.samples, K.array.copy(), K.resources) if has_array(K) else K
             solution = self._solve(LinearSystem(part, shift, Y, np.ones((len(w), 1))), run, until=0.6)
             errors = solution.coef * shift[:, None]
             scale = np.array([1.483 * weighted_median(np.abs(column), w) for column in errors.T])

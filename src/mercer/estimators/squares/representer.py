@@ -27,8 +27,8 @@ from mercer.estimators.squares.smoothing_spline import (
     independent,
     numbers,
 )
-from mercer.gram import Auto, Dense, Gram, GramSpec, Tiles
-from mercer.gram.dense import DenseGram
+from mercer.gram import Dense, Gram, GramSpec, Tiles
+from mercer.gram.gram import has_array, is_undecided
 from mercer.hilbert.regularization import SPECTRAL, RidgePath, best_on_path, unit_of
 from mercer.hilbert.regularizers import NormPower, Regularizer
 from mercer.kernels import Kernel
@@ -88,11 +88,7 @@ class RepresenterMachine(KernelEstimator):
         """Return how K is held: where rows are enough, in tiles beyond some thousands of samples."""
         loss = self._loss()
         rows = isinstance(loss, HasBoxDual) and not loss.smooth and self._has_constant_only(kernel)
-        if (
-            rows
-            and (self.gram is None or isinstance(self.gram, Auto))
-            and getattr(self.solver, "solves", BoxQP) is BoxQP
-        ):
+        if rows and (self.gram is None or is_undecided(self.gram)) and getattr(self.solver, "solves", BoxQP) is BoxQP:
             return Dense() if len(S) <= _STORED or isinstance(S, Similarities) else Tiles()
         return super()._gram_spec(kernel, S)
 
@@ -201,7 +197,7 @@ class RepresenterMachine(KernelEstimator):
             path: Any
             usual = isinstance(regularizer, NormPower) and regularizer.exponent == 2.0
             small = len(problem.y) <= SPECTRAL and self.solver is None
-            if isinstance(K, DenseGram) and isinstance(problem.loss, Squared) and small and not usual:
+            if has_array(K) and isinstance(problem.loss, Squared) and small and not usual:
                 array = np.asarray(K.array, dtype=np.float64)
                 path = RidgePath(array, problem.y, problem.weight, problem.border)
             else:

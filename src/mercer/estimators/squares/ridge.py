@@ -19,8 +19,8 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator, spread
 from mercer.estimators.fits import STEPS, Run, fitting
-from mercer.gram import FastGauss, FeatureExpansion, Gram, GramSpec, Tiles
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram.gram import is_low_rank, is_streamed, is_transform
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
@@ -81,7 +81,7 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _default_solver(self, gram: Gram) -> Solver:
         """Float32 with refinement, or passes over data, where it pays; closed forms of leaving out need a factor."""
         chosen = super()._default_solver(gram)
-        if isinstance(gram, FactorGram) and not self._keeps_factor:
+        if is_low_rank(gram) and not self._keeps_factor:
             n, r = len(gram.samples), gram.rank
             return PrimalGradient() if n >= _PASSES * r and float(n) * r * r >= _LONG else chosen
         large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self._keeps_factor
@@ -243,7 +243,7 @@ class KernelRidge(RidgeEstimator):
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
 
     def _can_use(self, spec: GramSpec) -> bool:
-        keeps = not (self.leave_one_out and isinstance(spec, (Tiles, FastGauss)))  # the closed form needs a factor
+        keeps = not (self.leave_one_out and (is_streamed(spec) or is_transform(spec)))  # the closed form needs a factor
         return keeps and super()._can_use(spec)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:

@@ -34,13 +34,12 @@ from mercer.estimators.squares.factor_ridge import (
 )
 from mercer.estimators.squares.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
-from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteCholesky, Nystrom, Tiles
-from mercer.gram.dense import DenseGram
-from mercer.gram.kronecker import Kronecker
+from mercer.gram import Dense, Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_plan import SHARE
-from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
 from mercer.runtime.interrupts import in_background
 from mercer.selection.cross_validation import partition
@@ -249,7 +248,7 @@ class KernelRidgeCV(RidgeEstimator):
         names = free_names(kernel)
         if not names or (isinstance(self.fixed, str) and self.fixed == "all"):
             return False
-        if "pullback" not in kernel.capabilities:
+        if not offers(kernel, Differentiable):
             raise CapabilityError(
                 f"KernelRidgeCV was given {kernel!r}, which has no derivative in its parameters {', '.join(names)}; to "
                 "move them it needs one. Hold them by fixed='all', or compare kernels by GridSearchCV."
@@ -262,7 +261,7 @@ class KernelRidgeCV(RidgeEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
-        if isinstance(spec, Dense):
+        if is_stored(spec):
             self._require_with(spec, S)
         return spec
 
@@ -271,8 +270,8 @@ class KernelRidgeCV(RidgeEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         if self.alphas is None and not (isinstance(self.fixed, str) and self.fixed == "all"):
-            return isinstance(spec, (Dense, Nystrom, IncompleteCholesky))  # a derivative needs K itself, or landmarks
-        return not isinstance(spec, (FastGauss, Kronecker, Tiles))
+            return spec.differentiable
+        return not (spec.streamed or spec.structured)
 
     def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
         """Build the Gram, unless that of the choice can be used again: then landmarks are not drawn twice."""
@@ -282,7 +281,7 @@ class KernelRidgeCV(RidgeEstimator):
     def _usable(self, kernel: Kernel, data: Weighted, run: Run) -> Gram:
         """Build the Gram for the choice, or refuse one that has neither entries nor a factor."""
         gram = self._represent(kernel, data.samples, run, until=0.3)
-        if not isinstance(gram, (DenseGram, HasFactor)):
+        if not (has_array(gram) or isinstance(gram, HasFactor)):
             raise CapabilityError(
                 f"KernelRidgeCV was given gram={self.gram_!r}, which stores nothing that can be decomposed; errors of "
                 "left-out samples need a factor or a dense matrix. Use gram=Nystrom(500), or KernelRidge with alpha."
@@ -300,7 +299,7 @@ class KernelRidgeCV(RidgeEstimator):
             if gram.factor(slice(0, 1)).shape[1] < len(w):
                 parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
                 return in_background(FactorSpectrum.of, *parts, deadline=run.deadline), unit
-        K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
+        K = gram.release() if has_array(gram) else gram.to_dense()
         unit = kernel_unit(kernel, K, w)
         return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
 
@@ -338,14 +337,14 @@ class KernelRidgeCV(RidgeEstimator):
                 f"KernelRidgeCV was given gram={self.gram!r} with {kernel!r}, whose parameters are to be found; a "
                 "repaired matrix has no derivative in them. Hold them by fixed='all', or leave out indefinite."
             )
-        if not isinstance(spec, Dense):
+        if not is_stored(spec):
             gram = self._usable(kernel, data, run)
-            if isinstance(gram, HasFactor) and not isinstance(gram, NystromGram):
+            if isinstance(gram, HasFactor) and not has_landmarks(gram):
                 raise CapabilityError(
                     f"KernelRidgeCV was given gram={self.gram_!r} with {kernel!r}, whose parameters are to be found; "
                     "their derivative needs landmarks. Hold them by fixed='all' or alphas=, or use gram=Nystrom(500)."
                 )
-            if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
+            if has_landmarks(gram) and gram.index is not None and len(gram.index) < n:
                 self._require_with(self.gram_, S)
                 return LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
         return RidgeCriterion(S, table_of(data), data.weight, self._border(n), folds, self._resources())

@@ -18,7 +18,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
@@ -35,7 +35,6 @@ from mercer.targets import Real
 
 __all__ = ["SmoothingSpline"]
 
-_NOTHING = Resources()
 _NEAR = 1e-5  # how exactly the logarithm of alpha is found
 
 
@@ -54,7 +53,7 @@ class NaturalSpline:
     places: Floats
     states: Floats
 
-    def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def __call__(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return values at packed samples of one column, (q, k)."""
         return evaluate_states(self.places, self.states, column(T))
 
@@ -77,7 +76,7 @@ class SemiparametricExpansion:
     basis: Any
     weights: Floats
 
-    def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def __call__(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return values at packed samples, (q, k)."""
         return self.expansion(T, resources) + evaluate_basis(self.basis, T) @ self.weights
 

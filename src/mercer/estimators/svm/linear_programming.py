@@ -26,9 +26,10 @@ from mercer.estimators.estimator import KernelEstimator, spread
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, Features, Gram, GramSpec
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import has_features, is_low_rank
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status, Trace
 from mercer.runtime.interrupts import in_background
 from mercer.solvers.sparse.design import power_of_two
@@ -243,14 +244,14 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
                 "machine of norm 2 is the support vector machine: use SVC, or LinearSVC for form='primal'."
             )
         super()._check_parameters()
-        if self.form == "primal" and not isinstance(self.gram, Features | None):
+        if self.form == "primal" and self.gram is not None and not has_features(self.gram):
             raise ParameterError(
                 f"gram={self.gram!r} was given with form='primal', which needs the features; gram=Features() "
                 "or None is accepted. Leave gram out, or use form='dual'."
             )
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if self.form == "primal" and "features" not in kernel.capabilities:
+        if self.form == "primal" and not offers(kernel, HasFeatures):
             raise CapabilityError(
                 f"form='primal' needs a kernel with a finite feature map; {kernel!r} has none. Use form='dual', or a "
                 "kernel such as Linear(), Polynomial(2) or Spectrum(3)."
@@ -261,7 +262,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
         spec = self._planned_gram(n_samples)
-        columns = n_features if isinstance(spec, Features) else rank_of(spec, n_samples, n_features)
+        columns = n_features if has_features(spec) else rank_of(spec, n_samples, n_features)
         constraints = _BYTES * n_samples * min(columns, n_samples)  # K is written out, however it is held
         return Plan(plan.what, {**plan.buffers, "constraints": constraints}, plan.options)
 
@@ -311,7 +312,7 @@ def _class_weights(given: Any, target: Multiclass, labels: Indices, w: Floats) -
 
 def _columns(K: Gram, form: str, memory: Any) -> Any:
     """Return M, (n, D), as an array, a sparse matrix or a factor of it."""
-    low = isinstance(K, FactorGram)
+    low = is_low_rank(K)
     if form == "primal":
         M: Any = K.matrix  # pyright: ignore[reportAttributeAccessIssue]  # of the Gram that Features builds
     else:

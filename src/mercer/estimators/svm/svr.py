@@ -127,8 +127,8 @@ def _program_of(K: Gram, dual: BoxDual) -> BoxQP:
 
 def _per_sample(problem: BoxQP, beta: Floats, n: int) -> Floats:
     """Return the coefficient of each sample: the sum of its variables."""
-    if isinstance(problem.gram, Repeated):
-        return np.bincount(problem.gram.index, weights=beta, minlength=n).astype(np.float64)
+    if (repeats := getattr(problem.gram, "repeats", None)) is not None:
+        return np.bincount(repeats, weights=beta, minlength=n).astype(np.float64)
     return beta
 
 

@@ -293,9 +293,9 @@ class PStepWalk(NodeKernel):
                 f"Laplacian, here {largest:.6g}. Raise it, or use laplacian='normalized' with shift=2."
             )
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compare the shift with the largest eigenvalue."""
-        A = super().prepare(A)
+        A = super()._prepare(A)
         self._require()
         return A
 

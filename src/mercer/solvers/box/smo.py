@@ -120,8 +120,7 @@ class SMO(Solver):
         self.cache = cache
         self.shrinking = shrinking
 
-    def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         if not len(problem.total):
             raise ParameterError(
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "
