@@ -24,7 +24,7 @@ from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, In
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
-from mercer.estimators.computed import protect
+from mercer.estimators.computed import keep_told, protect
 from mercer.estimators.fits import Run, spread, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
@@ -448,6 +448,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return spec if self._can_use(spec) else Dense()
 
     # scikit-learn -------------------------------------------------------------------------------------
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        keep_told(self)  # a pickle does not know what was read-only
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

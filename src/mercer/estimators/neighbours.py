@@ -176,8 +176,9 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     lonely = np.flatnonzero(~(np.asarray(A.sum(axis=1)).ravel() > 0.0))
     if len(lonely):
         raise DomainError(
-            f"sample {lonely[0]} is tied to its neighbours by weights of zero; each sample must be tied to another. "
-            "Use a wider kernel, or weights='one'."
+            f"sample {lonely[0]} is tied to its neighbours by weights of zero: nothing is similar to it, as to "
+            "an empty text; each sample must be tied to another. Use a wider kernel or weights='one', or leave the "
+            "sample out."
         )
     return A
 

@@ -31,7 +31,6 @@ from mercer.targets import Target
 
 __all__ = ["find_class", "id_of", "registry", "user_classes"]
 
-# Those that are not there yet are passed over.
 PACKAGES = (
     *(
         "domains",
@@ -50,9 +49,10 @@ PACKAGES = (
         "estimators",
         "estimators.imported",
         "estimators.reduction",
-        "estimators.posterior",
-        "gram.feature_maps",
-        "numerics.hadamard",
+        "estimators.processes.posterior",
+        "kernels.kmers",
+        "gram.low_rank.feature_maps",
+        "gram.low_rank.hadamard",
         "numerics.ragged",
         "numerics.sketches",
     ),
@@ -100,10 +100,7 @@ def _ids() -> Mapping[type, str]:
 
 def _members(package: str) -> Iterator[type]:
     """Public classes of a package, then public records of the modules that they come from."""
-    name = f"mercer.{package}"
-    if importlib.util.find_spec(name) is None:
-        return
-    module = importlib.import_module(name)
+    module = importlib.import_module(f"mercer.{package}")
     public = [getattr(module, member) for member in getattr(module, "__all__", ())]
     classes = [member for member in public if isinstance(member, type)]
     yield from classes

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, OneOf, Optional
 from mercer.domains import Objects, Samples, Vectors
@@ -22,6 +23,7 @@ from mercer.kernels.kernel import Kernel, mirror
 
 __all__ = ["Custom"]
 
+_TAKES = "two collections and returns a matrix, or two samples and returns a number"
 _CALL = threading.RLock()  # nobody has promised that the function may run in two threads at once
 _LOOSE = (
     1e-5  # of the largest value: what float32 leaves of equal numbers; what is not meant to be equal is further off
@@ -138,7 +140,7 @@ class Custom(Kernel):
 
     def _called(self, A: Samples, B: Samples) -> Any:
         with _CALL:
-            return _safely(self.function, _raw(A), _raw(B), self)
+            return answer_of(self.function, _raw(A), _raw(B), who=self, takes=_TAKES)
 
     def _paired(self, A: Samples, B: Samples) -> Any:
         """Return the numbers pair by pair; of one collection with itself, half of them are computed."""
@@ -146,7 +148,7 @@ class Custom(Kernel):
         with _CALL:
             for i, x in enumerate(a):
                 for j in range(i if B is A else 0, len(b)):
-                    out[i, j] = _number(_safely(self.function, x, b[j], self))
+                    out[i, j] = _number(answer_of(self.function, x, b[j], who=self, takes=_TAKES))
                     if B is A and i != j:
                         out[j, i] = out[i, j]
         return out
@@ -204,16 +206,6 @@ def _samples(A: Samples) -> list[Any]:
     if sp.issparse(data):
         return [data[[i]] for i in range(data.shape[0])]
     return list(data.itertuples(index=False)) if hasattr(data, "itertuples") else list(data)
-
-
-def _safely(function: Any, a: Any, b: Any, owner: Kernel) -> Any:
-    try:
-        return function(a, b)
-    except Exception as error:
-        raise DomainError(
-            f'The function of {owner!r} failed on {kind_of(a)} and {kind_of(b)}, "{type(error).__name__}: {error}"; '
-            "it must take two collections and return a matrix, or two samples and return a number. Correct it."
-        ) from error
 
 
 def _number(value: Any) -> Any:

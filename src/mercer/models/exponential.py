@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import OneOf
 from mercer.domains import Samples, Vectors
@@ -116,13 +117,8 @@ class ExponentialFamily(Model):
     def _phi(self, S: Samples) -> Floats:
         """Return the statistics, (n, p)."""
         if callable(self.statistics):
-            try:
-                found = np.asarray(self.statistics(S))
-            except Exception as error:
-                raise DomainError(
-                    f'The statistics of {len(S)} samples failed, "{type(error).__name__}: {error}"; they are a '
-                    "function of packed samples that returns a row of numbers for each. Correct the function."
-                ) from error
+            takes = "packed samples, and returns a row of numbers for each"
+            found = np.asarray(answer_of(self.statistics, S, who="The function of statistics", takes=takes))
             if (
                 found.dtype.kind not in "fiub"
                 or found.ndim != 2

@@ -248,7 +248,8 @@ def _require_target(y: Any, S: Samples) -> None:
     if isinstance(S, Vectors):
         alike = S.width > 1 and shape[1:] == (S.width,)
     else:
-        alike = isinstance(y, list) and all(isinstance(one, str) for one in y) and len(set(y)) == len(S) > 2
+        texts = isinstance(y, (list, tuple, np.ndarray)) and all(isinstance(one, str) for one in y)
+        alike = texts and len(set(y)) == len(S)  # a class of its own for each sample is no target
     if alike or isinstance(y, Samples) or shape[:1] != (len(S),):
         raise DomainError(
             f"fit(X, y) was given y of type {kind_of(y)}, which is no target of {len(S)} samples; InvariantComponents "

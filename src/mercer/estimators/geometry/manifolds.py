@@ -112,6 +112,11 @@ def degrees_of(A: Any, w: Floats) -> Floats:
             raise overflow_error(A.kernel)
         raise DomainError("Sums of affinities overflow; they must be finite. Scale the kernel down.")
     bad = np.flatnonzero(d <= 0.0)
+    if len(bad) and d[bad[0]] == 0.0 and isinstance(A, Gram) and A.diag()[bad[0]] == 0.0:
+        raise DomainError(
+            f"sample {bad[0]} is similar to nothing under {A.kernel!r}, not even to itself, as an empty text is; "
+            "each sample must be similar to something. Leave it out, or use another kernel."
+        )
     if len(bad):
         raise DomainError(
             f"the affinities of sample {bad[0]} sum to {d[bad[0]]:.3g}; they are divided by these sums, which must be "

@@ -56,6 +56,8 @@ _PIECE = 256  # new samples at a time
 Function = Expansion | FeatureExpansion
 Triple = tuple[Floats, Floats, Floats]
 
+_ALL = "all the data at once, and returns a number or a row for each sample"
+
 
 @dataclass(frozen=True, eq=False)
 class _Posterior:
@@ -379,7 +381,7 @@ class MeanFunctions:
             values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
             values = values.toarray() if hasattr(values, "toarray") else values
         else:
-            values = answer_of(self.mean, "mean", X)
+            values = answer_of(self.mean, X, who="mean", takes=_ALL, error=ParameterError)
         values = np.asarray(values, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
@@ -449,7 +451,10 @@ def sample_prior(
     (50, 3)
     """
     K = np.asarray(kernel(X), dtype=np.float64)
-    center = np.zeros(len(K)) if mean is None else real_array(answer_of(mean, "mean", X), "mean(X)", (0, 1, 2))
+    center = np.zeros(len(K))
+    if mean is not None:
+        given = answer_of(mean, X, who="mean", takes=_ALL, error=ParameterError)
+        center = real_array(given, "mean(X)", (0, 1, 2))
     if center.shape != (len(K),):
         raise TargetError(
             f"mean gave an array of shape {center.shape} for {len(K)} samples; one number per sample is accepted. "

@@ -31,7 +31,7 @@ from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend
+from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
@@ -344,11 +344,11 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _begun(self, way: Way, kernel: Kernel, run: Run) -> tuple[Kernel, Floats | None]:
         """Return where the search on all samples begins, and second derivatives: of many, at the optimum of some.
 
-        If that lies at an end of an interval, or there is none, the search begins where the user says; with a factor
-        too, where an evaluation costs n only.
+        If that lies at an end of an interval, or there is none, or there are many parameters, the search begins where
+        the user says; with a factor too, where an evaluation costs n only.
         """
         n = len(way.samples)
-        if n < _MANY or self.bounds or isinstance(way, FactorWay):
+        if n < _MANY or self.bounds or isinstance(way, FactorWay) or not few_parameters(kernel, self.fixed):
             return kernel, None
         some = np.sort(check_random_state(self.random_state).permutation(n)[: n // 4])
         if way.fewest(some) < _FEW:

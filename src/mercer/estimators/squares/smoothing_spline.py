@@ -17,6 +17,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arguments import answer_of
 from mercer.arrays import Array, Floats
 from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
@@ -464,13 +465,12 @@ def evaluate_basis(basis: Any, S: Samples) -> Floats:
 
 def _values_of(function: Any, X: Any, n: int) -> Floats:
     """Values of a function that is not penalised, or ParameterError if it is none on arrays of samples."""
-    try:
-        values = np.asarray(function(X), dtype=np.float64)
-    except Exception as error:
-        raise ParameterError(
-            f"a function that is not penalised was given {n} samples and raised {type(error).__name__}; one that takes "
-            "all samples as one array is accepted. Use for example lambda X: X[:, 0]."
-        ) from error
+
+    def numbers_of(A: Any) -> Any:
+        return np.asarray(function(A), dtype=np.float64)
+
+    takes = "all samples as one array, as lambda X: X[:, 0]"
+    values = answer_of(numbers_of, X, who="a function that is not penalised", takes=takes, error=ParameterError)
     if values.ndim == 0 or len(values) != n:
         raise ParameterError(
             f"a function that is not penalised gave values of shape {values.shape} for {n} samples; one number, or one "

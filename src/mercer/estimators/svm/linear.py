@@ -191,7 +191,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             )
 
     def sparsify(self) -> LinearSVC:
-        """Turn ``coef_`` into a sparse matrix, as scikit-learn does; predictions stay what they are."""
+        """Turn ``coef_`` into a sparse matrix, as scikit-learn does, for code that reads it.
+
+        Predictions stay what they are. They are made by ``expansion_``, which keeps all weights: no memory is saved.
+        """
         check_is_fitted(self)
         self.coef_ = sp.csr_array(self.coef_)
         return self

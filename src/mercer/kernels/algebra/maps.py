@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
@@ -18,9 +19,9 @@ from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Feat
 from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered
+from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
 from mercer.kernels.protocols import Pullback, bases_of, feature_count
-from mercer.kernels.user_calls import called, rows_of, sample_count
+from mercer.kernels.user_calls import ALL, rows_of, sample_count
 
 __all__ = ["Composed", "RankOne", "Selected"]
 
@@ -288,7 +289,7 @@ class Composed(_Part):
 
     def _images(self, data: Any) -> Samples:
         known = self.transform if self.fitted is None else self.fitted
-        images = called(getattr(known, "transform", known), data, self)
+        images = answer_of(getattr(known, "transform", known), data, who=self, takes=ALL)
         packed = self.kernel.pack(images)
         count = sample_count(data, len(packed))
         if len(packed) != count:

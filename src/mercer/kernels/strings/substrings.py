@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import budget
+from mercer.arguments import answer_of
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, Optional, Positive, free_names
 from mercer.domains import Samples, Strings
@@ -29,7 +30,6 @@ from mercer.kernels.counts import Overlap, as_csr, overlap
 from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_arrays import SuffixTree
-from mercer.kernels.user_calls import called
 from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
 
@@ -143,7 +143,10 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
         """Return c_0 = 0, c_1, ..., c_deepest."""
         lengths = np.arange(1.0, deepest + 1.0)
         if callable(self.weights):
-            factors = _as_numbers(called(self.weights, lengths.copy(), self) if deepest else lengths)
+            given: Any = lengths
+            if deepest:
+                given = answer_of(self.weights, lengths.copy(), who=self, takes="an array of lengths")
+            factors = _as_numbers(given)
             if factors is None or not _are_weights(factors, lengths.shape):
                 raise DomainError(
                     f"The function given as weights of Substrings returned {factors!r:.60} for the lengths 1 to "
