@@ -85,6 +85,7 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.first_model import automatic as automatic
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
 from mercer.io.interop import from_sklearn as from_sklearn
@@ -181,6 +182,7 @@ __all__ = [
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
     "amari_error",
+    "automatic",
     "change_point_test",
     "enclosing_ball",
     "from_libsvm",

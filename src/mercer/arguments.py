@@ -146,17 +146,45 @@ def require_squares(values: Floats, name: str) -> None:
         )
 
 
-def answer_of(function: Callable[..., Any], name: str, *given: Any) -> Any:
-    """Return what a function of the user's returns; an error inside is told as that of the function."""
+def answer_of(
+    function: Callable[..., Any], *given: Any, who: Any, takes: str, error: type[MercerError] = DomainError
+) -> Any:
+    """Return what a function of the user's returns; an error inside is told as that of the function, with its cause.
+
+    Parameters
+    ----------
+    function : callable
+        Written by the user.
+    *given : object
+        Its arguments.
+    who : str or object
+        How the function is called in the message, or whose it is.
+    takes : str
+        What it takes and returns, as a clause after "it takes".
+    error : type, default DomainError
+        What is raised. Errors of mercer's own about data are left as they are.
+
+    Examples
+    --------
+    >>> answer_of(len, "abc", who="size", takes="a text")
+    3
+    >>> answer_of(len, 3, who="size", takes="a text")
+    Traceback (most recent call last):
+    ...
+    mercer.errors.DomainError: size failed on int, "TypeError: object of type 'int' has no len()"; it takes a text. \
+Correct the function, or give it what it takes.
+    """
     try:
         return function(*given)
-    except MercerError:
+    except DomainError:
         raise
-    except Exception as error:
-        raise ParameterError(
-            f'{name}={function!r} was given and failed, "{type(error).__name__}: {error}". Correct the function: it is '
-            f"called with {len(given)} argument{'s' if len(given) > 1 else ''}."
-        ) from error
+    except Exception as problem:
+        subject = who if isinstance(who, str) else f"The function of {who!r}"
+        kinds = " and ".join("None" if one is None else type(one).__name__ for one in given)
+        raise error(
+            f'{subject} failed on {kinds}, "{type(problem).__name__}: {problem}"; it takes {takes}. Correct the '
+            "function, or give it what it takes."
+        ) from problem
 
 
 def sample_weights(sample_weight: Any, n: int) -> Floats:

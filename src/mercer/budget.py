@@ -10,7 +10,9 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from mercer.errors import MemoryBudgetError, ParameterError
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
 SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and everybody else
+_READING: ContextVar[list[int] | None] = ContextVar("reading", default=None)  # of the free memory, in a fit
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SPANS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 _SPAN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(s|sec|m|min|h|)\s*", re.IGNORECASE)
@@ -116,9 +119,38 @@ def free_memory() -> int:
     return available
 
 
+@contextmanager
+def one_reading() -> Iterator[None]:
+    """Read the free memory once: inside, a budget of None is 70 % of what was free when it was first asked for.
+
+    All plans of one fit are so held against one number, as they are where the budget is given.
+
+    Examples
+    --------
+    >>> with one_reading():
+    ...     budget(None) == budget(None)
+    True
+    """
+    if _READING.get() is not None:  # inside another
+        yield
+        return
+    token = _READING.set([])
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
 def budget(memory: Memory) -> int:
-    """Return the memory budget in bytes; None means 70 % of what is free now."""
-    return int(SHARE * free_memory()) if memory is None else parse_bytes(memory)
+    """Return the memory budget in bytes; None means 70 % of what is free now, or at the beginning of a fit."""
+    if memory is not None:
+        return parse_bytes(memory)
+    reading = _READING.get()
+    if reading is None:
+        return int(SHARE * free_memory())
+    if not reading:
+        reading.append(int(SHARE * free_memory()))
+    return reading[0]
 
 
 @dataclass(frozen=True)
@@ -236,3 +268,6 @@ class Resources:
         if self.memory is None:
             return most
         return min(most, max(2, math.isqrt(parse_bytes(self.memory) // 48)))
+
+
+UNLIMITED = Resources()  # nothing was said: memory that is free, every core, nobody to tell

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer.spec import Spec
+from mercer.spec import constraints_of
 
 __all__ = ["Entry", "KernelEntry", "Parameter", "estimators", "grams", "kernels", "losses", "named", "solvers"]
 
@@ -360,7 +360,7 @@ def _arguments(cls: type) -> Mapping[str, inspect.Parameter]:
 
 
 def _parameters(cls: Any) -> Iterator[Parameter]:
-    declared = cls.constraints if issubclass(cls, Spec) else getattr(cls, "own_constraints", {})
+    declared = constraints_of(cls)
     for name, argument in _arguments(cls).items():
         default = None if argument.default is inspect.Parameter.empty else repr(argument.default)
         yield Parameter(name, default, declared[name].accepted if name in declared else "")

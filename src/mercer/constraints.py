@@ -14,15 +14,16 @@ import difflib
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mercer.arrays import is_real
+from mercer.budget import parse_bytes
 from mercer.errors import ParameterError
-from mercer.spec import Spec
+from mercer.spec import Spec, constraints_of
 
 __all__ = [
     "Constraint",
@@ -36,6 +37,9 @@ __all__ = [
     "Several",
     "AnyOf",
     "Optional",
+    "Each",
+    "Satisfies",
+    "Bytes",
     "free_names",
     "free_values",
     "with_free",
@@ -388,6 +392,98 @@ class Optional(AnyOf):
         super().__init__(constraint, OneOf(None))
 
 
+class Each(Constraint):
+    """What a constraint accepts, or several of it in a list, tuple or the like. Not free.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        What each of them may be.
+    alone : bool, default True
+        Whether one will do without a list around it.
+
+    Examples
+    --------
+    >>> Each(Positive()).accepts((0.1, 1.0)), Each(Positive()).accepts(0.1), Each(Positive(), alone=False).accepts(0.1)
+    (True, True, False)
+    """
+
+    def __init__(self, constraint: Constraint, alone: bool = True) -> None:
+        self.constraint, self.alone = constraint, alone
+
+    @property
+    def accepted(self) -> str:
+        one = self.constraint.accepted
+        return f"{one}; or several of it in a tuple" if self.alone else f"a tuple that is not empty, each {one}"
+
+    def accepts(self, value: Any) -> bool:
+        if self.alone and self.constraint.accepts(value):
+            return True
+        entries = _entries(value)
+        return bool(entries) and all(map(self.constraint.accepts, entries))
+
+    def advice(self, name: str, value: Any) -> str:
+        wrong = (one for one in _entries(value) or (value,) if not self.constraint.accepts(one))
+        return self.constraint.advice(name, next(wrong, value))
+
+
+class Satisfies(Constraint):
+    """Whatever passes a test; for values that no other constraint describes. Not free.
+
+    Parameters
+    ----------
+    accepted : str
+        The acceptable values, in words.
+    test : callable
+        Whether a value is acceptable.
+    example : str, default ""
+        An acceptable value as code, for the advice.
+
+    Examples
+    --------
+    >>> Satisfies("a function", callable).accepts(print)
+    True
+    """
+
+    def __init__(self, accepted: str, test: Callable[[Any], bool], example: str = "") -> None:
+        self._accepted, self.test, self.example = accepted, test, example
+
+    @property
+    def accepted(self) -> str:
+        return self._accepted
+
+    def accepts(self, value: Any) -> bool:
+        return bool(self.test(value))
+
+    def advice(self, name: str, value: Any) -> str:
+        if self.example:
+            return f"Write for example {name}={self.example}."
+        return f"Leave out {name} to have what is usual."
+
+
+class Bytes(Constraint):
+    """A size in memory: a number of bytes, or text such as "2GB". Not free.
+
+    Examples
+    --------
+    >>> Bytes().accepts("512 MiB"), Bytes().accepts("much")
+    (True, False)
+    """
+
+    @property
+    def accepted(self) -> str:
+        return "a positive number of bytes or text such as '2GB'"
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            return parse_bytes(value) >= 0
+        except ParameterError:
+            return False
+
+    def advice(self, name: str, value: Any) -> str:
+        return f"Write {name}='2GB'."
+
+
 class _Free(NamedTuple):
     """A free parameter somewhere in a tree of Specs: its name from the root, its value, where it may move."""
 
@@ -451,8 +547,9 @@ def bounds(spec: Spec) -> list[tuple[float, float]]:
 
 
 def _walk(spec: Spec, prefix: str = "") -> Iterator[_Free]:
+    declared = constraints_of(type(spec))
     for key, value in spec._parts():
-        constraint = spec.constraints.get(key)
+        constraint = declared.get(key)
         interval = constraint.mover(value) if constraint is not None else None
         if interval is not None:
             yield _Free(prefix + key, value, interval)
@@ -497,6 +594,13 @@ def _numbers(value: Any, vector: bool, table: bool = False) -> Doubles | None:
         return np.array([float(x) for x in entries])
     except OverflowError:  # an integer beyond the largest float
         return None
+
+
+def _entries(value: Any) -> list[Any]:
+    """The members of a sequence; none of what is no sequence."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or np.ndim(value) == 0:
+        return []
+    return list(value)
 
 
 def _number_advice(name: str, value: Any, words: tuple[str, ...] = (), vector: bool = False) -> str:

@@ -141,9 +141,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+_LIBRARIES = ("mercer", "sklearn", "contextlib")  # through which a fit is entered
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's program that led here, however many calls of libraries lie between."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES:
         frame, level = frame.f_back, level + 1
     warnings.warn(_told(message), category, stacklevel=level)

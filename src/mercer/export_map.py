@@ -58,6 +58,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.svm.relative_margin": ("RelativeMarginMachine",),
         "mercer.estimators.svm.svc": ("BoundSVC", "NuSVC", "SVC",),
         "mercer.estimators.svm.svr": ("HuberSVR", "NuSVR", "QuantileSVR", "SVR",),
+        "mercer.first_model": ("automatic",),
         "mercer.io.checkpoint": ("Checkpoint",),
         "mercer.io.interop": ("from_libsvm", "from_sklearn",),
         "mercer.io.model_file": ("load", "save",),

@@ -11,28 +11,32 @@ import difflib
 import functools
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = ["Spec"]
+__all__ = ["Spec", "checked_once", "constraints_of"]
 
 _LONGEST_PRINTED_ARRAY = 100
+_CHECKED: ContextVar[dict[int, Spec] | None] = ContextVar("checked", default=None)  # by identity, and so held
 
 
 class Spec:
     """Something described completely by its constructor arguments.
 
     A subclass writes a constructor that stores each argument under its own name, unchanged, and declares in
-    ``constraints`` what each may be. Values are not looked at before ``check``, which is called at the doors
-    (operators, ``fit``, ``parse``), so that any value may travel through a search over parameters.
+    ``constraints`` what each of its own may be; those of its bases are added (see `constraints_of`). Values are not
+    looked at before ``check``, which is called at the doors (operators, ``fit``, ``parse``), so that any value may
+    travel through a search over parameters.
 
     Attributes
     ----------
     constraints : mapping from parameter names to Constraint
-        What each parameter may be; a class attribute.
+        What each parameter of this class may be, beside those of its bases; a class attribute.
 
     Notes
     -----
@@ -115,6 +119,8 @@ class Spec:
                 raise self._unknown(f"{name}__{next(iter(inner))}", values, members)
         for name, value in values.items():
             setattr(self, name, value)
+        if (checked := _CHECKED.get()) is not None:
+            checked.pop(id(self), None)
         return self
 
     def replace(self, **params: Any) -> Self:
@@ -129,11 +135,16 @@ class Spec:
 
     def check(self) -> Self:
         """Raise ParameterError unless all parameters, nested ones included, are acceptable; return self."""
-        for name, constraint in self.constraints.items():
+        checked = _CHECKED.get()
+        if checked is not None and id(self) in checked:
+            return self
+        for name, constraint in constraints_of(type(self)).items():
             constraint.check(name, getattr(self, name), self)
         for value in self.get_params(deep=False).values():
             for spec in _specs_in(value):
                 spec.check()
+        if checked is not None:
+            checked[id(self)] = self
         return self
 
     def __repr__(self) -> str:
@@ -183,6 +194,52 @@ class Spec:
         return ParameterError(
             f"{type(self).__name__} was given a parameter {key!r}; its parameters are: {accepted}. {advice}"
         )
+
+
+@contextmanager
+def checked_once() -> Iterator[None]:
+    """Look at each Spec once: inside, `Spec.check` knows those that it has accepted, and does not look again.
+
+    A fit goes through several doors (its own, those of the Gram and of the solver), each of which checks what it is
+    given. What is made anew on the way is looked at, and so is what ``set_params`` has changed.
+
+    Examples
+    --------
+    >>> with checked_once():
+    ...     _ = Spec().check().check()
+    """
+    if _CHECKED.get() is not None:  # inside another
+        yield
+        return
+    token = _CHECKED.set({})
+    try:
+        yield
+    finally:
+        _CHECKED.reset(token)
+
+
+@functools.cache
+def constraints_of(cls: type) -> Mapping[str, Any]:
+    """Constraints of a class by parameter, in the constructor's order; those of its bases included.
+
+    Each class declares in ``constraints`` what it adds to its bases, or what it changes in them. A parameter that
+    the constructor does not take has none, whatever a base declares.
+
+    Parameters
+    ----------
+    cls : type
+        A Spec, or an estimator.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> constraints_of(Gaussian)["length_scale"].accepts(-1.0)
+    False
+    """
+    merged: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        merged.update(vars(base).get("constraints", {}))
+    return {name: merged[name] for name in inspect.signature(cls.__init__).parameters if name in merged}
 
 
 @functools.cache

@@ -10,6 +10,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"numerics", "domains", "models", "kernels", "losses", "targets", "gram", "solvers", "estimators"}
 MODULES = {"spec", "errors", "problems", "testing", "language"}
+FAMILIES = {
+    "kernels": ("algebra", "vectors", "strings"),
+    "estimators": ("svm", "squares"),
+    "solvers": ("linear", "box", "rows"),
+}
 COMMAND = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 
@@ -35,6 +40,9 @@ def make_package(folder: Path, **imports: str) -> Path:
     for name in PACKAGES:
         (package / name).mkdir()
         (package / name / "__init__.py").write_text(imports.get(name, "") + "\n")
+        for family in FAMILIES.get(name, ()):
+            (package / name / family).mkdir()
+            (package / name / family / "__init__.py").write_text(imports.get(f"{name}.{family}", "") + "\n")
     for name in MODULES:
         (package / f"{name}.py").write_text(imports.get(name, "") + "\n")
     return folder
@@ -58,6 +66,9 @@ def test_the_package_keeps_its_layers():
         ("testing", "language"),
         ("language", "testing"),
         ("errors", "spec"),
+        ("kernels.strings", "kernels.vectors"),
+        ("kernels.vectors", "kernels.algebra"),
+        ("solvers.box", "solvers.linear"),
     ],
 )
 def test_these_imports_are_allowed(tmp_path, importer, imported):
@@ -81,6 +92,11 @@ def test_these_imports_are_allowed(tmp_path, importer, imported):
         ("solvers", "targets"),
         ("solvers", "estimators"),
         ("estimators", "testing"),
+        ("kernels.vectors", "kernels.strings"),
+        ("kernels.algebra", "kernels.vectors"),
+        ("estimators.svm", "estimators.squares"),
+        ("solvers.box", "solvers.rows"),
+        ("solvers.linear", "solvers.box"),
     ],
 )
 def test_these_imports_are_refused(tmp_path, importer, imported):

@@ -22,7 +22,7 @@ def others():
 def test_rounding_of_another_processor(core):
     found = others()
     core = core if core == "Prescott" else found[-1]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SENSITIVE]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *SENSITIVE]
     variables = {**os.environ, "OPENBLAS_CORETYPE": core}
     variables.pop("PYTEST_XDIST_WORKER", None)
     run = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ import mercer.losses
 import mercer.models
 import mercer.solvers
 from mercer.errors import DomainError, MercerError, TargetError
+from mercer.spec import constraints_of
 
 ESTIMATORS = [
     value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
@@ -78,7 +79,7 @@ def _whole():
             for name, parameter in inspect.signature(cls).parameters.items():
                 words = str(parameter.annotation).replace("|", " ").split()
                 if "int" in words and "str" not in words:
-                    yield cls.__name__, name, cls.constraints.get(name)
+                    yield cls.__name__, name, constraints_of(cls).get(name)
 
 
 def test_whole_numbers_are_whole():

@@ -186,6 +186,8 @@ FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     ("definiteness", "K"): _ANY_SIGN,  # which is what it is asked
     ("normalized_cut", "labels"): ("one inf", "complex", "text", "numbers as text", "dates"),  # any labels will do
     ("learned_kernel", "y"): ("one inf",),
+    # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be
+    ("automatic", "X"): ("Python dates", "pandas with categories", "polars with null"),
 }
 
 

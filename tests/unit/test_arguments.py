@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.arguments import SEED, Bytes, Callback, checked, real_array
+from mercer.arguments import SEED, Bytes, Callback, answer_of, checked, real_array
 from mercer.constraints import Integer, Several
 from mercer.errors import DomainError, ParameterError
 
@@ -68,3 +68,28 @@ def test_numbers_however_they_are_written(given):
 def test_what_is_no_list_of_numbers(given, told):
     with pytest.raises(DomainError, match=told):
         real_array(given, "A")
+
+
+def test_results_of_a_users_function_are_given_on():
+    assert answer_of(max, 3, 5, who="size", takes="two numbers") == 5
+
+
+@pytest.mark.parametrize("error", [DomainError, ParameterError])
+def test_what_fails_in_a_users_function_is_told_as_its_own_and_keeps_the_cause(error):
+    told = r"^size failed on None and int, \"TypeError.*; it takes a text\. Correct"
+    with pytest.raises(error, match=told) as found:
+        answer_of(lambda a, b: len(a), None, 1, who="size", takes="a text", error=error)
+    assert isinstance(found.value.__cause__, TypeError)
+
+
+def test_a_function_without_a_name_is_told_by_its_owner():
+    with pytest.raises(DomainError, match=r"The function of \[1\] failed on int"):
+        answer_of(len, 1, who=[1], takes="a text")
+
+
+def test_our_own_errors_in_a_users_function_are_left_alone():
+    def refuse(data):
+        raise DomainError("X is refused")
+
+    with pytest.raises(DomainError, match=r"^X is refused$"):
+        answer_of(refuse, 1, who="f", takes="numbers")

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from mercer.constraints import (
     AnyOf,
     Boolean,
+    Bytes,
+    Each,
     Fixed,
     InstanceOf,
     Integer,
@@ -17,6 +19,7 @@ from mercer.constraints import (
     OneOf,
     Optional,
     Positive,
+    Satisfies,
     bounds,
     chain,
     constrained,
@@ -48,6 +51,10 @@ ACCEPTED = [
     (InstanceOf(Spec, str), ["a", Spec()]),
     (AnyOf(Positive(), OneOf(INF)), [1.0, INF]),
     (Optional(Integer(1)), [None, 4]),
+    (Each(Positive()), [0.5, (1.0, 2), [0.5], np.array([1.0, 2.0])]),
+    (Each(Positive(), alone=False), [(1.0,), np.array([0.5])]),
+    (Satisfies("a function", callable), [print]),
+    (Bytes(), [1, 2.5e9, "2GB", "512 MiB"]),
 ]
 REFUSED = [
     (
@@ -76,6 +83,11 @@ REFUSED = [
     (InstanceOf(Spec), [Spec, "a", None]),
     (AnyOf(Positive(), OneOf(INF)), [0.0, -INF]),
     (Optional(Integer(1)), [0, "None"]),
+    (Each(Positive()), [0.0, (), (1.0, 0.0), "nonsense", None, np.ones((2, 2)), np.array(-1.0)]),
+    (Each(Positive(), alone=False), [1.0, (), "nonsense", None, np.array(1.0)]),
+    (Satisfies("a function", callable), ["print", None]),
+    (Satisfies("a function", callable, "len"), [1]),
+    (Bytes(), ["much", 0, -1, None, True, np.inf]),
 ]
 
 

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from mercer.constraints import Integer, Positive
+from mercer.constraints import Integer, Interval, Positive
 from mercer.errors import ParameterError
-from mercer.spec import Spec
+from mercer.spec import Spec, constraints_of
 
 
 class Leaf(Spec):
@@ -357,3 +357,26 @@ def test_grid_search_over_a_member_of_a_tuple():
     assert search.best_params_["kernel__0__width"] == 3.0
     assert search.best_estimator_.kernel.terms[0] == Leaf(3.0)
     assert model.kernel == Several((Leaf(), Leaf()))
+
+
+class Base(Spec):
+    constraints = {"width": Positive(), "height": Positive()}
+
+    def __init__(self, width, height):
+        self.width, self.height = width, height
+
+
+class Grown(Base):
+    constraints = {"depth": Integer(1), "height": Interval(0.0, 1.0)}
+
+    def __init__(self, depth, height):
+        self.depth, self.height = depth, height
+
+
+def test_constraints_are_merged_along_the_bases_for_what_the_constructor_takes():
+    found = constraints_of(Grown)
+    assert list(found) == ["depth", "height"]  # the width of the base is no argument here
+    assert found["height"] is Grown.constraints["height"]  # the nearest class has the word
+    assert constraints_of(Base) == Base.constraints
+    with pytest.raises(ParameterError, match="Grown was given height=2"):
+        Grown(1, 2.0).check()

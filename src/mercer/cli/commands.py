@@ -200,7 +200,7 @@ def kernels(**options: Any) -> None:
 @_budgets
 def gram(**options: Any) -> None:
     """Compute a Gram matrix."""
-    work("gram", options)
+    work("gram_command", options)
 
 
 @_command(

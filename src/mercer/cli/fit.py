@@ -16,8 +16,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import mercer.gram  # names of packages are imported when they are used
-import mercer.kernels
+import mercer.gram  # whose names are imported when they are used
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
@@ -27,25 +26,20 @@ from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
-from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
+from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
 from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
+from mercer.kernels import Kernel
 from mercer.language import parse
-from mercer.numerics.sparse_checks import used_columns
-from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels
-from mercer.selection.margins import COSTS, best_margin
+from mercer.selection.automatic import find_task, some_rows, table_kernels
 
 __all__ = ["run"]
 
-MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
-MOST_CLASSES = 20  # each pair of which is a problem
 _ALWAYS = ("C", "alpha", "nu")  # told even if they are as usual
-MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
 
 
 @dataclass(frozen=True)
@@ -204,10 +198,8 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     rows = some_rows(problem.n)
     some = problem.take(rows)
     X = samples(some.data, kernels[0])[0]
-    choose = _choose_classifier if task == "classification" else _choose_regressor
-
     with terminal.progress("choosing") as bar:
-        choice = choose(kernels, X, y[rows], problem.n, lambda fraction: (bar(fraction), _time_left(clock)))
+        choice = choose(kernels, X, y[rows], problem.n, task, lambda fraction: (bar(fraction), _time_left(clock)))
     rows = rows[choice.rows]
     if len(rows) < problem.n:
         steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
@@ -216,49 +208,6 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
     method = f"leave-one-out on {len(rows)} rows"
     return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """A model to be fitted, what it says of rows left out, which rows these were, and how it was found."""
-
-    model: Any
-    predictions: Array
-    rows: Array
-    steps: list[str]
-
-
-def _choose_regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> _Chosen:
-    choice = best_ridge(kernels, X, y, watch)
-    model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
-    steps = [f"{_compared(len(choice.tried))} by closed-form leave-one-out"]
-    return _Chosen(model, choice.predictions, np.arange(len(y)), steps)
-
-
-def _choose_classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> _Chosen:
-    """The better one of a support vector machine and the nearest mean, by leaving one out of the same rows."""
-    S = kernels[0].pack(X)
-    few = some_rows(len(y), COARSE)
-    counts = np.unique(y[few], return_counts=True)[1]
-    means = best_means(kernels, S.take(few), y[few])
-    steps = [f"{_compared(len(means.tried))} by leave-one-out"]
-    if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
-        margin = best_margin(kernels, S.take(few), y[few], watch)
-        rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
-        steps = [f"{_compared(len(margin.tried), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
-        if margin.score >= means.score:
-            model = SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
-            return _Chosen(model, np.unique(y[few])[margin.predictions], few, steps)
-    if len(few) < len(y):
-        means = best_means(kernels, S, y, watch)
-    predictions = np.unique(y)[means.predictions]
-    return _Chosen(KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), steps)
-
-
-def _compared(kernels: int, more: str = "") -> str:
-    if kernels > 1:
-        return f"{kernels} kernels{more} were compared"
-    return f"one kernel{more} were compared" if more else "one kernel was tried"
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
@@ -330,24 +279,11 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
             )
         rows = some_rows(data.n)
         return table_kernels(data.take(rows).columns, kinds)
-    if data.kind == "gram":
-        return (Precomputed(),)
     if data.kind == "sequences":
-        shortest = min(map(len, data.X))
-        # the shortest last: it wins a tie
-        return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
-    if data.kind == "trees":
-        return (mercer.kernels.PartialTree().normalized(),)
-    if data.kind == "graphs":
-        if data.X.attributes.shape[1]:
-            steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
-        return (mercer.kernels.WeisfeilerLehman(3).normalized(),)
-    X = data.X[some_rows(data.n)]
-    X, *_ = used_columns(X, X)
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
-    size = float(f"{np.sqrt(max(variance, 0.0)) or 1.0:.4g}")
-    return tuple(Gaussian(factor * size) for factor in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
+        return sequence_kernels(data.X)
+    if data.kind == "graphs" and data.X.attributes.shape[1]:
+        steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
+    return structured_kernels(data.kind) if data.kind in ("gram", "trees", "graphs") else sparse_kernels(data.X)
 
 
 class _Bar:

@@ -55,6 +55,7 @@ from mercer.kernels import (
     TreeSpectrum,
     WeisfeilerLehman,
 )
+from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, offers
 from mercer.models import GaussianHiddenMarkovModel, HiddenMarkovModel, MarkovChain
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
@@ -227,11 +228,11 @@ def _try_kernel(kernel: Kernel, X: Any) -> None:
     if isinstance(X, list):  # new samples, whose words and labels have codes of their own
         kernel(S, X[: ROWS // 2])
     kernel.diag(S)
-    if "features" in kernel.capabilities:
+    if offers(kernel, HasFeatures):
         kernel.features(S)
-    if "pullback" in kernel.capabilities:
+    if offers(kernel, Differentiable):
         kernel.pullback(S, S, np.ones((len(S), len(S))))
-    if "pullback_inputs" in kernel.capabilities:
+    if offers(kernel, InputDifferentiable):
         kernel.pullback_inputs(S, S, np.ones((len(S), len(S))))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.arguments import answer_of
 from mercer.arrays import Indices
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.domains.strings import listed
@@ -18,6 +19,7 @@ from mercer.numerics.ragged import Ragged
 __all__ = ["Decompositions"]
 __public__ = __all__
 
+_TAKES = "an object, and returns a list of tuples, each with one part for each kernel"
 _ACCEPTED = "A decomposition is a list of tuples, each with one part for each kernel."
 
 
@@ -161,14 +163,13 @@ def _listed(X: Any) -> list[Any]:
 
 def _tuples(decompose: Callable[[Any], Iterable[Any]], thing: Any, i: int, width: int) -> list[tuple[Any, ...]]:
     """The tuples of one object; what goes wrong in the function is told as its own."""
-    try:
-        found = decompose(thing)
-        tuples = None if isinstance(found, (str, bytes)) else list(found)
-    except Exception as error:
-        raise DomainError(
-            f'The decomposition of sample {i} failed, "{type(error).__name__}: {error}". {_ACCEPTED} Correct the '
-            "function, or leave out the sample."
-        ) from error
+
+    def listed_parts(one: Any) -> Any:  # a generator fails only as it is read
+        found = decompose(one)
+        return found if isinstance(found, (str, bytes)) else list(found)
+
+    found = answer_of(listed_parts, thing, who=f"The decomposition of sample {i}", takes=_TAKES)
+    tuples = found if isinstance(found, list) else None
     if tuples is None or not all(isinstance(one, tuple) and len(one) == width for one in tuples):
         shown = (
             found if tuples is None else next(one for one in tuples if not isinstance(one, tuple) or len(one) != width)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.arguments import answer_of
 from mercer.domains.samples import kind_of
 from mercer.domains.strings import Strings, listed
 from mercer.domains.tokens import split
@@ -105,15 +106,15 @@ class Texts(Strings):
 def _words(tokenizer: Callable[[str], Iterable[Any]], document: str, i: int) -> list[Any]:
     """Return the words of a document; what goes wrong in the tokenizer is told as its own."""
     name = getattr(tokenizer, "__name__", type(tokenizer).__name__)
-    try:
-        words = tokenizer(document)
-        if isinstance(words, Iterable) and not isinstance(words, (str, bytes)):
-            return list(words)
-    except Exception as error:
-        raise DomainError(
-            f'The tokenizer {name} failed on document {i}, "{type(error).__name__}: {error}"; it takes one text and '
-            "returns a list of its words. Correct the tokenizer."
-        ) from error
+
+    def split(text: str) -> Any:  # a generator fails only as it is read
+        found = tokenizer(text)
+        return list(found) if isinstance(found, Iterable) and not isinstance(found, (str, bytes)) else found
+
+    who = f"At document {i} the tokenizer {name}"
+    words = answer_of(split, document, who=who, takes="one text, and returns a list of its words")
+    if isinstance(words, list):
+        return words
     raise DomainError(
         f"The tokenizer {name} returned {kind_of(words)} for document {i}; it must return a list of words. "
         "Correct the tokenizer, as in lambda text: text.split()."

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.support import SupportVectorMachine, alone
@@ -70,7 +69,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     probability: bool
     decision_function_shape: str
     break_ties: bool
-    class_constraints = {
+    constraints = {
         "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "probability": Boolean(),
@@ -92,8 +91,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.class_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ParameterError(
                 "break_ties=True was given with decision_function_shape='ovo'; break_ties must be False there, since "
@@ -116,25 +113,17 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            count = len(target.classes)
-            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, _, S, codes, w, used):
+            count = len(self.classes_)
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
             self.kernel_ = self._learned_kernel(kernel, S, codes, w)  # what a class costs is no matter of similarity
             counts, w = w, w * self.class_weight_[codes]
             K = self._represent(self.kernel_, S, run, until=0.2)
-            self.target_, self.classes_ = target, target.classes
             if self._is_together() and count > 2:
                 coef, self.intercept_ = self._fit_together(K, codes, w, run)
             else:
                 coef, self.intercept_ = self._fit_parts(K, codes, (w, counts), run)
             self._store(K, coef, codes, used, S)
-            run.end(X, y)
         return self
 
     def _fit_parts(self, K: Gram, codes: Indices, weights: tuple[Floats, Floats], run: Run) -> tuple[Floats, Any]:

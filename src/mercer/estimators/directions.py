@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.gram import Gram, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.symmetric import symmetric_product
@@ -127,7 +127,7 @@ def principal_directions(
     array([2. , 0.5])
     """
     n, root = len(weight), np.sqrt(weight)
-    K = _Stored(gram.array, gram.resources.n_threads) if isinstance(gram, DenseGram) else gram
+    K = _Stored(gram.array, gram.resources.n_threads) if has_array(gram) else gram
     operator = Centring(K, weight)
 
     def product(V: Floats) -> Floats:
@@ -206,7 +206,7 @@ def _centred_normal(gram: Any, w: Floats, origin: Floats) -> Floats:
 
 def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None) -> Directions:
     """Return all directions by LAPACK, in the memory of K where it has one."""
-    K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
+    K = gram.release() if has_array(gram) else gram.to_dense()
     n, share, root = len(w), w / w.sum(), np.sqrt(w)
     means = np.zeros(n)
     if centered:
@@ -256,7 +256,7 @@ def leading_directions(
         Of the iteration, and of LAPACK.
     """
     n = gram.shape[0]
-    if is_whole(gram) and (n <= FEW or not isinstance(gram, DenseGram) or _SHARE * count > n):
+    if is_whole(gram) and (n <= FEW or not has_array(gram) or _SHARE * count > n):
         return decomposed(gram, w, centered, deadline)
     return principal_directions(
         gram, w, min(count, n), centered=centered, tol=max(tol, 10.0 * gram.entry_error), monitor=monitor
@@ -266,7 +266,7 @@ def leading_directions(
 def is_whole(gram: Gram) -> bool:
     """Tell whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
     rank, n = factor_rank(gram), gram.shape[0]
-    return n <= FEW or isinstance(gram, DenseGram) or (rank is not None and rank <= n)
+    return n <= FEW or has_array(gram) or (rank is not None and rank <= n)
 
 
 def krylov_bytes(n: int, count: int) -> int:

@@ -18,21 +18,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.arguments import sample_weights
-from mercer.arrays import Array, Floats, Indices
-from mercer.budget import Plan, Resources, budget, format_bytes, parse_bytes
-from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional, Positive
+from mercer.arrays import Floats
+from mercer.budget import Plan, Resources, budget, format_bytes
+from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, TargetError, warn_caller
-from mercer.estimators.computed import protect
-from mercer.estimators.fits import Run
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
+from mercer.estimators.computed import keep_told, protect
+from mercer.estimators.fits import Run, spread, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import (
     Auto,
     Expansion,
     FeatureExpansion,
-    Features,
     Gram,
     GramSpec,
     HasFactor,
@@ -40,15 +39,16 @@ from mercer.gram import (
     Tiles,
 )
 from mercer.gram.auto import Chosen, exact_choice
-from mercer.gram.dense import Dense, DenseGram
-from mercer.gram.gram import tile_bytes
+from mercer.gram.dense import Dense
+from mercer.gram.gram import has_array, has_features, is_stored, is_streamed, is_transform, is_undecided, tile_bytes
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import feature_count
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
-from mercer.spec import Spec
+from mercer.spec import Spec, constraints_of
 
 __all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
 
@@ -78,8 +78,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         None uses every core.
     """
 
+    gamma: Any = None  # of an estimator that has no such parameter; so are the next
+    degree: Any = None
+    coef0: Any = None
+    solver: Any = None
     kernel_: Kernel
     expansion_: Expansion | FeatureExpansion
+    target_: Any  # what y is, of estimators that read it; kept by `fitting`
+    classes_: Any  # of classifiers
     repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
@@ -91,11 +97,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     )
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
-    own_constraints: ClassVar[Mapping[str, Constraint]] = {}
-    _shared_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints: ClassVar[Mapping[str, Constraint]] = {  # what a class adds to those of its bases
         "kernel": AnyKernel(),
+        "gamma": Optional(Interval(0.0, np.inf, closed="left")),
+        "degree": Optional(Integer(1)),
+        "coef0": Optional(Interval(-np.inf, np.inf)),
         "gram": Optional(InstanceOf(GramSpec)),
         "solver": Optional(InstanceOf(Solver)),
+        "memory": Optional(Bytes()),
         "max_time": Optional(Positive()),
         "n_threads": Optional(Integer(1)),
         "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
@@ -134,16 +143,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise ParameterError unless all parameters, those of nested specs included, are acceptable."""
-        for name, constraint in {**self._shared_constraints, **self.own_constraints}.items():
-            if hasattr(self, name):
-                constraint.check(name, getattr(self, name), self)
+        for name, constraint in constraints_of(type(self)).items():
+            constraint.check(name, getattr(self, name), self)
         for value in (self._given_kernel(), getattr(self, "gram", None), getattr(self, "solver", None)):
             if isinstance(value, Spec):
                 value.check()
         if hasattr(self, "fixed"):
             check_searched(self)
-        if self.memory is not None:
-            parse_bytes(self.memory)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
             raise ParameterError(
@@ -179,7 +185,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_definite(S)
         remember_columns(self, X, S, reset=True)
         spec = self._gram_spec(kernel, S)
-        if not isinstance(spec, (Features, Auto)):  # whose size is known once the features, or the choice, are
+        if not (has_features(spec) or is_undecided(spec)):  # whose size is known once the features, or the choice, are
             self._require_with(spec, S)
         return S, kernel
 
@@ -197,9 +203,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
         spec = getattr(self, "gram", None) or Auto()
-        if not isinstance(spec, Auto) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
+        if not is_undecided(spec) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
             return spec
-        count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+        count = feature_count(kernel, S)
         return spec.choose(kernel, len(S), count, self.memory)
 
     def _chosen_spec(self, kernel: Kernel, S: Samples, run: Run | None = None, n_targets: int = 1) -> GramSpec:
@@ -207,14 +213,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         spec = self._gram_spec(kernel, S)
         for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
-        if isinstance(spec, Auto):
-            count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+        if is_undecided(spec):
+            count = feature_count(kernel, S)
             exact = spec.choose(kernel, len(S), count, self.memory)
-            if isinstance(exact, Tiles) or not self._fits_with(exact, S, n_targets):
+            if is_streamed(exact) or not self._fits_with(exact, S, n_targets):
                 self.gram_choice_ = self._decide(spec, kernel, S, run, n_targets).told
                 return self.gram_choice_["gram"]
             spec = exact
-        if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+        if is_undecided(getattr(self, "gram", None) or Auto()):
             self.gram_choice_ = exact_choice(spec, kernel, S, self._resources())
         return spec
 
@@ -253,7 +259,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _has_policy(self) -> bool:
         """Tell whether the user has said what is done about negative eigenvalues."""
         gram = getattr(self, "gram", None)
-        return isinstance(gram, Dense) and gram.indefinite is not None
+        return is_stored(gram) and gram.indefinite is not None
 
     def _check_policy(self) -> None:
         """Raise unless what is to be done about negative eigenvalues can be done here; nothing has been done yet."""
@@ -304,17 +310,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for name in _OF_THE_GRAM:
             vars(self).pop(name, None)
         with run.stage("Gram matrix", until):
-            if isinstance(spec, Auto):
+            if is_undecided(spec):
                 gram, self.gram_choice_ = self._decide(spec, kernel, S, run)
                 spec = self.gram_choice_["gram"]
             else:
                 gram = spec.build(kernel, S, run.resources())
-                if isinstance(getattr(self, "gram", None) or Auto(), Auto):
+                if is_undecided(getattr(self, "gram", None) or Auto()):
                     self.gram_choice_ = exact_choice(spec, kernel, S, run.resources())
         self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
             self.residual_trace_, self.gram_error_ = float(low.trace), float(low.entries)
-        if spec.products_only:  # so does a transform
+        if is_transform(spec):  # so does a transform
             self.gram_method_, self.gram_error_ = str(gram.method), float(gram.bound)  # pyright: ignore
         return gram
 
@@ -333,12 +339,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return Plan(plan.what, {name: size for name, size in plan.buffers.items() if name not in apart}, plan.options)
 
     def _fits_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> bool:
-        return isinstance(spec, Features) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)
+        return has_features(spec) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)
 
     def _require_plan(self, kernel: Kernel, S: Samples, n_targets: int = 1) -> None:
         """Raise MemoryBudgetError if the fit does not fit; `Auto(tol=)` asks that of every way it looks at."""
         spec = self._gram_spec(kernel, S)
-        if not isinstance(spec, Auto):
+        if not is_undecided(spec):
             self._require_with(spec, S, n_targets)
 
     def _require_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> None:
@@ -354,7 +360,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for way in self.ways:
             other, spec = copy.copy(self), way.get("gram")
             vars(other).update(way, **({"solver": None} if isinstance(getattr(self, "solver", None), Solver) else {}))
-            if spec is not None and spec.is_factor and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
+            if spec is not None and spec.low_rank and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
                 continue
             if spec is not None and not self._can_use(spec):
                 continue
@@ -367,7 +373,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
-        return not spec.products_only or self.products_suffice
+        return not is_transform(spec) or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
@@ -399,7 +405,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _default_solver(self, gram: Gram) -> Solver:
         if isinstance(gram, HasFactor):
             return Woodbury()
-        return Cholesky() if isinstance(gram, DenseGram) else ConjugateGradient()
+        return Cholesky() if has_array(gram) else ConjugateGradient()
 
     def _resources(self) -> Resources:
         return Resources(self.memory, self.n_threads)
@@ -422,7 +428,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         kernel = self._known_kernel(Gaussian())
         spec = self._planned_gram(n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
-        factor = spec.is_factor  # whose plans have the rows that are computed at once
+        factor = spec.low_rank  # whose plans have the rows that are computed at once
         own = {
             "packed samples": 8 * n_samples * n_features,
             "operands": 8 * n_samples * (1 if factor else n_features + 1),
@@ -435,12 +441,16 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K will be held, as far as the number of samples and the budget tell."""
         spec = getattr(self, "gram", None) or Auto()
-        if not isinstance(spec, Auto):
+        if not is_undecided(spec):
             return spec
         spec = spec.choose(self._known_kernel(Gaussian()), n_samples, None, self.memory)
         return spec if self._can_use(spec) else Dense()
 
     # scikit-learn -------------------------------------------------------------------------------------
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        keep_told(self)  # a pickle does not know what was read-only
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -462,29 +472,6 @@ def unwatched(gram: Any) -> None:
     while gram is not None:
         gram.resources = dataclasses.replace(gram.resources, monitor=None)
         gram = getattr(gram, "gram", None)
-
-
-def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:
-    """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
-    if len(values) != len(packed):
-        raise TargetError(
-            f"Found input variables with inconsistent numbers of samples: X has {len(packed)}, y has {len(values)}; "
-            "there must be one target per sample. Give X and y of the same length."
-        )
-    w = sample_weights(sample_weight, len(packed))
-    used = np.flatnonzero(w)
-    if len(used) == len(packed):
-        return packed, values, w, used
-    return packed.take(used), values[used], w[used], used
-
-
-def spread(values: Floats, used: Indices, n: int) -> Floats:
-    """Return values of the samples used at their places among all n, zero elsewhere."""
-    if len(used) == n:
-        return values
-    out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
-    out[used] = values
-    return out
 
 
 def pack_vectors(X: Any, kernel: Any) -> Vectors:

@@ -19,6 +19,7 @@ from mercer.arrays import Floats
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.numerics.pivoting import pivoted_cholesky
 
@@ -27,7 +28,7 @@ __all__ = ["MovingFactor", "check_movable"]
 
 def check_movable(kernel: Kernel, name: str) -> None:
     """Raise CapabilityError unless a kernel is positive definite on vectors and has a derivative in them."""
-    if kernel.domain is not Vectors or kernel.order != 0 or "pullback_inputs" not in kernel.capabilities:
+    if kernel.domain is not Vectors or kernel.order != 0 or not offers(kernel, InputDifferentiable):
         raise CapabilityError(
             f"{name} was given {kernel!r}; it needs a positive definite kernel on vectors that has a derivative in its "
             "inputs, to turn directions. Use such a kernel, for example Gaussian(1.0)."

@@ -10,20 +10,25 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.budget import Clock, Resources
-from mercer.errors import TimeBudgetError
+from mercer.arguments import sample_weights
+from mercer.arrays import Array, Floats, Indices
+from mercer.budget import Clock, Resources, one_reading
+from mercer.domains import Samples
+from mercer.errors import TargetError, TimeBudgetError
 from mercer.estimators.computed import keep_told
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import heard
 from mercer.runtime.tiling import Stopped
 from mercer.solvers.solver import Monitor
+from mercer.spec import checked_once
+from mercer.targets import Target
 
-__all__ = ["Run", "whole"]
+__all__ = ["Run", "Training", "fitting", "spread", "weighted", "whole"]
 
 STEPS = 100
 _CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
@@ -181,11 +186,12 @@ def _share(first: float, now: float, tol: float) -> float:
 def whole(estimator: Any) -> Iterator[None]:
     """Leave an estimator exactly as it was if the fit inside does not come to its end.
 
-    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way.
+    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way. Inside,
+    parameters are checked once and free memory is read once, however many doors ask.
     """
     before = dict(vars(estimator))
     try:
-        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with heard(), checked_once(), one_reading(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             yield
     except BaseException:
         state = vars(estimator)
@@ -194,3 +200,99 @@ def whole(estimator: Any) -> Iterator[None]:
         state.update(before, **kept)
         raise
     keep_told(estimator)
+
+
+class Training(NamedTuple):
+    """What a fit begins with.
+
+    Attributes
+    ----------
+    run : Run
+    kernel : Kernel
+        With words and the default resolved; not yet learned.
+    packed : Samples
+        All samples that were given.
+    samples : Samples
+        Those that count, m of n: their weight is not zero.
+    values : (m,) or (m, k) array
+        Their targets as numbers, of classes the codes; zeros where there are none.
+    weight : (m,) array
+    used : (m,) array of int
+        Their places among all that were given.
+    """
+
+    run: Run
+    kernel: Any
+    packed: Any
+    samples: Any
+    values: Any
+    weight: Floats
+    used: Indices
+
+
+@contextmanager
+def fitting(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    target: Target | None = None,
+    *,
+    pack: Callable[[Any], tuple[Any, Any]] | None = None,
+) -> Iterator[Training]:
+    """Begin a fit, and end it: the one way from what users give to what solvers see.
+
+    Parameters are checked, samples packed, targets read and weights looked at, each once and in this order; then
+    callbacks are told that the fit begins. What fails inside leaves the estimator as it was (see `whole`).
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        ``target_`` is kept in it, and ``classes_``, where there is a target.
+    X, y, sample_weight
+        As they were given to ``fit``; y is only told to callbacks where there is no target.
+    target : Target, optional
+        What y is.
+    pack : callable, optional
+        From X to packed samples and kernel; None is the estimator's ``_pack``.
+
+    Yields
+    ------
+    Training
+    """
+    with whole(estimator):
+        estimator._check_parameters()
+        run = Run(estimator)
+        packed, kernel = (pack or estimator._pack)(X)
+        values = np.zeros(len(packed))
+        if target is not None:
+            estimator.target_, values = target.read(y)
+            if (classes := getattr(estimator.target_, "classes", None)) is not None:
+                estimator.classes_ = classes
+        found = weighted(packed, values, sample_weight)
+        run.begin(X, y)
+        yield Training(run, kernel, packed, *found)
+        run.end(X, y)
+
+
+def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:
+    """Return samples, targets and weights without the samples of weight zero, and which ones remain."""
+    if len(values) != len(packed):
+        raise TargetError(
+            f"Found input variables with inconsistent numbers of samples: X has {len(packed)}, y has {len(values)}; "
+            "there must be one target per sample. Give X and y of the same length."
+        )
+    w = sample_weights(sample_weight, len(packed))
+    used = np.flatnonzero(w)
+    if len(used) == len(packed):
+        return packed, values, w, used
+    return packed.take(used), values[used], w[used], used
+
+
+def spread(values: Floats, used: Indices, n: int) -> Floats:
+    """Return values of the samples used at their places among all n, zero elsewhere."""
+    if len(used) == n:
+        return values
+    out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
+    out[used] = values
+    return out

@@ -5,14 +5,16 @@ Symbols: f_ij the function that tells class i (positive) from class j, c classes
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sized
 from itertools import combinations
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 
 from mercer.arrays import Array, Floats
+from mercer.constraints import Boolean, Constraint, InstanceOf, OneOf, Optional, Satisfies
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.computed import protect
@@ -20,6 +22,7 @@ from mercer.estimators.estimator import remember_columns
 from mercer.estimators.offered import offered_if
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
+from mercer.spec import constraints_of
 
 __all__ = ["ImportedClassifier", "ImportedDetector", "ImportedRegressor"]
 __saved__ = __all__
@@ -29,11 +32,27 @@ _MARKS = 10  # of LIBSVM's one-class machines, between which probabilities step
 _SMALLEST = 1e-7  # probability of a class of a pair
 
 
+def _has_length(given: Any) -> bool:
+    return isinstance(given, Sized)
+
+
+def _are_marks(given: Any) -> bool:
+    marks = np.asarray(given, dtype=float)
+    return marks.shape == (_MARKS,) and bool(np.isfinite(marks).all()) and not (np.diff(marks) < 0.0).any()
+
+
+_MARKED = Satisfies(f"{_MARKS} ascending numbers, as LIBSVM writes them", _are_marks)
+
+
 class _Imported(BaseEstimator):
     """An estimator whose fitted function is one of its parameters."""
 
     expansion: Any
     feature_names: Any
+    constraints: ClassVar[Mapping[str, Constraint]] = {
+        "expansion": InstanceOf(Expansion, FeatureExpansion),
+        "feature_names": Optional(Satisfies("a sequence of names", _has_length)),
+    }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -84,12 +103,9 @@ class _Imported(BaseEstimator):
         return tags
 
     def _check_parameters(self) -> None:
-        """Raise ParameterError unless there is a function."""
-        if not isinstance(self.expansion, (Expansion, FeatureExpansion)):
-            raise ParameterError(
-                f"{type(self).__name__} was given {self.expansion!r:.80}; an Expansion or a FeatureExpansion is "
-                "accepted. Use from_libsvm or from_sklearn of mercer.io."
-            )
+        """Raise ParameterError unless all parameters are acceptable; most of all, there is a function."""
+        for name, constraint in constraints_of(type(self)).items():
+            constraint.check(name, getattr(self, name), self)
 
     def _columns(self) -> int | None:
         """Number of outputs of the function; None if it is one number per sample."""
@@ -187,23 +203,14 @@ class ImportedDetector(OutlierMixin, _Single):
     array([ 1, -1])
     """
 
+    constraints = {"marks": Optional(_MARKED)}
+
     def __init__(
         self, expansion: Expansion | FeatureExpansion, *, feature_names: Any = None, marks: Any = None
     ) -> None:
-        super().__init__(expansion, feature_names=feature_names)
+        self.expansion = expansion
+        self.feature_names = feature_names
         self.marks = marks
-
-    def _check_parameters(self) -> None:
-        """Raise ParameterError unless there is one function, and ten marks in order or none."""
-        super()._check_parameters()
-        if self.marks is None:
-            return
-        marks = np.asarray(self.marks, dtype=float)
-        if marks.shape != (_MARKS,) or not np.isfinite(marks).all() or (np.diff(marks) < 0.0).any():
-            raise ParameterError(
-                f"ImportedDetector was given marks={self.marks!r:.80}; {_MARKS} ascending numbers are accepted, as "
-                "LIBSVM writes them. Leave them out."
-            )
 
     @property
     def offset_(self) -> Floats:
@@ -323,6 +330,18 @@ class ImportedClassifier(ClassifierMixin, _Imported):
     >>> ImportedClassifier(f, np.array(["no", "yes"]), strategy="one-versus-rest").predict([[2.0], [-2.0]])
     array(['yes', 'no'], dtype='<U3')
     """
+
+    constraints = {
+        "classes": Satisfies("an array of labels", _has_length),
+        "strategy": OneOf(_VOTES, _COLUMNS),
+        "decision_function_shape": OneOf("ovr", "ovo"),
+        "break_ties": Boolean(),
+        "order": Optional(
+            Satisfies("the place of each class among the columns", lambda given: isinstance(given, Sized))
+        ),
+        "probability": Optional(Satisfies("a pair of arrays A and B", lambda given: isinstance(given, Sized))),
+        "couple_two": Boolean(),
+    }
 
     def __init__(
         self,
@@ -457,17 +476,6 @@ class ImportedClassifier(ClassifierMixin, _Imported):
     def _check_parameters(self) -> None:
         """Raise ParameterError unless classes and columns fit together."""
         columns, c = self._columns(), len(np.atleast_1d(self.classes_))
-        for name, known in (
-            ("strategy", (_VOTES, _COLUMNS)),
-            ("decision_function_shape", ("ovr", "ovo")),
-            ("break_ties", (True, False)),
-            ("couple_two", (True, False)),
-        ):
-            if getattr(self, name) not in known:
-                raise ParameterError(
-                    f"ImportedClassifier was given {name}={getattr(self, name)!r}; accepted are "
-                    f"{' and '.join(map(repr, known))}. Use one of them."
-                )
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ParameterError(
                 "break_ties must be False when decision_function_shape is 'ovo'; ties are broken by the values of "

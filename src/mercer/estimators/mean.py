@@ -13,8 +13,8 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
 from mercer.targets import Multiclass
@@ -106,25 +106,17 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, labels, w, used = weighted(packed, target.codes(y), sample_weight)
-            M = class_means(labels, w, target)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, labels, w, used):
+            M = class_means(labels, w, self.target_)
             self.kernel_ = kernel.learn(S, labels, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             with run.stage("product with K", 1.0):
                 intercept = -0.5 * np.einsum("ic,ic->c", M, K @ M)
-            if len(target.classes) == 2:
+            if len(self.classes_) == 2:
                 M, intercept = M[:, 1] - M[:, 0], intercept[1] - intercept[0]
-            self.target_, self.classes_ = target, target.classes
             self.expansion_ = K.expand(Solution(M, Status.CONVERGED, 0.0), intercept)
             self.dual_coef_ = spread(M, used, len(packed))
             self.intercept_ = intercept
-            run.end(X, y)
         return self
 
     def decision_function(self, X: Any) -> Floats:

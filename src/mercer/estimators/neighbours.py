@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
@@ -36,7 +36,6 @@ _QUERIES = 2048  # samples whose neighbours are looked for between two looks at 
 _NARROW = 15  # columns up to which trees find neighbours
 _ENTRIES = 1 << 22  # of K at a time
 _FALLING = (Gaussian, Matern, Exponential, RationalQuadratic, Cauchy)
-_NOTHING = Resources()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Neighbours:
     values: Floats
 
 
-def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = UNLIMITED) -> Neighbours:
     """Find the nearest neighbours of each sample in the feature space of a kernel.
 
     Parameters
@@ -115,7 +114,7 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     return Neighbours(index, np.sqrt(np.maximum(2.0 - 2.0 * values, 0.0)), values)
 
 
-def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources: Resources = _NOTHING) -> Neighbours:
+def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources: Resources = UNLIMITED) -> Neighbours:
     """Find those samples of S that are nearest to each of T, by looking at all of S.
 
     Parameters
@@ -177,8 +176,9 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     lonely = np.flatnonzero(~(np.asarray(A.sum(axis=1)).ravel() > 0.0))
     if len(lonely):
         raise DomainError(
-            f"sample {lonely[0]} is tied to its neighbours by weights of zero; each sample must be tied to another. "
-            "Use a wider kernel, or weights='one'."
+            f"sample {lonely[0]} is tied to its neighbours by weights of zero: nothing is similar to it, as to "
+            "an empty text; each sample must be tied to another. Use a wider kernel or weights='one', or leave the "
+            "sample out."
         )
     return A
 
@@ -217,6 +217,15 @@ def graph_samples(estimator: Any, graph: Any) -> Similarities:
     S = Similarities(None, every, every, len(every), np.asarray(graph.diagonal(), dtype=float))
     remember_columns(estimator, graph, S, reset=True)
     return S
+
+
+def pack_or_graph(estimator: Any, X: Any) -> tuple[Samples, tuple[Kernel, Any]]:
+    """Return packed samples, and their kernel with the graph that stands for them if sparse affinities were given."""
+    graph = given_graph(estimator.kernel, X)
+    if graph is not None:
+        return graph_samples(estimator, graph), (Precomputed(), graph)
+    packed, kernel = estimator._pack(X)
+    return packed, (kernel, None)
 
 
 def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:

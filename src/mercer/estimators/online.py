@@ -20,12 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional
+from mercer.constraints import Boolean, Integer
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows
+from mercer.gram.gram import is_undecided
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status
 from mercer.runtime.compiled import compiled
@@ -136,11 +137,10 @@ class KernelPerceptron(Scoring):
     """
 
     policies = ("reject",)
-    own_constraints = {
+    constraints = {
         "averaged": Boolean(),
         "max_iter": Integer(1),
         "shuffle": Boolean(),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -188,20 +188,14 @@ class KernelPerceptron(Scoring):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self._forget(Multiclass().learn(y))
-            S, codes, w, used = weighted(packed, self.target_.codes(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
+            self._forget(self.target_)
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             visits = _Visits(K, codes, w, np.zeros((len(S), len(self.classes_))))
             with run.stage("visits", 1.0):
                 self._visit_all(visits, S, run)
             self._keep(visits, K, used, len(packed))
-            run.end(X, y)
         return self
 
     def _visit_all(self, visits: _Visits, S: Samples, run: Run) -> None:
@@ -325,7 +319,7 @@ class KernelPerceptron(Scoring):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; the primal form only if asked for, since `partial_fit` needs samples."""
         spec = self.gram or Auto(features=False)
-        if isinstance(spec, Auto) and spec.tol is None:
+        if is_undecided(spec) and spec.tol is None:
             return spec.choose(kernel, len(S), None, self.memory)
         return spec
 

@@ -18,8 +18,8 @@ from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, Features, GramSpec, Nystrom
-from mercer.gram.low_rank.nystrom import NystromGram
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
+from mercer.gram.gram import has_features, has_landmarks, is_factored, is_stored, is_undecided
 from mercer.kernels import Kernel
 
 __all__ = ["KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
@@ -35,9 +35,9 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
     >>> low_rank(Nystrom(10), "A process"), low_rank(None, "A process")
     (True, False)
     """
-    if spec is None or isinstance(spec, (Dense, Auto)):  # what is exact keeps within every tolerance of Auto
+    if spec is None or (is_stored(spec) or is_undecided(spec)):  # what is exact keeps within every tolerance of Auto
         return False
-    if spec.is_factor:
+    if spec.low_rank:
         return True
     raise CapabilityError(
         f"{name} was given gram={spec!r}; its evidence needs the determinant of the covariance, for which K must be "
@@ -51,7 +51,7 @@ class WholeOrFactor:
     gram: GramSpec | None
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples
+        if is_undecided(self.gram) and self.gram.tol is not None:  # which has still to look at the samples
             return self.gram
         return self._planned_gram(len(S))
 
@@ -59,15 +59,14 @@ class WholeOrFactor:
         return self.gram if self.gram is not None and low_rank(self.gram, type(self).__name__) else Dense()
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, Dense) or spec.is_factor
+        return is_stored(spec) or is_factored(spec)
 
 
 def rank_of(spec: GramSpec, n: int, width: int) -> int:
     """Return the most columns that a factor of n samples has, before it is built; of features their usual number."""
-    if isinstance(spec, Features):
-        return width
-    count = getattr(spec, "count", None)  # of random features, which may be more than there are samples
-    return min(int(getattr(spec, "rank", n)), n) if count is None else int(count)
+    if (count := getattr(spec, "count", None)) is not None:
+        return int(count)
+    return width if has_features(spec) else min(int(getattr(spec, "rank", n)), n)
 
 
 class KernelFactor:
@@ -109,7 +108,7 @@ class KernelFactor:
         kernel, gram = self.kernel, self.gram
         if not constraints.free_names(kernel):
             return np.zeros(0)
-        if not isinstance(gram, NystromGram):
+        if not has_landmarks(gram):
             return self._by_differences(slope)
         S, Z, R = gram.samples, gram.landmarks, gram.root
         inner = R @ (self.array.T @ slope) @ R.T
@@ -158,7 +157,7 @@ class MovingKernel:
         if getattr(spec, "random_state", 0) is None:
             spec = spec.replace(random_state=int(np.random.default_rng().integers(2**31)))
         gram: Any = spec.build(kernel, samples, resources)
-        if isinstance(gram, NystromGram) and gram.index is not None:
+        if has_landmarks(gram) and gram.index is not None:
             index = np.sort(gram.index) if len(gram.index) else np.zeros(1, dtype=int)
             precision = getattr(spec, "precision", "double")
             spec = Nystrom(len(index), landmarks=tuple(int(i) for i in index), precision=precision)

@@ -11,7 +11,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError, TargetError
 from mercer.kernels import Kernel
 
-__all__ = ["as_views", "column", "each", "listed", "reads_other_things", "require_pairs"]
+__all__ = ["as_views", "column", "each", "reads_other_things", "require_pairs"]
 
 
 def as_views(estimator: Any, X: Any, Y: Any) -> list[Any]:
@@ -71,22 +71,6 @@ def each(name: str, given: Any, count: int) -> tuple[Any, ...]:
             f"Give {count} of them."
         )
     return tuple(given)
-
-
-def listed(name: str, given: Any) -> list[Any]:
-    """Return a sequence of choices as a list that is not empty.
-
-    Examples
-    --------
-    >>> listed("taus", (0.1, 1.0))
-    [0.1, 1.0]
-    """
-    found = [] if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") else list(given)
-    if not found:
-        raise ParameterError(
-            f"{name}={given!r} was given; a sequence of at least one number is accepted. Leave it at its default."
-        )
-    return found
 
 
 def reads_other_things(kernel: Any) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import Plan
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, HasFactor, HasRows
 from mercer.gram.tiles import same_rows
@@ -159,6 +160,7 @@ class Centered(_Over):
 
     def cross(self, T: Samples) -> CenteredCross:
         """Return the operator between new samples and these, both centred by the training mean."""
+        T = packed(T, self.kernel.pack)
         return CenteredCross(self.gram.cross(T), self.means, self.mean)
 
     def refined(self) -> Centered:
@@ -336,6 +338,7 @@ class Weighted(Gram):
 
     def cross(self, T: Samples) -> Cross:
         """Refuse: the kernels may read different data."""
+        T = packed(T, self.kernel.pack)
         raise CapabilityError(
             "Weighted has no cross operator of its own; its Grams may read different data. "
             "Take cross of each Gram and add them with the weights."
@@ -373,7 +376,7 @@ class Repeated(_Over):
 
     def __init__(self, gram: Gram, index: Indices | Sequence[int]) -> None:
         super().__init__(gram)
-        self.index = np.asarray(index, dtype=np.intp)
+        self.index = self.repeats = np.asarray(index, dtype=np.intp)
         self._rows: Any = None
 
     @property
@@ -426,6 +429,7 @@ class Repeated(_Over):
 
     def cross(self, T: Samples) -> Cross:
         """Return the operator between new samples and the repeated ones."""
+        T = packed(T, self.kernel.pack)
         return Cross(self.kernel, T, self.samples.take(self.index), self.resources)
 
     def _changed(self, K: Floats) -> Floats:

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mercer.gram  # for ways that are rarely chosen: its names are imported when they are used
-from mercer.budget import Memory, Plan, Resources, budget, format_bytes
+from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.dense import Dense
-from mercer.gram.gram import Gram, GramSpec
+from mercer.gram.gram import Gram, GramSpec, is_transform
 from mercer.gram.low_rank.features import Features
 from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
@@ -27,11 +28,11 @@ from mercer.gram.low_rank.samplers import pivots
 from mercer.gram.tiles import Tiles
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pair_forms import pair_terms
+from mercer.kernels.protocols import HasFrequencies, feature_count, offers
 
 __all__ = ["Auto", "Chosen", "choice_in_words", "exact_choice"]
 __public__ = ["Auto"]
 
-_NOTHING = Resources()
 _FLOPS = 1e10  # floating-point operations in a second, of a machine with few cores
 _PRODUCTS = 100  # products with K that an iterative solver is taken to need
 _PILOT = 1000  # samples on which the rank is estimated
@@ -112,6 +113,9 @@ class Auto(GramSpec):
     (True, 'share of the trace left out')
     """
 
+    exact = True
+    undecided = True
+
     constraints = {"features": Boolean(), "tol": Optional(Fixed(Interval(0.0, 1.0, closed="neither")))}
 
     def __init__(self, features: bool = True, tol: float | None = None) -> None:
@@ -133,15 +137,16 @@ class Auto(GramSpec):
             return Dense()
         return Tiles() if pair_terms(kernel) is None else mercer.gram.Kronecker()
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> Gram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> Gram:
         """Build what the rule chooses."""
+        samples = packed(samples, kernel.pack)
         return self.decide(kernel, samples, resources).gram
 
     def decide(
         self,
         kernel: Kernel,
         samples: Samples,
-        resources: Resources = _NOTHING,
+        resources: Resources = UNLIMITED,
         *,
         max_time: float | None = None,
         accepts: Callable[[GramSpec], bool] | None = None,
@@ -166,10 +171,11 @@ class Auto(GramSpec):
         MemoryBudgetError, TimeBudgetError
             Nothing fits the budgets and is exact enough; the message has all ways that were tried.
         """
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         n = len(samples)
-        count = kernel.feature_count(samples) if "features" in kernel.capabilities else None
+        count = feature_count(kernel, samples)
         exact = self.choose(kernel, n, count, resources.memory)
         if self.tol is None:
             told = exact_choice(exact, kernel, samples, resources)
@@ -297,7 +303,7 @@ class _Search:
         return gram, error, measure
 
     def _error(self, spec: GramSpec, gram: Any) -> tuple[float, str]:
-        if spec.products_only:
+        if is_transform(spec):
             return float(gram.bound), "bound on the error of an entry"
         if isinstance(spec, mercer.gram.RandomFeatures):
             return float(gram.residual.entries), "relative error of entries"
@@ -314,7 +320,7 @@ class _Search:
     def _exact(self, spec: GramSpec) -> list[_Option]:
         n, products = self.n, _PRODUCTS * self.entry * self.n * self.n
         if isinstance(spec, Features):  # whose columns are those of the features
-            D = int(self.kernel.feature_count(self.samples) or 0)
+            D = int(feature_count(self.kernel, self.samples) or 0)
             size = spec.plan(self.kernel, n, D, self.resources.memory).total
             return [_Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
         if isinstance(spec, Dense):
@@ -358,7 +364,7 @@ class _Search:
         return max(needed, 1), found > _HOPELESS * m
 
     def _features(self) -> list[_Option]:
-        if "frequencies" not in self.kernel.capabilities or self.tol**2 * _MOST_FEATURES < 1.0:
+        if not offers(self.kernel, HasFrequencies) or self.tol**2 * _MOST_FEATURES < 1.0:
             return []
         count = math.ceil(1.0 / self.tol**2)
         spec = mercer.gram.RandomFeatures(2 * count)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import OneOf, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Cross, Gram, GramSpec, gram_plan
@@ -19,8 +20,6 @@ from mercer.kernels.kernel import Kernel, fill
 
 __all__ = ["Dense"]
 __public__ = __all__
-
-_NOTHING = Resources()
 
 
 class Dense(GramSpec):
@@ -70,6 +69,10 @@ class Dense(GramSpec):
     flip: 1 of 2 eigenvalues was negative (the least -1, the largest 3); the matrix was changed by 63.2 %
     """
 
+    exact = True
+    differentiable = True
+    stored = True
+
     constraints = {"indefinite": Optional(OneOf(*POLICIES))}
 
     def __init__(self, *, indefinite: str | None = None) -> None:
@@ -80,8 +83,9 @@ class Dense(GramSpec):
         plan = gram_plan(repr(kernel), n)
         return plan if self.indefinite is None else repair_plan(plan, n)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> DenseGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> DenseGram:
         """Compute the matrix in float64."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         self.plan(kernel, len(samples), memory=resources.memory).require(resources.memory)
@@ -99,9 +103,11 @@ class Dense(GramSpec):
 class DenseGram(Gram):
     """A Gram matrix in memory, as an operator."""
 
+    stored = True
+
     repair: Repair | None = None  # what a policy has changed
 
-    def __init__(self, kernel: Kernel, samples: Samples, array: Floats, resources: Resources = _NOTHING) -> None:
+    def __init__(self, kernel: Kernel, samples: Samples, array: Floats, resources: Resources = UNLIMITED) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
         self._array: Floats | None = array
 
@@ -200,6 +206,7 @@ class MendedGram(DenseGram):
 
     def cross(self, T: Samples) -> Cross:
         """Return the operator between new samples and these under the same repair."""
+        T = packed(T, self.kernel.pack)
         if not self.mend.vectors.shape[1]:
             return super().cross(T)
         return MendedCross(Cross(self.kernel, T, self.source, self.resources), self.mend, self.index)

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
@@ -28,8 +29,8 @@ from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
 from mercer.gram.low_rank.random_features import RandomFeatures
 from mercer.gram.low_rank.sparse_greedy import SparseGreedy
-from mercer.gram.products import product
-from mercer.gram.tiles import Tiles, fits_single
+from mercer.gram.products import fits_single, product
+from mercer.gram.tiles import Tiles
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.tree_sums import pairwise, tree_sum
@@ -39,7 +40,6 @@ from mercer.runtime.workers import Crew, DaskClient, dismiss, hire, leave, send_
 __all__ = ["Distributed"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _FACTORS = (Nystrom, RandomFeatures, IncompleteCholesky, SparseGreedy)
 _SEEN = 4096  # samples, at least, on which a factor is made
 _OFFERS = 12  # samples for each column of a factor
@@ -97,6 +97,8 @@ class Distributed(GramSpec):
     >>> (K @ np.ones(3)).round(3)
     array([1.742, 2.213, 1.742])
     """
+
+    exact = True
 
     constraints = {
         "address": Optional(InstanceOf(str, DaskClient)),
@@ -163,9 +165,10 @@ class Distributed(GramSpec):
             gc.collect()  # Grams that nobody holds any more, but in a circle, dismiss it too
 
     def build(
-        self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED
     ) -> DistributedGram | DistributedFactorGram:
         """Hand the blocks out; no kernel value of K itself is computed yet."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         self.plan(kernel, len(samples), getattr(samples, "width", 1), resources.memory).require(resources.memory)
@@ -390,7 +393,7 @@ class DistributedFactorGram(FactorGram):
     """
 
     def __init__(
-        self, kernel: Kernel, layout: Layout, inner: FactorGram, crew: Crew, resources: Resources = _NOTHING
+        self, kernel: Kernel, layout: Layout, inner: FactorGram, crew: Crew, resources: Resources = UNLIMITED
     ) -> None:
         super().__init__(kernel, layout.samples, resources)
         self.layout, self.inner, self.crew = layout, inner, crew

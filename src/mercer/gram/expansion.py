@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer import kernels  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples, Strings, Vectors
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram.element import (
@@ -29,15 +29,15 @@ from mercer.gram.element import (
     scaled,
     unbalanced_error,
 )
-from mercer.gram.products import product
+from mercer.gram.products import fits_single, product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.kmers import Kmers
+from mercer.kernels.protocols import HasQuickTiles, compiled_expansion, offers
 
 __all__ = ["Expansion", "FeatureExpansion"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _BLOCK = 2**15  # samples of a stream at which a function is evaluated at once
 
 
@@ -93,7 +93,7 @@ class Expansion(Element):
     intercept: Floats
     diagonal: float = 0.0
 
-    def __call__(self, T: Any, resources: Resources = _NOTHING, dtype: Any = np.float64) -> Floats:
+    def __call__(self, T: Any, resources: Resources = UNLIMITED, dtype: Any = np.float64) -> Floats:
         """Return f at packed samples or raw data, shape (m,) or (m, k); sums are in float64, tiles in `dtype`."""
         T = T if isinstance(T, Samples) else self.kernel.pack(T)
         if T.is_streamed and len(T):
@@ -109,10 +109,29 @@ class Expansion(Element):
             values += own if values.ndim == 1 else own[:, None]
         return values + self.intercept
 
+    def signed(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
+        """Return f at packed samples; by float32 only as far as the signs are certain.
+
+        That is known of kernels whose tiles are made in one pass (`HasQuickTiles`) and have k(x, x) = 1; of others
+        float64 itself is as much as one can be sure of.
+        """
+        quick = offers(self.kernel, HasQuickTiles) and self.kernel.normalised
+        if not quick or np.abs(self.coef).max(initial=0.0) > 1e30:  # beyond float32
+            return self(T, resources)
+        if T.is_streamed or not (fits_single(T) and fits_single(self.samples)):
+            return self(T, resources)
+        comparison = Comparison.across(self.kernel, self.kernel.prepare(T), self.samples, np.float32)
+        values = product(self.kernel, comparison, self.coef, resources) + (self.intercept + self.diagonal)
+        near = np.abs(values) <= comparison.rounding() * np.abs(self.coef).sum(axis=0)
+        rows = np.flatnonzero(near if values.ndim == 1 else near.any(axis=1))
+        if len(rows):
+            values[rows] = self(T.take(rows), resources)
+        return values
+
     @cached_property
     def _whole(self) -> Callable[[Samples], Floats] | None:
         """The function as a whole, where the kernel has a quicker way to it than pair by pair."""
-        return self.kernel.compile(self.samples, self.coef)
+        return compiled_expansion(self.kernel, self.samples, self.coef)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_whole"}
@@ -169,7 +188,7 @@ class Expansion(Element):
         """Return the part without the intercept."""
         return dataclasses.replace(self, intercept=np.zeros(np.shape(self.intercept)))._like(self)
 
-    def inner(self, other: Any, resources: Resources = _NOTHING) -> Any:
+    def inner(self, other: Any, resources: Resources = UNLIMITED) -> Any:
         """Return the inner product with another element of the same kernel, a float or (k,).
 
         Parameters
@@ -294,7 +313,7 @@ class FeatureExpansion(Element):
     weights: Floats
     intercept: Floats
 
-    def __call__(self, T: Any, resources: Resources = _NOTHING) -> Floats:
+    def __call__(self, T: Any, resources: Resources = UNLIMITED) -> Floats:
         """Return f at packed samples or raw data, shape (m,) or (m, k), in float64."""
         T = T if isinstance(T, Samples) else self.kernel.pack(T)
         with np.errstate(over="ignore", invalid="ignore"):  # estimators refuse what is not finite

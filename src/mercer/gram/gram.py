@@ -6,29 +6,35 @@ Solvers ask for products, rows or factors; how the numbers come about is the Gra
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources, format_bytes
+from mercer.budget import UNLIMITED, Memory, Plan, Resources, format_bytes
 from mercer.domains import Samples
-from mercer.domains.doors import open_doors, packing
+from mercer.domains.doors import packed
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.products import product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
+from mercer.kernels.protocols import bases_of
 from mercer.runtime.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
+if TYPE_CHECKING:
+    from mercer.gram.auto import Auto
+    from mercer.gram.dense import Dense, DenseGram
+    from mercer.gram.gauss.fast_gauss import FastGauss
+    from mercer.gram.low_rank.factor import FactorGram
+    from mercer.gram.low_rank.features import Features
+    from mercer.gram.low_rank.nystrom import NystromGram
+    from mercer.gram.tiles import Tiles
+
 __all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
 __public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
-
-_NOTHING = Resources()
 
 
 @runtime_checkable
@@ -66,38 +72,37 @@ class HasEigen(Protocol):
         ...
 
 
-def _packing_second(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method (kernel, samples, ...) that takes raw data as well."""
-
-    @functools.wraps(method)
-    def taking(self: Any, kernel: Kernel, samples: Any, *given: Any, **named: Any) -> Any:
-        return method(self, kernel, samples if isinstance(samples, Samples) else kernel.pack(samples), *given, **named)
-
-    return taking
-
-
 class GramSpec(Spec, ABC):
     """How a Gram matrix is to be held, as the user writes it: ``gram=Tiles()``.
 
     Attributes
     ----------
-    is_factor : bool
-        Whether what is built has a factor F of few columns, K ~ F F^T.
-    products_only : bool
-        Whether what is built multiplies, and gives neither rows nor a factor.
+    exact : bool
+        Whether K is held as the kernel has it, but for rounding, and not approximated.
+    stored : bool
+        Whether all of K is one array in memory.
+    streamed : bool
+        Whether nothing of K is held: products are computed from the samples each time.
+    low_rank : bool
+        Whether K = F F^T is held by F.
+    undecided : bool
+        Whether one of the other ways is chosen when the samples are there.
+    structured : bool
+        Whether K is held as a product of smaller matrices.
+    differentiable : bool
+        Whether K as it is held has a derivative in the kernel's parameters that is known in closed form.
     """
 
-    is_factor: ClassVar[bool] = False
-    products_only: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name in ("build", "decide"):
-            if name in vars(cls):
-                setattr(cls, name, _packing_second(vars(cls)[name]))
+    exact: ClassVar[bool] = False
+    stored: ClassVar[bool] = False
+    streamed: ClassVar[bool] = False
+    low_rank: ClassVar[bool] = False
+    undecided: ClassVar[bool] = False
+    structured: ClassVar[bool] = False
+    differentiable: ClassVar[bool] = False
 
     @abstractmethod
-    def build(self, kernel: Kernel, samples: Any, resources: Resources = _NOTHING) -> Gram:
+    def build(self, kernel: Kernel, samples: Any, resources: Resources = UNLIMITED) -> Gram:
         """Return the operator for a kernel on raw data or packed samples, within the memory budget."""
 
     @abstractmethod
@@ -115,15 +120,24 @@ class GramSpec(Spec, ABC):
 
 
 class Gram(ABC):
-    """The matrix of k(x_i, x_j) over training samples, as an operator."""
+    """The matrix of k(x_i, x_j) over training samples, as an operator.
 
+    Attributes
+    ----------
+    stored : bool
+        Whether all of K is one array in memory; `has_array` asks it of anything.
+    low_rank : bool
+        Whether K is approximated by F F^T with few columns of F; `is_low_rank` asks it of anything.
+    repeats : (q,) array of places or None
+        Of which samples the rows are, if a sample may have several.
+    """
+
+    stored: ClassVar[bool] = False
+    low_rank: ClassVar[bool] = False
+    repeats: Indices | None = None
     kernel: Kernel
     samples: Samples
     resources: Resources
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        open_doors(cls, {"cross": 1}, lambda gram, X: gram.kernel.pack(X))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -163,6 +177,7 @@ class Gram(ABC):
 
     def cross(self, T: Samples) -> Cross:
         """Return the (m, n) operator between new samples and these, under the same approximation."""
+        T = packed(T, self.kernel.pack)
         return Cross(self.kernel, T, self.samples, self.resources)
 
     def expand(self, solution: Any, intercept: Any = 0.0) -> Expansion | FeatureExpansion:
@@ -202,7 +217,7 @@ class Cross:
     array([9.])
     """
 
-    def __init__(self, kernel: Kernel, T: Samples, S: Samples, resources: Resources = _NOTHING) -> None:
+    def __init__(self, kernel: Kernel, T: Samples, S: Samples, resources: Resources = UNLIMITED) -> None:
         self.kernel, self.resources = kernel, resources
         self.comparison = Comparison.across(kernel, kernel.prepare(T), S, np.float64)
         self.shape = len(T), len(S)
@@ -223,7 +238,7 @@ class Cross:
 def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None = None) -> int:
     """Return the bytes of the tiles of K that are computed at once; of no more than so many columns."""
     try:
-        count = 1 + len(list(kernel.bases()))
+        count = 1 + len(list(bases_of(kernel)))
     except ParameterError:  # of a kernel that has still to learn, which is one that compares by distances
         count = 2
     side = tile_side(8)
@@ -240,4 +255,57 @@ def gram_plan(what: str, n: int) -> Plan:
     )
 
 
-setattr(Gram, "cross", packing(vars(Gram)["cross"], 1, lambda gram, X: gram.kernel.pack(X)))  # noqa: B010
+# what a Gram is, asked of anything that stands for one ----------------------------------------------------
+
+
+def has_array(gram: Any) -> TypeGuard[DenseGram]:
+    """Tell whether all of K is one array in memory, which may be read (`array`) or taken over (`release`)."""
+    return getattr(gram, "stored", False)
+
+
+def is_low_rank(gram: Any) -> TypeGuard[FactorGram]:
+    """Tell whether K is approximated by F F^T, of whose rank and residual the Gram knows."""
+    return getattr(gram, "low_rank", False)
+
+
+def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
+    """Tell whether K is approximated through some of the samples."""
+    return getattr(gram, "landmarks", None) is not None
+
+
+# what the user has written, or None ----------------------------------------------------------------------
+
+
+def is_undecided(spec: GramSpec | None) -> TypeGuard[Auto]:
+    """Tell whether a way to hold K was asked for that chooses when the samples are there."""
+    return spec is not None and spec.undecided
+
+
+def is_stored(spec: GramSpec | None) -> TypeGuard[Dense]:
+    """Tell whether all of K is asked for as an array."""
+    return spec is not None and spec.stored
+
+
+def is_streamed(spec: GramSpec | None) -> TypeGuard[Tiles]:
+    """Tell whether K itself is asked for, tile by tile, nothing of it held."""
+    return spec is not None and spec.streamed and spec.exact
+
+
+def is_transform(spec: GramSpec | None) -> TypeGuard[FastGauss]:
+    """Tell whether products alone are asked for, to a tolerance."""
+    return spec is not None and spec.streamed and not spec.exact
+
+
+def has_features(spec: GramSpec | None) -> TypeGuard[Features]:
+    """Tell whether the kernel's own finite features are asked for."""
+    return spec is not None and spec.low_rank and spec.exact
+
+
+def is_approximate_factor(spec: GramSpec | None) -> bool:
+    """Tell whether K is asked for by a factor of few columns that approximates it."""
+    return spec is not None and spec.low_rank and not spec.exact
+
+
+def is_factored(spec: GramSpec | None) -> bool:
+    """Tell whether K is asked for by a factor, approximate or of the kernel's own features."""
+    return spec is not None and spec.low_rank

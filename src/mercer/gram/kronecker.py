@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.domains import Pairs, Samples
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, GramSpec
 from mercer.kernels.kernel import Kernel
@@ -27,7 +28,6 @@ from mercer.runtime.tiling import run_tasks, spans
 __all__ = ["Kronecker", "KroneckerBasis"]
 __public__ = ["Kronecker"]
 
-_NOTHING = Resources()
 _ENTRIES = 2**20  # of the matrix, that are written at once
 
 
@@ -67,13 +67,17 @@ class Kronecker(GramSpec):
     True
     """
 
+    exact = True
+    structured = True
+
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of all pairs of equally many objects, q_1 = q_2; `build` knows how many there are."""
         buffers = {"matrices of the objects": 16 * n, **_tables(n, n)}
         return Plan(f"{kernel!r} on {n} pairs", buffers, _OPTIONS)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> KroneckerGram | GridGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> KroneckerGram | GridGram:
         """Compute the matrices of the objects."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         if pair_terms(kernel) is None or not isinstance(samples, Pairs):
@@ -118,7 +122,7 @@ class KroneckerGram(Gram):
     """
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, matrix: PairMatrix, index: PairIndex, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, matrix: PairMatrix, index: PairIndex, resources: Resources = UNLIMITED
     ) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
         self.matrix, self.index = matrix, index
@@ -154,6 +158,7 @@ class KroneckerGram(Gram):
 
     def cross(self, T: Samples) -> Cross:
         """Return the operator between new pairs and these."""
+        T = packed(T, self.kernel.pack)
         return KroneckerCross(self, T)
 
     def to_dense(self) -> Floats:

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources, parse_bytes
-from mercer.constraints import OneOf
+from mercer.budget import UNLIMITED, Memory, Plan, Resources, parse_bytes
+from mercer.constraints import Bytes, OneOf
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.gram.gram import Gram, GramSpec
-from mercer.gram.products import product, quick_fill
+from mercer.gram.products import fits_single, product, quick_fill
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
 
 __all__ = ["Tiles"]
 __public__ = __all__
-
-_NOTHING = Resources()
 
 
 class Tiles(GramSpec):
@@ -48,37 +47,26 @@ class Tiles(GramSpec):
     array([1.607, 1.607])
     """
 
-    constraints = {"precision": OneOf("double", "mixed")}
+    exact = True
+    streamed = True
+
+    constraints = {"memory": Bytes(), "precision": OneOf("double", "mixed")}
 
     def __init__(self, memory: int | str = "1GB", precision: str = "double") -> None:
         self.memory = memory
         self.precision = precision
 
-    def check(self) -> Any:
-        """Raise ParameterError unless memory is a size and precision a known word."""
-        parse_bytes(self.memory)
-        return super().check()
-
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the buffers of products: operands and results."""
         return Plan(f"{kernel!r} in tiles on {n} samples", {"operands": 16 * n * (width + 2)})
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> TileGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> TileGram:
         """Prepare the samples; no kernel value is computed yet."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         dtype = np.float32 if self.precision == "mixed" and fits_single(samples) else np.float64
         return TileGram(kernel, kernel.prepare(samples), dtype, parse_bytes(self.memory), resources)
-
-
-def fits_single(samples: Samples) -> bool:
-    """Tell whether vectors have numbers of a size that float32 holds, and their squares; true for all other samples."""
-    X = getattr(samples, "X", None)
-    if X is None:
-        return True
-    values = X if isinstance(X, np.ndarray) else X.data
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    return largest == 0.0 or 1e-15 < largest < 1e15
 
 
 def same_rows(rows: Indices | None, others: Indices | None) -> bool:
@@ -90,7 +78,7 @@ class TileGram(Gram):
     """A Gram matrix that is computed tile by tile, as an operator."""
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, dtype: Any, memory: int, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, dtype: Any, memory: int, resources: Resources = UNLIMITED
     ) -> None:
         self.kernel, self.resources = kernel, resources
         self._dtype, self.memory = np.dtype(dtype), memory

@@ -24,6 +24,7 @@ from mercer.kernels.composite import Composite, Wrapped
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.power_series import Series
+from mercer.kernels.protocols import HasAtoms, HasFeatures, HasSeries, HasSpectralDensity, feature_count, offers
 from mercer.kernels.strings.spectrum import Match
 from mercer.kernels.vectors.arccosine import ArcCosine
 from mercer.kernels.vectors.conditional import NegativeDistance
@@ -95,7 +96,7 @@ def facts(kernel: Kernel, width: int | None = None) -> Facts:
         return _same(Claim(False, "it is not positive definite", "HSS Def. 3"))
     if beyond := too_wide(kernel, width):
         return _same(beyond)
-    if "series" in kernel.capabilities:
+    if offers(kernel, HasSeries):
         return _from_series(kernel.series(), kernel, width)
     rank = _rank(kernel, width)
     if rank is not None:
@@ -175,14 +176,14 @@ def _rank(kernel: Kernel, width: int | None) -> int | None:
         return _rank(kernel.kernel, int(np.size(np.asarray(kernel.columns, dtype=object))))
     if isinstance(kernel, Composed):
         return None if _rank(kernel.kernel, None) is None else 0
-    if kernel.domain is Vectors and "features" in kernel.capabilities:
+    if kernel.domain is Vectors and offers(kernel, HasFeatures):
         return _count(kernel, width)
     return None
 
 
 def _count(kernel: Kernel, width: int | None) -> int:
     try:
-        return 0 if width is None else kernel.feature_count(Vectors.pack(np.zeros((1, width)))) or 0
+        return 0 if width is None else feature_count(kernel, Vectors.pack(np.zeros((1, width)))) or 0
     except MercerError:
         return 0
 
@@ -256,9 +257,9 @@ def _support(kernel: Kernel) -> str | None:
             return wide
         thin = isinstance(kernel, Sum) or period or found.count("lattice") < 2
         return ("lattice" if "lattice" in found else "atoms") if thin else None
-    if kernel.spectral_support is None and "spectral_density" in kernel.capabilities:
+    if kernel.spectral_support is None and offers(kernel, HasSpectralDensity):
         return "open"
-    if kernel.spectral_support is None and "spectral_atoms" in kernel.capabilities:
+    if kernel.spectral_support is None and offers(kernel, HasAtoms):
         return "atoms"
     return kernel.spectral_support
 

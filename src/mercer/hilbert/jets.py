@@ -36,6 +36,7 @@ from mercer.kernels import (
     Scaled,
     Sum,
 )
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.kernels.vectors.pointwise import DotProduct, Radial, dense
 
 __all__ = ["Jet", "jet", "require_smooth"]
@@ -301,7 +302,7 @@ def require_smooth(kernel: Kernel, S: Samples, U: Floats) -> None:
         return
     if type(kernel) in _SMOOTH or (type(kernel) is Matern and float(kernel.nu) > 1.0):
         return
-    if "pullback_inputs" not in kernel.capabilities:
+    if not offers(kernel, InputDifferentiable):
         kernel.pullback_inputs(S, S, np.ones((len(S), len(S))))  # says so
     if isinstance(kernel, Matern) or not all(_is_bounded(kernel, one, u) for one, u in zip(S, U, strict=True)):
         raise CapabilityError(

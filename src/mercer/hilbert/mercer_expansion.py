@@ -23,6 +23,7 @@ from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.gram import Expansion, Features, Tiles
 from mercer.hilbert.measures import Measure
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import feature_count
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 
@@ -250,7 +251,7 @@ def mercer_expansion(
     kernel = kernel.learn(S, None, weights)
     S, n, root = kernel.prepare(S), len(S), np.sqrt(weights)
     trace = float(weights @ kernel.diag(S))
-    count = kernel.feature_count(S) if "features" in kernel.capabilities else None
+    count = feature_count(kernel, S)
     if count and _LEAN * count <= n:
         values, vectors, residual = _by_features(kernel, S, root, resources)
     elif rank is None or n <= _FEW or _SHARE * rank > n:

@@ -14,7 +14,7 @@ from mercer.arguments import Bytes, Callback, answer_of, checked, real_array, re
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
-from mercer.errors import CapabilityError, DomainError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
 from mercer.runtime.interrupts import in_background
@@ -132,7 +132,8 @@ def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
     >>> moments(representer(Linear(), [[2.0]]), [[1.0], [3.0]])
     Moments(mean=4.0, variance=4.0)
     """
-    return _spread(real_array(answer_of(f, "f", X), "f(X)"), sample_weight)
+    values = answer_of(f, X, who="f", takes="all the data at once", error=ParameterError)
+    return _spread(real_array(values, "f(X)"), sample_weight)
 
 
 def _spread(values: Floats, sample_weight: Any) -> Moments:

@@ -87,7 +87,7 @@ def _is_profile(kernel: Kernel) -> bool:
     """Tell whether a kernel is a profile of the squared distance, by the formulas of its base class."""
     if not (isinstance(kernel, Radial) and type(kernel).tile is OneBase.tile):
         return False
-    return type(kernel).pullback_inputs is Radial.pullback_inputs and kernel.base()[0].kind == "distance"
+    return type(kernel)._pullback_inputs is Radial._pullback_inputs and kernel.base()[0].kind == "distance"
 
 
 def _may_be_dense(samples: Vectors) -> bool:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arguments import checked
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError, TimeBudgetError, warn_caller
@@ -23,13 +23,13 @@ from mercer.gram import Element, Expansion, Tiles
 from mercer.hilbert.reduced_construction import Function, construct
 from mercer.hilbert.reduced_decisions import Agreement
 from mercer.hilbert.reduced_selection import Selection, Watch
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import Stopped
 
 __all__ = ["ReducedSet", "reduced_set"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _ROUNDING = 1e-7  # of ||f||: differences of squares know no smaller distances
 _ACCEPTED = {
     "size": Optional(Integer(1)),
@@ -99,7 +99,7 @@ def reduced_set(
     sample: Any = None,
     margin: float = 1.0,
     max_time: float | None = None,
-    resources: Resources = _NOTHING,
+    resources: Resources = UNLIMITED,
 ) -> ReducedSet:
     r"""Approximate a function of many kernels by one of few, which is that much faster to evaluate.
 
@@ -230,7 +230,7 @@ def _check(f: Any, given: dict[str, Any]) -> None:
             "measure the distance by. Use a positive definite kernel, for example Gaussian()."
         )
     if given["method"] == "construction" and not (
-        isinstance(f.samples, Vectors) and "pullback_inputs" in f.kernel.capabilities
+        isinstance(f.samples, Vectors) and offers(f.kernel, InputDifferentiable)
     ):
         raise CapabilityError(
             f"reduced_set(method='construction') was given {f.kernel!r} on {type(f.samples).__name__}; it needs "

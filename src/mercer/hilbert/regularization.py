@@ -25,6 +25,7 @@ from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.hilbert.regularizers import NormPower, Radius, Regularizer
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import feature_count
 from mercer.losses import Loss, Squared
 from mercer.problems import ConvexRisk, Solution, Status, Trace
 from mercer.runtime.interrupts import in_background
@@ -263,7 +264,7 @@ def morozov(
 def _unreached(risk: float, least: RiskMinimum, path: Path, gram: Any) -> ParameterError:
     """Tell why no function of small enough a risk was found: there is none, or numbers do not tell it from zero."""
     kernel, n = gram.kernel, gram.shape[0]
-    count = kernel.feature_count(gram.samples) if "features" in kernel.capabilities else None
+    count = feature_count(kernel, gram.samples)
     if count is not None and count < n:  # a space of fewer dimensions than samples
         return ParameterError(
             f"morozov was given risk={risk:.6g}; no function of the space has a risk below {least.risk:.6g}. Raise "

@@ -24,6 +24,7 @@ from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Powe
 from mercer.kernels.algebra.maps import Selected
 from mercer.kernels.algebra.sums import Product, Scaled, Sum
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.protocols import HasFrequencies, offers
 from mercer.kernels.vectors.compact import Epanechnikov, Wendland
 from mercer.kernels.vectors.pointwise import Radial
 from mercer.kernels.vectors.spectral import SpectralDensity, SpectralMixture
@@ -180,7 +181,7 @@ def _leaf(kernel: Kernel, columns: tuple[int, ...], width: int) -> list[Piece]:
         return [_points(points, masses, kernel.spectral_support or "atoms")]
     dimension = getattr(kernel, "dimension", None)
     declared = kernel.order == 0 and (dimension is None or d <= dimension)
-    draw = (lambda rng, n: kernel.frequencies(rng, n, d)) if "frequencies" in kernel.capabilities else None
+    draw = (lambda rng, n: kernel.frequencies(rng, n, d)) if offers(kernel, HasFrequencies) else None
     piece = Piece(
         points=np.zeros((1, width)),
         masses=np.ones(1),

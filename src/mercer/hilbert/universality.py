@@ -22,6 +22,7 @@ from mercer.hilbert.claims import Claim, Facts, facts, too_wide
 from mercer.kernels.composite import Composite
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.power_series import Degrees
+from mercer.kernels.protocols import HasSeries, offers
 
 __all__ = ["Claim", "Properties", "properties"]
 __public__ = ["Properties", "properties"]
@@ -143,7 +144,7 @@ def _bounded(kernel: Kernel) -> Claim:
         return Claim(True, "it is stationary, so |k(x, z)| <= k(0)", "HSS Prop. 4")
     if kernel.bounded:
         return Claim(True, "its values have a bound by their formula")
-    if "series" in kernel.capabilities and kernel.series().degrees != Degrees.of([0]):
+    if offers(kernel, HasSeries) and kernel.series().degrees != Degrees.of([0]):
         return Claim(False, "k(r x, r x) grows with r: a power of <x, z> occurs")
     return Claim(None, "no bound is known")
 

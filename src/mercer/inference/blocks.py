@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.inference.options import tell
@@ -22,7 +22,6 @@ from mercer.kernels import Kernel
 __all__ = ["BLOCKS", "block_null", "block_size_of", "check_blocks", "hsic_blocks", "mmd_blocks"]
 
 BLOCKS = ("block", "linear")  # estimators by blocks
-_NOTHING = Resources()
 _CHUNK = 256  # samples compared at once: calls of a kernel are worth their price
 
 
@@ -64,7 +63,7 @@ def block_size_of(estimator: str, block_size: int | None, n: int, least: int) ->
     return int(block_size)
 
 
-def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int, resources: Resources = _NOTHING) -> Floats:
+def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int, resources: Resources = UNLIMITED) -> Floats:
     """Return the unbiased squared mean discrepancy of each block of b samples of A and b of B, (c,)."""
     found = []
     for xx, yy, xy in _chunks(kernel, (A, A), (B, B), (A, B), b=b, resources=resources):
@@ -77,7 +76,7 @@ def mmd_blocks(kernel: Kernel, A: Samples, B: Samples, b: int, resources: Resour
 
 
 def hsic_blocks(
-    kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int, resources: Resources = _NOTHING
+    kernels: tuple[Kernel, Kernel], A: Samples, B: Samples, b: int, resources: Resources = UNLIMITED
 ) -> Floats:
     """Return the unbiased HSIC of each block of b pairs, (c,)."""
     found = []
@@ -108,7 +107,7 @@ def block_null(estimates: Floats) -> tuple[float, Null]:
     return scale * mean, Null("normal", 0.0, scale * std / math.sqrt(c - 1), skew=skewness / (3.0 * math.sqrt(c)))
 
 
-def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int, resources: Resources = _NOTHING):
+def _chunks(kernel: Kernel, *sides: tuple[Samples, Samples], b: int, resources: Resources = UNLIMITED):
     """Yield for each chunk the blocks (c', b, b) on the diagonal of the matrix of each pair of sides."""
     prepared = {id(S): kernel.prepare(S) for pair in sides for S in pair}
     n = min(len(S) for pair in sides for S in pair) // b * b

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
 from mercer.gram.algebra import Centered
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array, is_stored
 from mercer.inference.options import part_of, require_matrices, tell
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import Kernel as _Kernel
@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 _RANK_TOL = 1e-12  # eigenvalues below it, relative to the largest, are rounding
-_NOTHING = Resources()
 _SMALL = 1e7  # multiplications that are not worth a task
 _TASK = 2e9  # multiplications of a task, half of which are done: some 50 milliseconds
 _SIDE = 256  # of blocks, in which half of the products are left out
@@ -84,7 +83,7 @@ class Form(ABC):
 class DenseForm(Form):
     """A Gram matrix in memory."""
 
-    def __init__(self, K: Floats, resources: Resources = _NOTHING) -> None:
+    def __init__(self, K: Floats, resources: Resources = UNLIMITED) -> None:
         self.array, self.n, self.resources = K, len(K), resources
 
     def forms(self, Z: Floats) -> Floats:
@@ -123,7 +122,7 @@ class DenseForm(Form):
 class FactorForm(Form):
     """A Gram matrix by its factor."""
 
-    def __init__(self, F: Floats, resources: Resources = _NOTHING) -> None:
+    def __init__(self, F: Floats, resources: Resources = UNLIMITED) -> None:
         self.factor, self.n, self.resources = F, len(F), resources
 
     def forms(self, Z: Floats) -> Floats:
@@ -164,7 +163,7 @@ class ProductForm(Form):
 
     def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
         """Return entries, which are computed now."""
-        below = self.gram.gram if isinstance(self.gram, Centered) else self.gram
+        below = getattr(self.gram, "gram", self.gram)
         if not (isinstance(below, HasRows) and isinstance(self.gram, HasRows)):
             raise CapabilityError(
                 "Only products with the Gram matrix are at hand, and entries of it are needed. Use gram=Tiles() or "
@@ -312,12 +311,12 @@ def centred(K: Floats, n_threads: int | None = None) -> Floats:
     return K
 
 
-def entries(kernel: Kernel, S: Samples, resources: Resources = _NOTHING) -> Floats:
+def entries(kernel: Kernel, S: Samples, resources: Resources = UNLIMITED) -> Floats:
     """Return the Gram matrix as an array that may be overwritten."""
     return Dense().build(kernel, S, resources).release()
 
 
-def matrix(kernel: Kernel, S: Samples, resources: Resources = _NOTHING) -> Floats:
+def matrix(kernel: Kernel, S: Samples, resources: Resources = UNLIMITED) -> Floats:
     """Return the centred Gram matrix as an array that may be overwritten."""
     return centred(entries(kernel, S, resources), resources.n_threads)
 
@@ -326,7 +325,7 @@ def represent(
     kernel: Kernel,
     S: Samples,
     gram: GramSpec | int | None = None,
-    resources: Resources = _NOTHING,
+    resources: Resources = UNLIMITED,
     *,
     centre: bool = True,
 ) -> Form:
@@ -351,7 +350,7 @@ def represent(
         F = _incomplete(kernel, S, int(gram), resources)
     else:
         built = (gram or Dense()).build(kernel, S, resources)
-        if isinstance(built, DenseGram):
+        if has_array(built):
             K = built.release()
             return DenseForm(centred(K, resources.n_threads) if centre else K, resources)
         if not isinstance(built, HasFactor):
@@ -369,7 +368,7 @@ def is_dense(gram: GramSpec | int | None) -> bool:
     >>> is_dense(None), is_dense(200)
     (True, False)
     """
-    return gram is None or isinstance(gram, Dense)
+    return gram is None or is_stored(gram)
 
 
 def pair(

@@ -32,6 +32,8 @@ __public__ = __all__
 _ENTRIES = 2**18  # of the matrix that are computed at once
 _AT_ONCE = 1e-3  # a block length whose weights are independent
 
+_DRAWS = "a generator of random numbers and how many points to draw"
+
 
 def stein_test(
     X: Any,
@@ -117,7 +119,8 @@ def stein_test(
         return concluded(value, Null.of_draws("wild bootstrap", draws), (kernel,))
     draws = np.empty(n_draws)
     for b in range(n_draws):
-        drawn = _drawn(answer_of(sampler, "sampler", rng, len(points)), points.shape)
+        found = answer_of(sampler, rng, len(points), who="sampler", takes=_DRAWS, error=ParameterError)
+        drawn = _drawn(found, points.shape)
         draws[b] = _stein_matrix(kernel, drawn, _scores(score, drawn), Resources(n_threads=resources.n_threads)).mean()
         tell(rest, (b + 1) / n_draws)
     return concluded(value, Null.of_draws("simulation", draws), (kernel,))
@@ -187,7 +190,7 @@ def _scores(score: Callable[[Floats], Floats], X: Floats) -> Floats:
             f"score={score!r} was given; a function that returns the gradient of log p at each row is accepted. Write "
             "score=lambda x: -x, for the standard normal density."
         )
-    given = answer_of(score, "score", X)
+    given = answer_of(score, X, who="score", error=ParameterError, takes="an array of points")
     try:
         found = real_numbers(given, "score")
     except (TypeError, ValueError):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.fft import idct
 
 from mercer.arrays import Floats
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.constraints import Optional, Positive
 from mercer.errors import ParameterError
 from mercer.inference.entrywise import Entrywise
@@ -44,7 +44,6 @@ _NUMBERS = 2**20
 _BLOCK = 17.0  # steps of a block, in units of the time over which samples depend
 _LEAST = 10.0  # samples of a series, in the same units
 _SIDE = 256  # entries beside the diagonal that are computed at once
-_NOTHING = Resources()
 
 
 class WildBootstrap(Spec):
@@ -171,7 +170,7 @@ def wild_weights(rng: np.random.Generator, count: int, sizes: Sequence[int], wav
 
 
 def wild_draws(
-    H: Form | Entrywise, count: int, rng: np.random.Generator, waves: int, resources: Resources = _NOTHING
+    H: Form | Entrywise, count: int, rng: np.random.Generator, waves: int, resources: Resources = UNLIMITED
 ) -> Floats:
     """Return W^T H W / n^2 for weights W, (count,)."""
     draws = np.empty(count)
@@ -286,7 +285,7 @@ def largest_products(first: Floats, second: Floats) -> Floats:
     return np.append(found, max(rest, 0.0)) if len(first) * len(second) > _PRODUCTS else found
 
 
-def spectral_draws(weights: Floats, count: int, rng: np.random.Generator, resources: Resources = _NOTHING) -> Floats:
+def spectral_draws(weights: Floats, count: int, rng: np.random.Generator, resources: Resources = UNLIMITED) -> Floats:
     """Draw sums of weights times independent chi-squared numbers, (count,).
 
     Parameters

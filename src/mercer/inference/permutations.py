@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.inference.dependence_measures import hsic_values, mmd_values
 from mercer.inference.forms import DenseForm, FactorForm, Form
 from mercer.inference.options import part_of, tell
@@ -20,7 +20,6 @@ from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["parts_of", "permuted_hsic", "permuted_mmd"]
 
-_NOTHING = Resources()
 _NUMBERS = 2**22  # of indicators or of permuted places at once
 _ROWS = 256  # of two Grams that are read side by side
 _WORK = 100_000_000  # multiplications of a task: some 10 milliseconds
@@ -37,7 +36,7 @@ def permuted_mmd(
     count: int,
     rng: np.random.Generator,
     estimator: str = "unbiased",
-    resources: Resources = _NOTHING,
+    resources: Resources = UNLIMITED,
 ) -> Floats:
     """Return squared mean discrepancies of random splits of the joined samples, (count,)."""
     draws = np.empty(count)
@@ -53,7 +52,7 @@ def permuted_hsic(
     count: int,
     rng: np.random.Generator,
     estimator: str = "biased",
-    resources: Resources = _NOTHING,
+    resources: Resources = UNLIMITED,
 ) -> Floats:
     """Return independence criteria with the second variable permuted at random, (count,)."""
     draws = np.empty(count)

@@ -22,6 +22,7 @@ from mercer.inference.forms import centred, inner, matrix, paired, pooled
 from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import Differentiable, offers
 
 __all__ = ["tuned_kernel"]
 __public__ = __all__
@@ -115,7 +116,7 @@ def tuned_kernel(
 
 
 def _tunable(kernel: Kernel) -> bool:
-    return bool(free_names(kernel)) and "pullback" in kernel.capabilities
+    return bool(free_names(kernel)) and offers(kernel, Differentiable)
 
 
 def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None = None) -> tuple[float, Floats]:

@@ -36,6 +36,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
+from mercer.estimators.computed import keep_told
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
@@ -394,6 +395,7 @@ class Reader:
             if not _STATE.fullmatch(name) or hasattr(member, name):
                 raise ModelError(f"The model has {name[:60]!r} among what {member.__name__} has learned, which is not.")
             setattr(estimator, name, held)
+        keep_told(estimator)
         return estimator
 
     def _check_names(self, member: type, given: Mapping[str, Any], known: list[str]) -> None:

@@ -95,7 +95,7 @@ def read(
 
 
 def _read_folder(path: Path, name: str, limits: Limits) -> Dataset:
-    module, function = ("graphs", "read_tu") if name == "tu" else ("tree_files", "read_tree_folder")
+    module, function = ("graph_archives", "read_tu") if name == "tu" else ("tree_files", "read_tree_folder")
     try:
         return _loaded(module, function)(path, limits)
     except FileError:
@@ -114,7 +114,7 @@ def _no_memory(path: Path) -> FileBudgetError:
 
 def _loaded(module: str, function: str) -> Any:
     """Return a reader of a domain whose code is loaded when it is needed: tables need none of it."""
-    return getattr(importlib.import_module(f"mercer.io.{module}"), function)
+    return getattr(importlib.import_module(f"mercer.io.structures.{module}"), function)
 
 
 _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
@@ -132,5 +132,5 @@ _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "graphml": lambda source, kinds: _loaded("graph_files", "read_graphml")(source),
     "graph-json": lambda source, kinds: _loaded("graph_files", "read_graph_json")(source),
     "edges": lambda source, kinds: _loaded("graph_files", "read_edge_list")(source),
-    "tu": lambda source, kinds: _loaded("graphs", "read_tu")(source.path, source.limits),
+    "tu": lambda source, kinds: _loaded("graph_archives", "read_tu")(source.path, source.limits),
 }

@@ -12,8 +12,10 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Base, Path
 from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
+from mercer.kernels.protocols import HasSeries, bases_of, offers
 from mercer.numerics.algebraic import all_finite
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
@@ -90,7 +92,7 @@ class Composite(Tiled):
         term = next(term for term in _terms(self) if term.part == keys[0])
         return None if term.domain is Frames and keys[0] != WHOLE else term
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same kernel with learned terms."""
         learned = tuple(k.learn(narrowed(k, S), y, weight) for k in self.kernels)
         return self if all(a is b for a, b in zip(learned, self.kernels, strict=True)) else self.rebuild(learned)
@@ -99,7 +101,7 @@ class Composite(Tiled):
     def rebuild(self, kernels: tuple[Kernel, ...]) -> Kernel:
         """Return the same node over other kernels."""
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Let every term add what it computes once per collection."""
         for kernel in self.kernels:
             if isinstance(A, Frames) and not kernel.composite:
@@ -111,7 +113,7 @@ class Composite(Tiled):
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield the bases of all terms."""
         for kernel in self.kernels:
-            yield from kernel.bases()
+            yield from bases_of(kernel)
 
     @property
     def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -139,8 +141,8 @@ class Composite(Tiled):
     def _diags(self, A: Samples) -> list[Floats]:
         return [kernel.diag(narrowed(kernel, A)) for kernel in self.kernels]
 
-    def _pullback(self, kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
-        return kernel.pullback(narrowed(kernel, A), narrowed(kernel, B), W)
+    def _pull_term(self, kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
+        return pullback(kernel, narrowed(kernel, A), narrowed(kernel, B), W)
 
 
 class Terms(Composite):
@@ -201,7 +203,7 @@ class Wrapped(Composite):
 
 def dense_series(kernel: Kernel) -> bool:
     """Tell whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
-    return kernel.order == 0 and "series" in kernel.capabilities and kernel.series().dense
+    return kernel.order == 0 and offers(kernel, HasSeries) and kernel.series().dense
 
 
 def enclosed(kernel: Any, tightness: int) -> str:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, OneOf, Optional
 from mercer.domains import Objects, Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.domains.samples import kind_of
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.kernels.comparison import Comparison
@@ -22,6 +24,7 @@ from mercer.kernels.kernel import Kernel, mirror
 __all__ = ["Custom"]
 __public__ = __all__
 
+_TAKES = "two collections and returns a matrix, or two samples and returns a number"
 _CALL = threading.RLock()  # nobody has promised that the function may run in two threads at once
 _LOOSE = (
     1e-5  # of the largest value: what float32 leaves of equal numbers; what is not meant to be equal is further off
@@ -96,7 +99,7 @@ class Custom(Kernel):
         numeric = not isinstance(X, np.ndarray) or X.dtype.kind in "fiubc"
         return Vectors.pack(X) if numeric else Objects.pack(X)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the kernel that knows what the function takes; try the function on some samples."""
         some = S.take(np.unique(np.linspace(0, len(S) - 1, min(len(S), _PROBED)).astype(np.intp)))
         pairs = self._takes_pairs(some) if self.pairs is None else self.pairs
@@ -138,7 +141,7 @@ class Custom(Kernel):
 
     def _called(self, A: Samples, B: Samples) -> Any:
         with _CALL:
-            return _safely(self.function, _raw(A), _raw(B), self)
+            return answer_of(self.function, _raw(A), _raw(B), who=self, takes=_TAKES)
 
     def _paired(self, A: Samples, B: Samples) -> Any:
         """Return the numbers pair by pair; of one collection with itself, half of them are computed."""
@@ -146,7 +149,7 @@ class Custom(Kernel):
         with _CALL:
             for i, x in enumerate(a):
                 for j in range(i if B is A else 0, len(b)):
-                    out[i, j] = _number(_safely(self.function, x, b[j], self))
+                    out[i, j] = _number(answer_of(self.function, x, b[j], who=self, takes=_TAKES))
                     if B is A and i != j:
                         out[j, i] = out[i, j]
         return out
@@ -165,13 +168,14 @@ class Custom(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return what the function says, checked."""
+        A, B = packed_pair(A, B, self._ready)
         out = self._values(A, B)
         if B is not A:
             return out
         _require_symmetric(out, out.T, self)
         return mirror(out)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the values of samples with themselves, some samples at a time."""
         if not len(A):
             return np.empty(0)
@@ -203,16 +207,6 @@ def _samples(A: Samples) -> list[Any]:
     if sp.issparse(data):
         return [data[[i]] for i in range(data.shape[0])]
     return list(data.itertuples(index=False)) if hasattr(data, "itertuples") else list(data)
-
-
-def _safely(function: Any, a: Any, b: Any, owner: Kernel) -> Any:
-    try:
-        return function(a, b)
-    except Exception as error:
-        raise DomainError(
-            f'The function of {owner!r} failed on {kind_of(a)} and {kind_of(b)}, "{type(error).__name__}: {error}"; '
-            "it must take two collections and return a matrix, or two samples and return a number. Correct it."
-        ) from error
 
 
 def _number(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan, Resources, budget
+from mercer.budget import UNLIMITED, Plan, Resources, budget
 from mercer.domains import Pairs, Samples
 from mercer.domains.identity import distinct, matches
 from mercer.domains.pairs import occurring
@@ -27,7 +27,6 @@ __all__ = ["SAME", "Members", "PairMatrix", "PairTerm", "gathered", "learned", "
 SAME: Literal["same"] = "same"
 """The factor that is one for equal objects and zero for others."""
 
-_NOTHING = Resources()
 _SHARE = 0.25  # of the memory budget, that the matrices of one product with new pairs may take
 
 
@@ -159,7 +158,7 @@ class PairMatrix:
     resources : Resources
     """
 
-    def __init__(self, kernel: Kernel, target: Members, source: Members, resources: Resources = _NOTHING) -> None:
+    def __init__(self, kernel: Kernel, target: Members, source: Members, resources: Resources = UNLIMITED) -> None:
         terms = pair_terms(kernel)
         assert terms is not None
         self.kernel, self.target, self.source = kernel, target, source
@@ -201,7 +200,7 @@ class PairMatrix:
         held = {id(f): f.nbytes for part in self.parts for f in (part.left, part.right) if f is not None}
         return sum(held.values())
 
-    def times(self, V: Floats, source: PairIndex, target: PairIndex, resources: Resources = _NOTHING) -> Floats:
+    def times(self, V: Floats, source: PairIndex, target: PairIndex, resources: Resources = UNLIMITED) -> Floats:
         """Return the product with V, (n,) or (n, k), for some pairs of either set."""
         V = np.asarray(V, dtype=float)
         if len(V) != len(source):

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Similarities
+from mercer.domains.doors import packed_pair
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel
 
@@ -46,7 +47,7 @@ class Precomputed(Kernel):
     formula = r"K_{ij}"
     cost = "O(mn)"
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return self; refuse training similarities that are not symmetric."""
         assert isinstance(S, Similarities)
         S.check_symmetric()
@@ -61,6 +62,7 @@ class Precomputed(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the entries of rows A and columns B, a copy."""
+        A, B = packed_pair(A, B, self._ready)
         assert isinstance(A, Similarities) and isinstance(B, Similarities)
         return np.array(A.against(B))
 
@@ -72,7 +74,7 @@ class Precomputed(Kernel):
         np.copyto(out, A.against(B))
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the similarities of the samples with themselves."""
         assert isinstance(A, Similarities)
         return np.array(A.self_similarities(), dtype=float)

@@ -1,4 +1,4 @@
-"""Calls of functions that users write: what goes wrong inside them is told as theirs."""
+"""What functions that users write return: checked, and told as theirs where it is wrong."""
 
 from __future__ import annotations
 
@@ -8,34 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.domains.samples import kind_of
 from mercer.errors import DomainError
 
-__all__ = ["called", "numbers_at", "real_values", "rows_of", "sample_count"]
+__all__ = ["ALL", "numbers_at", "real_values", "rows_of", "sample_count"]
 
 
-def called(function: Callable[[Any], Any], data: Any, owner: Any) -> Any:
-    """Return function(data); an error inside becomes a DomainError that names the kernel and keeps the cause.
-
-    Parameters
-    ----------
-    function : callable
-        Written by the user.
-    data : object
-        All the data, as they were given.
-    owner : Kernel
-        Named in the message.
-    """
-    try:
-        return function(data)
-    except DomainError:
-        raise
-    except Exception as error:
-        raise DomainError(
-            f'The function of {owner!r} failed on data of type {kind_of(data)}, "{type(error).__name__}: {error}"; it '
-            "must take all the data at once. Correct the function, or give the data in the form that it takes."
-        ) from error
+ALL = "all the data at once"
 
 
 def real_values(values: Any, owner: Any) -> Any:
@@ -72,7 +53,7 @@ def rows_of(function: Callable[[Any], Any], data: Any, owner: Any, single: bool 
     single : bool, default False
         Whether one number per sample is needed: k = 1, and dense.
     """
-    values = real_values(called(function, data, owner), owner)
+    values = real_values(answer_of(function, data, who=owner, takes=ALL), owner)
     shape = tuple(values.shape)
     n = sample_count(data, shape[0] if shape else -1)
     if shape == (n,) and not sp.issparse(values):
@@ -94,7 +75,7 @@ def numbers_at(function: Callable[[Floats], Any], points: Floats, owner: Any) ->
 
     At points that are finite its values must be, too.
     """
-    values = np.asarray(called(function, points, owner))
+    values = np.asarray(answer_of(function, points, who=owner, takes=ALL))
     if values.shape != points.shape or values.dtype.kind not in "fiub" or np.ma.is_masked(values):
         raise DomainError(
             f"The function of {owner} returned shape {values.shape}, {values.dtype}, for an array of shape "

@@ -7,9 +7,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import OneOf
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 from mercer.models.normal import dense
@@ -116,13 +118,8 @@ class ExponentialFamily(Model):
     def _phi(self, S: Samples) -> Floats:
         """Return the statistics, (n, p)."""
         if callable(self.statistics):
-            try:
-                found = np.asarray(self.statistics(S))
-            except Exception as error:
-                raise DomainError(
-                    f'The statistics of {len(S)} samples failed, "{type(error).__name__}: {error}"; they are a '
-                    "function of packed samples that returns a row of numbers for each. Correct the function."
-                ) from error
+            takes = "packed samples, and returns a row of numbers for each"
+            found = np.asarray(answer_of(self.statistics, S, who="The function of statistics", takes=takes))
             if (
                 found.dtype.kind not in "fiub"
                 or found.ndim != 2
@@ -149,6 +146,7 @@ class ExponentialFamily(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Match the expected statistics to those of the samples."""
+        S = packed(S, self.pack)
         w = weights_of(weight, len(S))
         share = w / w.sum()
         needs = self.covariance is None and self.statistics not in _RANGES
@@ -170,6 +168,7 @@ class ExponentialFamily(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return phi(x) - E phi, (n, p)."""
+        S = packed(S, self.pack)
         phi, mean = self._phi(S), self._mean
         if phi.shape[1] != len(mean):
             raise DomainError(
@@ -188,6 +187,7 @@ class ExponentialFamily(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(x) of each sample, (n,), for the statistics whose density is known."""
+        S = packed(S, self.pack)
         X, m = self.scores(S) + self._mean, self._mean
         if self.statistics == "bernoulli":
             return X @ np.log(m) + (1.0 - X) @ np.log1p(-m)

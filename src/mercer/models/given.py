@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Strings, Vectors
+from mercer.domains.doors import packed
 from mercer.domains.sequences import Sequences
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.models.gaussian_hidden_markov import GaussianHiddenMarkovModel
@@ -72,11 +73,13 @@ class GivenModel(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Let the object learn, if it can."""
+        S = packed(S, self.pack)
         learn = getattr(self.given, "learn", None)
         return self if learn is None else type(self)(learn(_raw(S), weight))
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return what the object says."""
+        S = packed(S, self.pack)
         if not callable(getattr(self.given, "log_likelihood", None)):
             raise CapabilityError(
                 f"{type(self.given).__name__} has no log_likelihood; a function of samples that returns an array of "
@@ -93,6 +96,7 @@ class GivenModel(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return what the object says, (n, p)."""
+        S = packed(S, self.pack)
         raw: Any = _raw(S)
         if callable(getattr(self.given, "scores", None)):
             found = np.asarray(self.given.scores(raw), dtype=float)

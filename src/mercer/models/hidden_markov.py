@@ -14,7 +14,7 @@ import numpy as np
 from mercer import budget, errors
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Fixed, Integer, Interval, OneOf
-from mercer.domains import Samples, Strings
+from mercer.domains import Samples, Strings, doors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
 from mercer.models.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
@@ -100,10 +100,12 @@ class Hidden(Model):
 
     def log_likelihood(self, S: Any) -> Floats:
         """Return log p(x) of each sequence, summed over all hidden paths and over what is missing."""
+        S = doors.packed(S, self.pack)
         return log_likelihoods(self._observe(self._data(S)), S.offsets, self.chain)
 
     def decode(self, S: Any) -> tuple[Indices, Floats]:
         """Return the most likely hidden states, (T,) for all sequences one after another, and log p(x, z), (n,)."""
+        S = doors.packed(S, self.pack)
         return best_paths(self._observe(self._data(S)), S.offsets, self.chain)
 
     def posterior(self, S: Any) -> Floats:
@@ -118,6 +120,7 @@ class Hidden(Model):
 
     def scores(self, S: Any) -> Floats:
         """Return the derivatives of log p(x), (n, p): in pi, A row by row, then in what the states show."""
+        S = doors.packed(S, self.pack)
         chain, n, K = self.chain, len(S), int(self.states)
         budget.Plan(f"the scores of {self!r} on {n} sequences", {"scores": 8 * n * self.size}).require(None)
         out = np.zeros((n, self.size))
@@ -149,6 +152,7 @@ class Hidden(Model):
 
     def learn(self, S: Any, weight: Floats | None = None) -> Self:
         """Learn all parameters by expectation maximisation (Baum and Welch)."""
+        S = doors.packed(S, self.pack)
         if self.fitted:
             return self
         w = weights_of(weight, len(S))

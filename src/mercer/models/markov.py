@@ -13,7 +13,7 @@ import numpy as np
 from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, OneOf
-from mercer.domains import Samples, Strings
+from mercer.domains import Samples, Strings, doors
 from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
 from mercer.models.model import Model, stochastic, weights_of
 from mercer.runtime.compiled import compiled
@@ -125,6 +125,7 @@ class MarkovChain(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Count what follows what."""
+        S = doors.packed(S, self.pack)
         if self.fitted:
             return self
         assert isinstance(S, Strings)
@@ -162,6 +163,7 @@ class MarkovChain(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(s) of each string, summed over what is missing."""
+        S = doors.packed(S, self.pack)
         assert isinstance(S, Strings)
         P = self._matrix
         found, codes = np.empty(len(S)), coded(S, self.alphabet)
@@ -170,6 +172,7 @@ class MarkovChain(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return the derivatives in the entries of P, or in their logits, (n, (A + 1)^q A)."""
+        S = doors.packed(S, self.pack)
         counts = self._counts(S)
         P = self._matrix
         counts -= P * counts.sum(axis=2, keepdims=True)

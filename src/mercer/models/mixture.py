@@ -15,6 +15,7 @@ from mercer import budget, errors
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import ParameterError, warn_caller
 from mercer.models.model import Model, numbers, stochastic, weights_of
 from mercer.models.normal import check_factor, dense, factor_size, gaussian_scores, log_constant, rows_for, standardised
@@ -183,6 +184,7 @@ class GaussianMixture(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(x) of each vector, (n,)."""
+        S = packed(S, self.pack)
         X = rows_for(S, self._parameters[1].shape[1])
         out = np.empty(len(X))
         for rows in spans(len(X), _ROWS):
@@ -197,6 +199,7 @@ class GaussianMixture(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return the derivatives in pi or its logits, then for each component in mu_k and in L_k, (n, p)."""
+        S = packed(S, self.pack)
         weights, means, factors = self._parameters
         X, K = rows_for(S, means.shape[1]), len(weights)
         budget.Plan(f"the scores of {self!r} on {len(S)} vectors", {"scores": 8 * len(X) * self.size}).require(None)
@@ -227,6 +230,7 @@ class GaussianMixture(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Learn all parameters by expectation maximisation."""
+        S = packed(S, self.pack)
         if self.fitted:
             return self
         w = weights_of(weight, len(S))

@@ -10,7 +10,6 @@ import numpy as np
 
 from mercer.arrays import Floats, real_numbers
 from mercer.domains import Samples
-from mercer.domains.doors import open_doors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.spec import Spec
 
@@ -39,11 +38,6 @@ class Model(Spec, ABC):
     """
 
     domain: ClassVar[type[Samples]]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        taking = {"learn": 1, "log_likelihood": 1, "scores": 1, "decode": 1}
-        open_doors(cls, taking, lambda model, X: model.pack(X))
 
     def pack(self, X: Any) -> Samples:
         """Turn raw data into packed samples; packed samples are returned as they are."""

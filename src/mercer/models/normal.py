@@ -16,6 +16,7 @@ from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import OneOf
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 
@@ -114,6 +115,7 @@ class Normal(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Take the mean and the covariance of the samples."""
+        S = packed(S, self.pack)
         if self.fitted:
             return self
         w = weights_of(weight, len(S))
@@ -127,11 +129,13 @@ class Normal(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(x) of each vector, (n,)."""
+        S = packed(S, self.pack)
         z = standardised(rows_for(S, len(self._mean)), self._mean, self._factor)
         return -0.5 * np.einsum("ij,ij->i", z, z) + log_constant(self._factor)
 
     def scores(self, S: Samples) -> Floats:
         """Return the derivatives in mu and in the entries of L, (n, p)."""
+        S = packed(S, self.pack)
         z = standardised(rows_for(S, len(self._mean)), self._mean, self._factor)
         return gaussian_scores(z, self._factor)
 

@@ -374,5 +374,4 @@ def _exactness(gram: Any, model: Any) -> str:
             f"this approximates the kernel: {number(left)} of the trace of the Gram matrix is left out, and entries "
             f"are off by {number(model.gram_error_)} of their size, estimated on some of the samples"
         )
-    exact = type(gram).__name__ in ("Dense", "Tiles", "Features", "Kronecker", "Distributed", "Auto")
-    return "this is exact" if exact else "this may approximate the kernel"
+    return "this is exact" if getattr(gram, "exact", False) else "this may approximate the kernel"

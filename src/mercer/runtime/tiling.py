@@ -8,6 +8,8 @@ thread only waits, so Ctrl-C is answered at once.
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import os
 import queue
 import threading
@@ -110,8 +112,8 @@ class _Workers:
                 self._idle += 1
             self._idle -= count
             self.busy += count
-        for _ in range(count):
-            self._queue.put(work)
+        for _ in range(count):  # what is known where the run was started, as NumPy's error state, is known in threads
+            self._queue.put(functools.partial(contextvars.copy_context().run, work))
 
     def _serve(self, jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
         while True:

@@ -119,7 +119,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
     spreads = {name: spread(columns[name]) for name, kind in kinds.items() if kind == "number"}
     spreads = {name: s for name, s in spreads.items() if s > 0.0}
     others: list[Kernel] = [Match().on(name) for name, kind in kinds.items() if kind == "category"]
-    others += [_texts(columns[name]).on(name) for name, kind in kinds.items() if kind == "text"]
+    others += [text_kernel(columns[name]).on(name) for name, kind in kinds.items() if kind == "text"]
     if not spreads and not others:
         raise DomainError(
             f"The columns {', '.join(map(repr, list(kinds)[:10]))} do not differ from row to row; at least one must. "
@@ -160,7 +160,8 @@ def _rounded(value: float) -> float:
     return float(f"{min(max(value, 1e-300), 1e300):.4g}")
 
 
-def _texts(texts: Sequence[str]) -> Kernel:
+def text_kernel(texts: Sequence[str]) -> Kernel:
+    """Return the kernel for texts: of trees in brackets, of words, or of letters."""
     if all(text.startswith("(") and text.rstrip().endswith(")") and _is_closed(text) for text in texts):
         return mercer.kernels.PartialTree().normalized()
     if 2 * sum(len(text.split(None, 1)) > 1 for text in texts) > len(texts):

@@ -16,10 +16,10 @@ from scipy.special import expit
 
 from mercer import constraints
 from mercer.arrays import Array, Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
-from mercer.gram.low_rank.nystrom import NystromGram
+from mercer.gram.gram import has_landmarks
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background, lapack
@@ -31,7 +31,6 @@ from mercer.solvers.linear.woodbury import NormalFactored
 __all__ = ["LeastSquaresCriterion", "LeastSquaresPosterior", "Moderation", "log_evidence_of", "posterior_of"]
 __public__ = ["LeastSquaresCriterion", "LeastSquaresPosterior", "Moderation"]
 
-_NOTHING = Resources()
 _TILE = 2**21  # numbers: the rows whose variances are computed at once
 
 
@@ -79,7 +78,7 @@ class LeastSquaresCriterion:
         *,
         start: Kernel | None = None,
         moving: int = 0,
-        resources: Resources = _NOTHING,
+        resources: Resources = UNLIMITED,
     ) -> None:
         self.kind, self.samples, self.parts, self.weight = kind, samples, parts, weight
         self.start, self.moving, self.resources = start, moving, resources
@@ -248,7 +247,7 @@ class LeastSquaresPosterior:
     primal: bool
     beyond: int = 0
 
-    def variance(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def variance(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return the variance of the function over s^2 at new samples, (m,), never negative."""
         out = np.empty(len(T))
         width = self._width()
@@ -266,7 +265,7 @@ class LeastSquaresPosterior:
                 out[rows] = own - np.einsum("ij,ij->i", B, B) - 2.0 * V[:, -1]
         return np.maximum(out, 0.0)
 
-    def covariance(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def covariance(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return the covariances of the function over s^2 at new samples, (m, m); its diagonal is `variance`."""
         V = self.root(T, resources)
         if self.primal:
@@ -301,7 +300,7 @@ def posterior_of(gram: Gram, state: Any, total: float) -> LeastSquaresPosterior:
         assert state.border is not None
         inverse = np.sqrt(state.unit) * inverse
         weights, constant = inverse[:r], float(state.border.thin()[0, 0]) * inverse[r]
-        beyond = r if isinstance(gram, NystromGram) else 0
+        beyond = r if has_landmarks(gram) else 0
         weights, constant = np.hstack([weights, np.eye(r, beyond)]), np.append(constant, np.zeros(beyond))
         root = gram.expand(Solution(np.zeros(n), Status.CONVERGED, 0.0, weights=weights), constant)
         return LeastSquaresPosterior(root, 0.0, primal=True, beyond=beyond)

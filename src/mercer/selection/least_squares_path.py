@@ -16,8 +16,8 @@ import numpy as np
 from mercer.arrays import Floats, real_numbers
 from mercer.errors import ParameterError, TargetError
 from mercer.gram.gram import HasFactor
-from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for, spans
+from mercer.selection.path import bordered_spectrum
 from mercer.solvers.linear.border import Border
 
 __all__ = ["LeastSquaresPath", "best_cost", "least_squares_log_evidence", "lssvm_path", "spectrum"]
@@ -95,7 +95,7 @@ def lssvm_path(K: Floats, y: Floats, C: Any, weight: Floats | None = None) -> Le
     y = real_numbers(y, "y", TargetError)
     w = np.ones(len(y)) if weight is None else real_numbers(weight, "weight")
     with blas_for(len(y)):
-        return _DenseSpectrum.of(np.array(K, dtype=float), y.reshape(len(y), -1), w).at(C)
+        return _DenseSpectrum.of(np.array(K, dtype=float, order="C"), y.reshape(len(y), -1), w).at(C)
 
 
 def spectrum(gram: Any, Y: Floats, weight: Floats) -> Any:
@@ -186,16 +186,9 @@ class _DenseSpectrum:
         K *= D
         K *= D[:, None]
         border = Border.of(D[:, None])
-        border.turn(K)
-        values, U = in_background(np.linalg.eigh, K[1:, 1:], work=9.0 * len(K) ** 3)
-        turned = border.into(D[:, None] * Y)
-        moments, above = U.T @ turned[1:], K[0, 1:] @ U
-        basis = K[:, 1:]  # its memory is free now
-        basis[0], basis[1:] = 0.0, U
-        reflected = border.T @ (border.V.T @ basis)
-        for rows in spans(len(K), 256):
-            basis[rows] -= border.V[rows] @ reflected
-        return cls(values, basis, moments, above, turned[0], border, Y, w)
+        values, vectors, above = bordered_spectrum(K, border)
+        scaled = D[:, None] * Y
+        return cls(values, vectors.T, vectors @ scaled, above[0], border.into(scaled)[0], border, Y, w)
 
     @property
     def unit(self) -> float:

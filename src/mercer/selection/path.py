@@ -65,17 +65,10 @@ class RidgeSpectrum:
             K *= root[:, None]
             K *= root
         if border is None or border.shape[1] == 0:
-            values = eigh_in_place(K)
-            return cls(np.maximum(values, 0.0), K, w)  # rounding: a Gram matrix has no negative eigenvalue
-        coordinates = Border.of(root[:, None] * border)
-        coordinates.turn(K)
-        s = coordinates.count
-        values = eigh_in_place(K[s:, s:])
-        K[s:, :s] = 0.0
-        vectors = K[s:]
-        for rows in spans(n - s, _BLOCK):  # Z^T = (0, V^T) Q^T
-            vectors[rows] -= ((vectors[rows] @ coordinates.V) @ coordinates.T.T) @ coordinates.V.T
-        return cls(np.maximum(values, 0.0), vectors, w)
+            values, vectors = eigh_in_place(K), K
+        else:
+            values, vectors, _ = bordered_spectrum(K, Border.of(root[:, None] * border))
+        return cls(np.maximum(values, 0.0), vectors, w)  # rounding: a Gram matrix has no negative eigenvalue
 
     def solve(self, y: Floats, alphas: Floats) -> tuple[Floats, Floats]:
         """W^(-1/2) a, (p, n, k), and alpha times the diagonal of W^-1 P, (p, n), for targets (n, k) and ridges (p,)."""
@@ -128,6 +121,29 @@ class RidgeSpectrum:
         rss = np.square(share).T @ np.square(inner)
         total = self.weight.sum()
         return total * rss / np.square(total - self.degrees_of_freedom(alphas))[:, None]
+
+
+def bordered_spectrum(K: Floats, border: Border) -> tuple[Floats, Floats, Floats]:
+    """Decompose a matrix (n, n), in its memory, on the complement of s columns Q1 R = border.
+
+    Returns
+    -------
+    values : (n - s,) array
+        lambda, ascending.
+    vectors : (n - s, n) array
+        Z^T, the eigenvectors of what is left of K, as rows.
+    above : (s, n - s) array
+        Q1^T K Z.
+    """
+    border.turn(K)
+    s = border.count
+    values = eigh_in_place(K[s:, s:])
+    above = K[:s, s:] @ K[s:, s:].T
+    K[s:, :s] = 0.0
+    vectors = K[s:]
+    for rows in spans(len(K) - s, _BLOCK):  # Z^T = (0, V^T) Q^T
+        vectors[rows] -= ((vectors[rows] @ border.V) @ border.T.T) @ border.V.T
+    return values, vectors, above
 
 
 def ridge_path(

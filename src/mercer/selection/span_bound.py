@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Bools, Floats, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import HasRows
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
@@ -50,7 +50,6 @@ _BLUR = 1e-9  # of the mean diagonal, added to it: who lies in the span of the o
 _AT_BOUND = 1e-10  # of the width of a box
 _ROOM = 1e-9  # of the width of a box: it is not left by less than this
 _BLOCK = 512  # rows of K at a time
-_NOTHING = Resources()
 _CHUNK = 16  # samples in one compiled call, some milliseconds each at worst
 _SMALL = 2**15  # samples times |U| that are not worth a thread
 
@@ -277,7 +276,7 @@ class _Universe:
         index, q = np.concatenate([free, near]), len(free)
         p = len(index)
         plan = Plan(f"Leaving out one of {len(machine.beta)} samples", {"tables of those that react": 32 * p * p})
-        resources = getattr(gram, "resources", _NOTHING)
+        resources = getattr(gram, "resources", UNLIMITED)
         plan.require(resources.memory)
         K, rounding = _square(gram, index)
         border = _Border.of(K, q, bias)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.errors import CapabilityError
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import heard
@@ -21,7 +19,6 @@ from mercer.spec import Spec
 __all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]
 __public__ = ["Solver"]
 
-_NOTHING = Resources()
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
 
 
@@ -49,16 +46,10 @@ class Solver(Spec, ABC):
         A sentence: what to use where a capability is missing.
     """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "solve" in vars(cls):  # where numbers leave their range, the estimator tells so in words
-            setattr(cls, "solve", _guarded(cls.solve))  # noqa: B010  (the type checker forbids the plain form)
-
     solves: ClassVar[type]
     needs: ClassVar[tuple[type, ...]] = ()
     remedy: ClassVar[str] = ""
 
-    @abstractmethod
     def solve(self, problem: Any, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         """Solution of a problem.
 
@@ -77,6 +68,14 @@ class Solver(Spec, ABC):
         solution : Solution
             With a status: that a tolerance was not reached is told there, not raised.
         """
+        self.check_capabilities(problem)
+        # where numbers leave their range, the solution tells so in words; no Ctrl-C is lost
+        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._solve(problem, start, monitor)
+
+    @abstractmethod
+    def _solve(self, problem: Any, start: Floats | None, monitor: Monitor | None) -> Solution:
+        """Solve a problem that this solver is known to accept: what a subclass writes."""
 
     def check_capabilities(self, problem: Any) -> None:
         """Raise unless the options are acceptable and this solver works on the problem and its Gram."""
@@ -99,17 +98,6 @@ class Solver(Spec, ABC):
                     f"{type(gram).__name__} offers "
                     f"{', '.join(['products', *offered]) if offered else 'only products'}. {self.remedy}"
                 )
-
-
-def _guarded(solve: Callable[..., Solution]) -> Callable[..., Solution]:
-    """Solve without NumPy's warnings, whose causes a solution tells itself, and without losing a Ctrl-C."""
-
-    @functools.wraps(solve)
-    def guarded(self: Solver, problem: Any, start: Any = None, monitor: Any = None) -> Solution:
-        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return solve(self, problem, start=start, monitor=monitor)
-
-    return guarded
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,4 +190,4 @@ def largest_order(gram: Any, most: int) -> int:
 
 def resources_of(gram: Any) -> Resources:
     """Return what a Gram may use; arrays and the like know of no budget."""
-    return getattr(gram, "resources", _NOTHING)
+    return getattr(gram, "resources", UNLIMITED)

@@ -43,6 +43,11 @@ class Multiclass(Target):
     def learn(self, y: Any) -> Self:
         return replace(self, classes=find_classes(labels(y)))
 
+    def read(self, y: Any) -> tuple[Self, Indices]:
+        values = labels(y)
+        learned = replace(self, classes=find_classes(values))
+        return learned, places_of(learned.classes, values)
+
     def codes(self, y: Any) -> Indices:
         """Numbers of the classes of samples, (n,)."""
         return class_codes(self.classes, y)
@@ -76,7 +81,11 @@ def class_codes(classes: Array, y: Any) -> Indices:
     """Places of labels among sorted classes, (n,); TargetError for a label that is not among them."""
     if not len(classes):
         raise TargetError("No classes are known yet; a target knows them after learn(y). Call learn first.")
-    values = labels(y, warn=False)
+    return places_of(classes, labels(y, warn=False))
+
+
+def places_of(classes: Array, values: Array) -> Indices:
+    """Places among sorted classes of labels that have been looked at, (n,)."""
     try:
         codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
         known = np.broadcast_to(np.asarray(classes[codes] == values), values.shape)

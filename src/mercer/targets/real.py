@@ -39,8 +39,11 @@ class Real(Target):
     columns: int | None = None
 
     def learn(self, y: Any) -> Self:
+        return self.read(y)[0]
+
+    def read(self, y: Any) -> tuple[Self, Floats]:
         values = numbers(y, self.several)
-        return replace(self, columns=values.shape[1] if values.ndim == 2 else None)
+        return replace(self, columns=values.shape[1] if values.ndim == 2 else None), values
 
     def encode(self, y: Any) -> Floats:
         values = numbers(y, self.several, warn=False)

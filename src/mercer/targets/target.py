@@ -31,6 +31,14 @@ class Target(ABC):
     def learn(self, y: Any) -> Self:
         """Target that knows what this y looks like; TargetError if y is not of its kind."""
 
+    def read(self, y: Any) -> tuple[Self, Array]:
+        """Target that knows this y, and the numbers that y is; it is looked at once, by `learn` and `encode` twice.
+
+        The numbers are those of `encode`, or of classes their codes, (n,).
+        """
+        learned = self.learn(y)
+        return learned, learned.encode(y)
+
     @abstractmethod
     def encode(self, y: Any) -> Floats:
         """Numbers, (n,) or (n, k), float64, that a solver takes as its right-hand side."""

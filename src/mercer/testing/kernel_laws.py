@@ -26,6 +26,7 @@ from mercer.kernels.algebra.sums import Constant
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.composite import Composite
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, bases_of, offers
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.language import parse
 from mercer.runtime.tiling import spans
@@ -350,7 +351,7 @@ def _translation(trial: Trial) -> None:
 
 
 def _reflects(trial: Trial) -> bool:
-    bases = list(trial.kernel.bases())
+    bases = list(bases_of(trial.kernel))
     plain = all(path == () and base.period is None for path, base, _ in bases)
     return _is_dense(trial) and bool(bases) and plain and _is_based(trial.kernel)
 
@@ -371,7 +372,7 @@ def _reflection(trial: Trial) -> None:
 
 
 def _rotates(trial: Trial) -> bool:
-    plain = (base.kind != "manhattan" and base.scale is None for _, base, _ in trial.kernel.bases())
+    plain = (base.kind != "manhattan" and base.scale is None for _, base, _ in bases_of(trial.kernel))
     return _reflects(trial) and all(plain)
 
 
@@ -409,7 +410,7 @@ def _single_precision(trial: Trial) -> None:
     trial.same(single, wide, np.maximum(trial.size, np.abs(wide)), 5e-3)
 
 
-@_law("features", "block(A, B) = F(A) F(B)^T", lambda trial: "features" in trial.kernel.capabilities)
+@_law("features", "block(A, B) = F(A) F(B)^T", lambda trial: offers(trial.kernel, HasFeatures))
 def _features(trial: Trial) -> None:
     F, keys = trial.kernel.features(trial.S)
     count = trial.kernel.feature_count(trial.S)
@@ -438,7 +439,7 @@ def _within(low: Floats, high: Floats, W: Floats, got: Any, size: float, what: s
 
 
 @_law("the gradient", "pullback(A, B, W) = sum_ij W_ij dk(a_i, b_j) / dtheta",
-      lambda trial: "pullback" in trial.kernel.capabilities)  # fmt: skip
+      lambda trial: offers(trial.kernel, Differentiable))  # fmt: skip
 def _gradient(trial: Trial) -> None:
     kernel, (a, b) = trial.kernel, trial.rows()
     A, B = trial.S[a], trial.S[b]
@@ -462,7 +463,7 @@ def _gradient(trial: Trial) -> None:
 
 
 @_law("the gradient in the inputs", "pullback_inputs(A, B, W) = sum_j W_ij dk(a_i, b_j) / da_i",
-      lambda trial: "pullback_inputs" in trial.kernel.capabilities and _is_dense(trial))  # fmt: skip
+      lambda trial: offers(trial.kernel, InputDifferentiable) and _is_dense(trial))  # fmt: skip
 def _input_gradient(trial: Trial) -> None:
     kernel, (a, b) = trial.kernel, trial.rows()
     A, B = trial.S[a], trial.S[b]

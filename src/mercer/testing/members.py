@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from mercer.errors import ParameterError
+from mercer.spec import constraints_of
 
 __all__ = ["member"]
 
@@ -38,7 +39,7 @@ def member(cls: Any) -> Any:
 
 def _is_accepted(cls: Any, name: str, value: float) -> bool:
     try:
-        cls.constraints[name].check(name, value, cls)
+        constraints_of(cls)[name].check(name, value, cls)
     except (KeyError, ParameterError):
         return False
     return True

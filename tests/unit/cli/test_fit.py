@@ -1,5 +1,6 @@
 """Fitting from files: automatic choices, estimators as text, budgets, what is written."""
 
+import importlib.util
 import subprocess
 import sys
 import warnings
@@ -10,6 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
+from mercer import first_model
 from mercer.cli import fit as module
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.model_file import load
@@ -60,7 +62,7 @@ def test_classes_get_a_support_vector_machine(tmp_path):
 def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
     path = write_table(tmp_path / "t.csv")
     worse = lambda *given: replace(best_margin(*given), score=0.0)  # noqa: E731
-    monkeypatch.setattr(module, "best_margin", worse)
+    monkeypatch.setattr(first_model, "best_margin", worse)
     told = run_json("fit", path, "-t", "group", "--no-report")
     assert isinstance(load(path.with_suffix(".mercer")), KernelMeanClassifier)
     assert "accuracy 0.000 by SVC" in told["steps"][-1]
@@ -68,19 +70,19 @@ def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_ROWS", 50), ("MOST_CLASSES", 1)])
 def test_beyond_its_limits_a_machine_is_not_tried(table, monkeypatch, limit, value):
-    monkeypatch.setattr(module, limit, value)
-    monkeypatch.setattr(module, "best_margin", None)
+    monkeypatch.setattr(first_model, limit, value)
+    monkeypatch.setattr(first_model, "best_margin", None)
     told = run_json("fit", table, "-t", "group", "--no-report")
     assert told["estimator"].startswith("KernelMeanClassifier") and "kernels were compared" in told["steps"][-1]
 
 
 def test_of_many_rows_some_decide(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "COARSE", 40)
-    monkeypatch.setattr(module, "MOST_CALIBRATED", 40)
+    monkeypatch.setattr(first_model, "COARSE", 40)
+    monkeypatch.setattr(first_model, "MOST_CALIBRATED", 40)
     path = write_table(tmp_path / "t.csv")
     told = run_json("fit", path, "-t", "group", "--no-report")
     assert "40 of 90 rows" in " ".join(told["steps"]) or "leave-one-out on 90 rows" in told["validation"]
-    monkeypatch.setattr(module, "best_margin", lambda *given: replace(best_margin(*given), score=1.0))
+    monkeypatch.setattr(first_model, "best_margin", lambda *given: replace(best_margin(*given), score=1.0))
     told = run_json("fit", path, "-t", "group", "--no-report", "--force")
     assert told["validation"] == "leave-one-out on 40 rows"
     assert not load(path.with_suffix(".mercer")).probability
@@ -113,9 +115,9 @@ def test_a_report_is_written_beside_the_model(table):
 
 
 def test_a_report_needs_jinja2(table, monkeypatch):
-    real = module.importlib.util.find_spec
+    real = importlib.util.find_spec
     monkeypatch.setattr(
-        module.importlib.util, "find_spec", lambda name, *more: None if name == "jinja2" else real(name, *more)
+        importlib.util, "find_spec", lambda name, *more: None if name == "jinja2" else real(name, *more)
     )
     assert "mercer[report]" in run("fit", table, "-t", "y", "--report", "a.html", code=2).stderr
     assert run_json("fit", table, "-t", "y")["files"]["report"] is None

@@ -1,11 +1,17 @@
 """One run of fit: progress, time, and an estimator left whole."""
 
+import warnings
+
+import numpy as np
 import pytest
 
-from mercer.errors import TimeBudgetError
-from mercer.estimators.fits import STEPS, Run, _share, whole
+from mercer import SVC, KernelRidge
+from mercer.errors import IndefiniteWarning, ParameterError, TargetError, TimeBudgetError
+from mercer.estimators.fits import _CALLBACK_STATE, STEPS, Run, _share, fitting, whole
+from mercer.kernels import Sigmoid
 from mercer.problems import Status
 from mercer.runtime.tiling import Stopped
+from mercer.targets import Multiclass
 
 
 class Context:
@@ -84,3 +90,48 @@ def test_a_failed_fit_leaves_no_trace(error):
         raise error
     assert estimator.kept_ is before and not hasattr(estimator, "new_")
     assert estimator._callback_fit_ctx == "needed by scikit-learn's teardown"
+
+
+X, LABELS = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
+
+
+def test_one_way_in_gives_what_counts():
+    model = SVC()
+    with fitting(model, X, LABELS, [1, 1, 0, 2, 1, 1], Multiclass()) as data:
+        assert len(data.packed) == 6 and len(data.samples) == 5
+        np.testing.assert_array_equal(data.values, [0, 1, 1, 0, 1])
+        np.testing.assert_array_equal(data.weight, [1, 1, 2, 1, 1])
+        np.testing.assert_array_equal(data.used, [0, 1, 3, 4, 5])
+        assert model.classes_.tolist() == model.target_.classes.tolist() == ["a", "b"]
+        assert data.run.done == 0
+    assert data.run.done == STEPS
+
+
+def test_without_a_target_y_is_not_looked_at():
+    with fitting(KernelRidge(), X, "anything") as data:
+        assert not data.values.any() and len(data.values) == 6
+
+
+def test_doors_are_passed_in_order():
+    bad = SVC(C=-1.0)
+    with pytest.raises(ParameterError), fitting(bad, "no samples", None, None, Multiclass()):
+        pass
+    with pytest.raises(TargetError), fitting(SVC(), X, LABELS[:5], [-1] * 6, Multiclass()):
+        pass
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_fails_inside_leaves_the_estimator_as_it_was(error):
+    model = SVC().fit(X, LABELS)
+    before = dict(vars(model))
+    with pytest.raises(error), fitting(model, X, ["c", "d"] * 3, None, Multiclass()):
+        raise error
+    kept = {name: value for name, value in vars(model).items() if name not in _CALLBACK_STATE}
+    assert kept.keys() == before.keys() and all(kept[name] is before[name] for name in before)
+
+
+def test_warnings_point_to_the_line_of_the_user():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        SVC(Sigmoid()).fit(X, LABELS)
+    assert [one.filename for one in told if one.category is IndefiniteWarning] == [__file__]

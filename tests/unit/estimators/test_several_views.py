@@ -5,7 +5,7 @@ import pytest
 
 from mercer.domains import Strings
 from mercer.errors import ParameterError, TargetError
-from mercer.estimators.several_views import as_views, column, each, listed, reads_other_things, require_pairs
+from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
 from mercer.kernels import Gaussian, Precomputed, Spectrum
 
 X = np.arange(6.0).reshape(3, 2)
@@ -35,13 +35,6 @@ def test_one_for_all_or_one_for_each():
     assert each("kernel", None, 3) == (None, None, None)
     with pytest.raises(ParameterError, match="3 views"):
         each("tau", [0.1, 0.2], 3)
-
-
-@pytest.mark.parametrize("given", ["nonsense", (), 0.1, None])
-def test_choices_are_a_sequence(given):
-    with pytest.raises(ParameterError, match="taus"):
-        listed("taus", given)
-    assert listed("taus", np.array([0.5])) == [0.5]
 
 
 def test_which_kernels_compare_rows_of_numbers():

@@ -8,8 +8,10 @@ from mercer.constraints import Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
+from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, mirror, pull
+from mercer.kernels.kernel import fill, mirror
+from mercer.kernels.protocols import CAPABILITIES, feature_count, offers
 from mercer.runtime import tiling
 from mercer.runtime.tiling import Stopped
 
@@ -37,6 +39,7 @@ def test_a_kernel_needs_a_block_only():
     np.testing.assert_allclose(k.diag(k.pack(X)), np.diagonal(expected))
     np.testing.assert_allclose((2.0 * k + Gaussian(1.0))(X), 2.0 * expected + Gaussian(1.0)(X))
     assert k.capabilities == frozenset() and k.order == 0
+    assert not any(offers(k, protocol) for protocol, _ in CAPABILITIES.values())
     assert k.learn(k.pack(X)) is k
 
 
@@ -62,7 +65,7 @@ def test_what_a_kernel_lacks_it_says(method):
         getattr(k, method)(*((S,) if method == "features" else (S, S, np.ones((11, 11)))))
     with pytest.raises(CapabilityError, match="spectral"):
         Shared().frequencies(np.random.default_rng(0), 1, 1)
-    assert Shared().feature_count(S) is None
+    assert feature_count(Shared(), S) is None
 
 
 def test_calls_check_parameters_and_data():

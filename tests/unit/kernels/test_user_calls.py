@@ -18,27 +18,9 @@ from mercer.kernels import (
     SpectralDensity,
     Substrings,
 )
-from mercer.kernels.user_calls import called, numbers_at, real_values, rows_of, sample_count
+from mercer.kernels.user_calls import numbers_at, real_values, rows_of, sample_count
 from mercer.models import ExponentialFamily
 from mercer.models.given import as_model
-
-
-def test_results_are_given_on():
-    assert called(len, "abc", Linear()) == 3
-
-
-def test_errors_name_the_kernel_and_keep_the_cause():
-    with pytest.raises(DomainError, match=r"Linear\(\) failed on data of type None, \"TypeError") as found:
-        called(len, None, Linear())
-    assert isinstance(found.value.__cause__, TypeError)
-
-
-def test_our_own_errors_are_left_alone():
-    def refuse(data):
-        raise DomainError("X is refused")
-
-    with pytest.raises(DomainError, match=r"^X is refused$"):
-        called(refuse, 1, Linear())
 
 
 @pytest.mark.parametrize("values", [[1, 2], [True, False], ["1", "2"], np.array([1.0, 2.0], dtype=object)], ids=str)

@@ -18,7 +18,7 @@ from mercer.domains.vectors import require_sound
 from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.estimator import sample_weights
 from mercer.gram import Gram
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.kernels.kernel import overflow_error
 from mercer.runtime.tiling import run_tasks, spans
 
@@ -152,7 +152,7 @@ def checked_weights(s: Floats) -> Floats:
 
 def times(gram: Gram, V: Floats, n_threads: int | None = None) -> Floats:
     """Return K V; of a dense K by rows in our own threads, since those of BLAS wait for each other between products."""
-    if not isinstance(gram, DenseGram):
+    if not has_array(gram):
         return gram @ V
     out, array = np.empty((gram.shape[0], V.shape[1])), gram.array
 

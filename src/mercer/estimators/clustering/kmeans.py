@@ -23,8 +23,8 @@ from mercer.errors import CapabilityError, DomainError, ParameterError, warn_cal
 from mercer.estimators.clustering.cuts import checked_degrees, checked_weights, first_met, tied
 from mercer.estimators.clustering.lloyd import Cloud, Partition, lloyd, random_labels, restarts_at_once, seeded_labels
 from mercer.estimators.clustering.mini_batches import mini_batches
-from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.neighbours import held_gram
 from mercer.gram import FeatureExpansion, Gram, GramSpec, HasFactor
 from mercer.kernels import Kernel, Linear
@@ -118,7 +118,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     (array([40, 40]), array([0, 1]))
     """
 
-    own_constraints = {
+    constraints = {
         "n_clusters": Integer(1),
         "objective": OneOf("variance", "cut"),
         "init": AnyOf(OneOf("k-means++", "random"), InstanceOf(np.ndarray, list, tuple)),
@@ -209,17 +209,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, start, s, used = weighted(packed, self._start(len(packed)), sample_weight)
+        with fitting(self, X, None, sample_weight) as (run, kernel, packed, S, _, s, used):
+            start = self._start(len(packed))[used]
             if len(S) < self.n_clusters:
                 raise DomainError(
                     f"n_samples={len(S)} was given with n_clusters={self.n_clusters}; each cluster needs a sample. "
                     "Give more samples or ask for fewer clusters."
                 )
-            run.begin(X)
             self.kernel_ = kernel.learn(S, None, s)
             K = held_gram(self, self.kernel_, S, run, 0.3)
             unwatched(K)
@@ -231,7 +227,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             with run.stage("clusters", 0.95):
                 labels = fit(K, s, start, run)
             self._place(labels, packed, used)
-            run.end(X)
         return self
 
     def _start(self, n: int) -> Indices:

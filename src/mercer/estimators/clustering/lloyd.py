@@ -21,7 +21,7 @@ from mercer.arrays import Floats, Indices
 from mercer.estimators.clustering.assignments import assign, totals
 from mercer.estimators.clustering.cuts import times
 from mercer.gram import Gram, HasRows
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, kept_by
 
@@ -101,7 +101,7 @@ class Cloud:
         """Add K[:, index] V to U for V (len index, R, k)."""
         flat, out = V.reshape(len(V), -1), U.reshape(len(U), -1)
         assert isinstance(self.gram, HasRows)
-        step = max(1, _ROWS // len(U)) if isinstance(self.gram, DenseGram) else len(index)
+        step = max(1, _ROWS // len(U)) if has_array(self.gram) else len(index)
         for start in range(0, len(index), step):
             self.gram.update(index[start : start + step], flat[start : start + step], out)
 

@@ -7,6 +7,7 @@ lambda, z = beta / sqrt(s d) the coordinates, b intercepts.
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import Any
 
@@ -26,16 +27,15 @@ from mercer.errors import DomainError, warn_caller
 from mercer.estimators.clustering.cuts import checked_degrees, checked_weights, first_met, normalized_cut, tied, times
 from mercer.estimators.clustering.embedding_assignments import discretized, pivoted
 from mercer.estimators.clustering.lloyd import Cloud, lloyd, seeded_labels
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.graph_modes import smooth_modes
 from mercer.estimators.neighbours import (
     affinities,
     find_neighbours,
-    given_graph,
-    graph_samples,
     held_gram,
     neighbours_of,
+    pack_or_graph,
 )
 from mercer.gram import Expansion, Features, Gram, GramSpec
 from mercer.kernels import Kernel, Linear, Precomputed
@@ -146,7 +146,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     (array([60, 60]), array([1, 0]))
     """
 
-    own_constraints = {
+    constraints = {
         "n_clusters": Integer(1),
         "n_neighbors": AnyOf(OneOf("auto"), Optional(Integer(1))),
         "assign_labels": OneOf("kmeans", "discretize", "cluster_qr"),
@@ -220,18 +220,13 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            graph = given_graph(self.kernel, X)
-            packed, kernel = self._pack(X) if graph is None else (graph_samples(self, graph), Precomputed())
-            S, _, s, used = weighted(packed, np.zeros(len(packed)), sample_weight)
+        pack = functools.partial(pack_or_graph, self)
+        with fitting(self, X, None, sample_weight, pack=pack) as (run, (kernel, graph), packed, S, _, s, used):
             if len(S) < self.n_clusters:
                 raise DomainError(
                     f"n_samples={len(S)} was given with n_clusters={self.n_clusters}; each cluster needs a sample. "
                     "Give more samples or ask for fewer clusters."
                 )
-            run.begin(X)
             chance = check_random_state(self.random_state)
             self.kernel_ = kernel if graph is not None else kernel.learn(S, None, s)
             A, copies = self._tie(graph, S, used, run)
@@ -250,7 +245,6 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             if copies is not None:
                 Z, labels = Z[copies], labels[copies]
             self._place(Z, labels, packed if graph is None else graph, used)
-            run.end(X)
         return self
 
     def _tie(self, graph: Any, S: Any, used: Any, run: Run) -> tuple[Any, Any]:

@@ -15,10 +15,11 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
-from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import fitting
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.protocols import log_integral
 
 __all__ = ["ParzenDensity"]
 __public__ = __all__
@@ -101,17 +102,11 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, _ = weighted(packed, np.empty(len(packed)), sample_weight)
-            run.begin(X)
+        with fitting(self, X, None, sample_weight) as (_, kernel, _, S, _, w, _):
             self.kernel_ = scott(S, w) if self.kernel is None else kernel.learn(S, None, w)
             self.log_integral_ = _log_integral(self.kernel_, S)
             S = self.kernel_.prepare(S).landmarks()
             self.expansion_ = Expansion(self.kernel_, S, w / w.sum(), np.asarray(0.0))
-            run.end(X)
         return self
 
     def score_samples(self, X: Any) -> Floats:
@@ -125,7 +120,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
 
 
 def _log_integral(kernel: Kernel, S: Samples) -> float:
-    found = kernel.log_integral(S.width) if isinstance(S, Vectors) else None
+    found = log_integral(kernel, S.width) if isinstance(S, Vectors) else None
     if found is None or not np.isfinite(found):
         columns = f" on {S.width} columns" if isinstance(S, Vectors) else ""
         raise CapabilityError(

@@ -20,6 +20,7 @@ from mercer.errors import ConvergenceWarning
 from mercer.gram import Features, Gram, GramSpec
 from mercer.gram.low_rank.factor import block
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import feature_count
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.runtime.tiling import spans
 
@@ -267,7 +268,7 @@ def target_factor(spec: GramSpec, kernel: Kernel, targets: Samples, resources: R
     A kernel with few features has them taken as they are: landmarks might leave out a rare label, and random features
     exist of few kernels of labels.
     """
-    count = kernel.feature_count(targets) if "features" in kernel.capabilities else None
+    count = feature_count(kernel, targets)
     exact = count is not None and count <= _EXACT
     gram: Any = (Features() if exact else spec).build(kernel, targets, resources)
     return np.asarray(gram.factor(), dtype=float)

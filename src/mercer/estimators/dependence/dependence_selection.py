@@ -28,10 +28,11 @@ from mercer.estimators.dependence.dependence_scores import (
     target_factor,
     tile_height,
 )
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.gram import Auto, Dense, GramSpec, Tiles
+from mercer.gram import Dense, GramSpec, Tiles
+from mercer.gram.gram import is_factored, is_stored, is_streamed, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
 from mercer.kernels.vectors.pointwise import dense, median_distance
 from mercer.runtime.tiling import thread_count, tile_side
@@ -147,7 +148,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "n_features_to_select": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="right"))),
         "target_kernel": Optional(InstanceOf(Kernel)),
@@ -196,34 +197,15 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            self._check_policy()
-            run = Run(self)
-            kernel = self.kernel
-            if isinstance(kernel, Precomputed):
-                raise CapabilityError(
-                    "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
-                    "samples as vectors, and a kernel of vectors."
-                )
-            if kernel is not None and not _compares_rows(kernel):
-                raise CapabilityError(
-                    f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
-                    "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
-                )
-            packed = pack_vectors(X, kernel)  # the kernel compares some of the columns
-            remember_columns(self, X, packed, reset=True)
+        with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, kernel, packed, S, _, w, used):
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
-            S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
-            assert isinstance(S, Vectors)
-            targets = targets.take(index) if len(index) < len(packed) else targets
+            targets = targets.take(used) if len(used) < len(packed) else targets
             if self.estimate == "unbiased" and w.sum() <= 3.0:
                 raise DomainError(
                     f"n_samples={len(S)} was given; the unbiased estimate of dependence needs at least 4 samples. Give "
                     "more, or use estimate='biased'."
                 )
             self._require_plan(kernel or Gaussian(), S)
-            run.begin(X, y)
             self.target_kernel_ = target_kernel.learn(targets, None, w)
             Z = dense(S)
             Z = Z - np.average(Z, axis=0, weights=w) if kernel is None else Z  # distances do not see it; digits do
@@ -234,16 +216,33 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                 self._search(scores, self._count(S.width), run)
             if isinstance(scores, FactorScores) and scores.told is not None:
                 warn_caller(f"Of some of the columns: {scores.told}", ConvergenceWarning)
-            run.end(X, y)
         return self
 
+    def _vectors(self, X: Any) -> tuple[Vectors, Any]:
+        """Pack the samples, and remember their columns; the kernel compares some of them."""
+        self._check_policy()
+        kernel = self.kernel
+        if isinstance(kernel, Precomputed):
+            raise CapabilityError(
+                "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
+                "samples as vectors, and a kernel of vectors."
+            )
+        if kernel is not None and not _compares_rows(kernel):
+            raise CapabilityError(
+                f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
+                "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
+            )
+        packed = pack_vectors(X, kernel)
+        remember_columns(self, X, packed, reset=True)
+        return packed, kernel
+
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if isinstance(self.gram, Auto) and self.gram.tol is not None:  # which has still to look at the samples
+        if is_undecided(self.gram) and self.gram.tol is not None:  # which has still to look at the samples
             return self.gram
         return self._planned_gram(len(S))
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, (Dense, Tiles)) or spec.is_factor
+        return is_stored(spec) or is_streamed(spec) or is_factored(spec)
 
     def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K is held, or raise CapabilityError."""
@@ -258,11 +257,11 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     def _scores(self, Z: Floats, targets: Samples, w: Floats, run: Run) -> Scores:
         """Return what tells the dependence of sets of columns."""
         spec, kernel, kernel_for = self.gram_, self.target_kernel_, self._kernel_for(Z.shape[1])
-        if spec.is_factor:
+        if spec.low_rank:
             with run.stage("targets", 0.05):
                 G = target_factor(spec, kernel, targets, run.resources())
             return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
-        if isinstance(spec, Tiles):
+        if is_streamed(spec):
             L = spec.build(kernel, targets, self._resources())
             return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), self._tile_bytes(spec))
         M = dependence_matrix(kernel(targets, n_threads=self.n_threads), w, self.estimate)
@@ -344,12 +343,12 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         n, spec = n_samples, self._planned_gram(n_samples)
         own = {"samples": 16 * n * n_features}
         what, options = f"DependenceSelector on {n} samples", ("gram=Tiles()", "gram=Nystrom(500)")
-        if spec.is_factor:
+        if spec.low_rank:
             kernel = self.kernel or Gaussian()
             built = spec.plan(kernel, n, n_features, self.memory)
             own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}
             return Plan(what, {**own, **built.buffers}, built.options)
-        if isinstance(spec, Tiles):
+        if is_streamed(spec):
             own |= {
                 "rows of Gram matrices": 48 * n * tile_height(n, self._tile_bytes(spec)),
                 "tiles": thread_count(self.n_threads) * 16 * tile_side(8) ** 2,

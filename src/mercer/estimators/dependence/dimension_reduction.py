@@ -22,9 +22,9 @@ from mercer.constraints import InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence.dependence_selection import target_samples
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.pivoting import pivoted_cholesky
@@ -104,7 +104,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     array([[0., 0., 1., 0.]])
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "kernel": Optional(InstanceOf(Kernel)),
         "target_kernel": Optional(InstanceOf(Kernel)),
@@ -159,15 +159,10 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed = self._vectors(X)
+        with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, _, packed, S, _, w, used):
             target_kernel, targets = target_samples(y, self.target_kernel, len(packed))
-            S, index, w, _ = weighted(packed, np.arange(len(packed)), sample_weight)
-            targets = targets.take(index) if len(index) < len(packed) else targets
+            targets = targets.take(used) if len(used) < len(packed) else targets
             self.memory_plan(len(S), packed.width).require(self.memory)
-            run.begin(X, y)
             Z = self._standardise(dense(S), w)
             self.kernel_ = self._resolved(Z, w)
             self.target_kernel_ = target_kernel.learn(targets, None, w)
@@ -176,7 +171,6 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             self.frame_ = best.frame
             self.components_ = best.frame / self.scale_
             self.value_, self.residual_, self.n_iter_ = best.value, best.residual, max(best.iterations, 1)
-            run.end(X, y)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -205,7 +199,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # steps --------------------------------------------------------------------------------------------
 
-    def _vectors(self, X: Any) -> Vectors:
+    def _vectors(self, X: Any) -> tuple[Vectors, Any]:
         """Pack the samples, and remember their columns; the kernel compares projections, whatever the samples are."""
         packed = pack_vectors(X, self.kernel)
         remember_columns(self, X, packed, reset=True)
@@ -214,7 +208,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 f"n_components={self.n_components} was given for samples of {packed.width} columns. Use at most "
                 f"{packed.width}."
             )
-        return packed
+        return packed, self.kernel
 
     def _standardise(self, X: Floats, w: Floats) -> Floats:
         self.mean_ = np.average(X, axis=0, weights=w)

@@ -7,16 +7,15 @@ w_i weights of the samples and N their sum.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import with_callbacks
-from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -27,19 +26,22 @@ from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
+from mercer.estimators.dependence.ica_starts import starts, turned_pairs
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas
-from mercer.solvers.smooth.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
+from mercer.solvers.smooth.rotations import FrameMinimum, minimize_frame, projected, require_squares
 
 __all__ = ["CONTRASTS", "KernelICA", "amari_error"]
 __public__ = ["KernelICA", "amari_error"]
 
-_FAST = ("logcosh", "exp", "cube")  # contrasts of FastICA
+_KICKS = 5  # times at most that pairs are turned out of a minimum
+_ALIKE = 1.1  # of the lowest contrast: minima that count as alike
+_EDGES = 5, 0.01  # a contrast with edges has settled when so many steps have lowered it by less than this part
 _FACTOR_TOL = 1e-7  # of what an incomplete factor leaves of the diagonal
 _SETTLED = 1e-3  # a search that rounding ended with a gradient below this has arrived
 _TINY = 1e-12  # of the largest: singular values below are rounding
@@ -146,25 +148,25 @@ def _determinant(R: Floats) -> tuple[float, Floats]:
     return -0.5 * float(np.sum(np.log(values))), -0.5 * (vectors / values) @ vectors.T
 
 
-def _starts(Z: Floats, w: Floats, count: int, rng: np.random.RandomState) -> Iterator[Floats]:
-    """Give rotations to begin with: those of FastICA, none, and random ones."""
-    q = Z.shape[1]
-    yield from (_fast_rotation(Z, w, fun, rng) for fun in _FAST[: count if q > 1 else 0])
-    for place in range(len(_FAST) if q > 1 else 0, count):
-        yield np.eye(q) if place in (0, len(_FAST)) else random_frame(rng, q, q)
+class _Settled:
+    """Ends a search in a function with edges, whose gradient does not vanish, when the value falls no more."""
 
+    def __init__(self, function: Callable[[Floats], tuple[float, Floats]], watch: Any) -> None:
+        self._function, self._watch = function, watch
+        self._lowest: float = np.inf
+        self._values: list[float] = []
 
-def _fast_rotation(Z: Floats, w: Floats, fun: str, rng: np.random.RandomState) -> Floats:
-    """Return the rotation that FastICA finds; samples count by their weights, as copies where these are whole."""
-    total, n = float(w.sum()), len(w)
-    size = round(total) if 0.25 * n <= total <= 4.0 * n else n
-    counts = np.diff(np.floor(np.cumsum(np.append(0.0, w)) * (size / total) + 0.5)).astype(int)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a start need not have converged
-        fast = FastICA(whiten=cast(Any, False), fun=fun, random_state=rng.randint(2**31))
-        fast.fit(np.repeat(Z, counts, axis=0))
-    left, _, right = np.linalg.svd(fast.components_)  # orthogonal but for rounding
-    return left @ right
+    def function(self, V: Floats) -> tuple[float, Floats]:
+        found = self._function(V)
+        self._lowest = min(self._lowest, found[0])
+        return found
+
+    def __call__(self, iteration: int, residual: float) -> bool | Status:
+        self._values.append(self._lowest)
+        steps, part = _EDGES
+        if len(self._values) > steps and self._values[-1 - steps] - self._lowest <= part * abs(self._lowest):
+            return Status.CONVERGED
+        return self._watch(iteration, residual) if self._watch is not None else False
 
 
 Contrast = Callable[[list[Floats], float, float], tuple[float, list[Floats]]]
@@ -199,9 +201,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         0.002 for more.
     n_init : int, default 3
         Searches, of which the best is kept: from what scikit-learn's `FastICA` finds by its contrasts "logcosh", "exp"
-        and "cube", from the whitened samples' own axes, and from random rotations. None ends above its start, so the
-        contrast is at most that of FastICA. From other starts some are lower still and further from the sources: with
-        few samples the contrast is no better than that.
+        and "cube", from the whitened samples' own axes, and from random rotations. Pairs of components are turned out
+        of local minima. None ends above its start, so the contrast is at most that of FastICA. Of minima of "kgv"
+        within a tenth of the lowest, which few samples do not tell apart, the one that is lowest at half the kernel's
+        width is kept. "kcc", whose minima have edges, is searched from where "kgv" ends, until five steps lower it by
+        less than a hundredth.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
@@ -227,7 +231,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     contrast_ : float
         J at the end.
     contrasts_ : (t,) array
-        J at the end of each search.
+        J at the end of the search from each start; of "kcc" there is one.
     residual_ : float
         Of the gradient, as for ``tol``.
     n_iter_ : int
@@ -251,7 +255,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     """
 
     kernel_: Kernel
-    own_constraints = {
+    constraints = {
         "n_components": Optional(Integer(1)),
         "kernel": Optional(InstanceOf(Kernel)),
         "contrast": OneOf(*CONTRASTS),
@@ -306,20 +310,14 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed = self._vectors(X)
-            S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
+        with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, _, packed, S, _, w, _):
             self.memory_plan(len(S), packed.width).require(self.memory)
-            run.begin(X, y)
             Z = self._whiten(dense(S), w)
             kernel = self._resolved(float(w.sum()))
             check_movable(kernel, "KernelICA")
             self.kernel_ = kernel.learn(Vectors.pack(Z[:, :1]), None, w)
             best = self._minimise(Z, w, run)
             self._keep(best)
-            run.end(X, y)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -360,11 +358,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     # steps --------------------------------------------------------------------------------------------
 
-    def _vectors(self, X: Any) -> Vectors:
+    def _vectors(self, X: Any) -> tuple[Vectors, Any]:
         """Pack the samples, and remember their columns; the kernel compares components, whatever the samples are."""
         packed = pack_vectors(X, self.kernel)
         remember_columns(self, X, packed, reset=True)
-        return packed
+        return packed, self.kernel
 
     def _resolved(self, total: float) -> Kernel:
         self.kappa_ = self.kappa if self.kappa is not None else 0.02 if total <= 1000 else 0.002
@@ -395,43 +393,68 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.whitening_ = Vt[:q] * (np.sqrt(total) / s[:q, None])
         return centred @ self.whitening_.T
 
-    def _objective(self, Z: Floats, w: Floats) -> Callable[[Floats], tuple[float, Floats]]:
+    def _value(self, S: Floats, w: Floats, contrast: str) -> tuple[float, list[MovingFactor], list[Floats]]:
+        """Return the contrast of components, their factors, and the derivatives in these times them."""
+        factors = [MovingFactor(self.kernel_, S[:, [i]], w, self.rank, _FACTOR_TOL) for i in range(S.shape[1])]
+        value, products = CONTRASTS[contrast]([f.array for f in factors], float(w.sum()), self.kappa_)
+        return value, factors, products
+
+    def _objective(self, Z: Floats, w: Floats, contrast: str | None = None) -> Callable[[Floats], tuple[float, Floats]]:
         """Return the contrast as a function of the rotation."""
-        contrast, kernel, kappa, total = CONTRASTS[self.contrast], self.kernel_, self.kappa_, float(w.sum())
-        rank = self.rank
 
         def function(V: Floats) -> tuple[float, Floats]:
-            S = Z @ V.T
-            factors = [MovingFactor(kernel, S[:, [i]], w, rank, _FACTOR_TOL) for i in range(len(V))]
-            value, products = contrast([f.array for f in factors], total, kappa)
+            value, factors, products = self._value(Z @ V.T, w, contrast or self.contrast)
             slopes = [f.pullback(P) for f, P in zip(factors, products, strict=True)]
             return value, np.hstack(slopes).T @ Z
 
         return function
 
     def _minimise(self, Z: Floats, w: Floats, run: Run) -> FrameMinimum:
-        """Search from several rotations; the best of what they find."""
-        q = Z.shape[1]
-        function = self._objective(Z, w)
+        """Search from several rotations; the best of what they find. "kcc" has edges, and begins where "kgv" ends."""
         rng = check_random_state(0 if self.random_state is None else self.random_state)
-        found: list[FrameMinimum] = []
-        starts = _starts(Z, w, self.n_init if q > 1 else 1, rng)
-        for start, V in enumerate(starts):
-            with serial_blas(), run.stage("rotation", 0.02 + 0.96 * (start + 1) / self.n_init):
-                monitor = run.solver_monitor(max(self.tol, 1e-12)) if run.watched else None
-                found.append(minimize_frame(function, V, tol=self.tol, max_iter=self.max_iter, monitor=monitor))
-            if found[-1].status in (Status.TIME, Status.STOPPED):
-                break
-        self.contrasts_ = np.array([f.value for f in found])
-        best = min(found, key=lambda f: f.value)
-        cut = found[-1].status if found[-1].status in (Status.TIME, Status.STOPPED) else best.status
-        if cut is not Status.CONVERGED and not (cut is Status.STALLED and best.residual <= _SETTLED):
+        begun = list(starts(Z, w, self.n_init if Z.shape[1] > 1 else 1, rng))
+        smooth = "kgv" if self.contrast == "kcc" else self.contrast
+        best = self._lowest(Z, w, begun, smooth, run, 0.6 if self.contrast == "kcc" else 1.0)
+        if self.contrast == "kcc" and best.status not in (Status.TIME, Status.STOPPED):
+            function = self._objective(Z, w)
+            first = min([best.frame, *begun], key=lambda V: function(V)[0])
+            best = self._lowest(Z, w, [first], "kcc", run, 1.0)
+        if best.status is not Status.CONVERGED and not (best.status is Status.STALLED and best.residual <= _SETTLED):
             warn_caller(
-                f"KernelICA stopped after {len(found)} of {self.n_init} searches at residual {best.residual:.3g}; "
-                f"{self.tol:.1g} was wanted. {cut.value}",
+                f"KernelICA stopped at residual {best.residual:.3g}; {self.tol:.1g} was wanted. {best.status.value}",
                 ConvergenceWarning,
             )
         return best
+
+    def _lowest(self, Z: Floats, w: Floats, begun: list[Floats], contrast: str, run: Run, until: float) -> FrameMinimum:
+        """Search from several rotations, and on from where turns of pairs lead; a search that was cut ends it."""
+        function, found = self._objective(Z, w, contrast), list[FrameMinimum]()
+
+        def search(V: Floats, part: float) -> bool:
+            with serial_blas(), run.stage("rotation", 0.02 + 0.96 * until * part):
+                watch = run.solver_monitor(max(self.tol, 1e-12)) if run.watched else None
+                ended = _Settled(function, watch) if contrast == "kcc" else None
+                options: Any = {"tol": self.tol, "max_iter": self.max_iter, "monitor": ended or watch}
+                found.append(minimize_frame(ended.function if ended else function, V, **options))
+            return found[-1].status not in (Status.TIME, Status.STOPPED)
+
+        going = all(search(V, 0.8 * (place + 1) / len(begun)) for place, V in enumerate(begun))
+        self.contrasts_ = np.array([f.value for f in found])
+        best = min(found, key=lambda f: f.value)
+        for kick in range(_KICKS if Z.shape[1] > 1 else 0):
+            V = turned_pairs(best.frame, Z, lambda S: self._value(S, w, contrast)[0]) if going else None
+            if V is None:
+                break
+            going = search(V, 0.8 + 0.2 * (kick + 1) / _KICKS)
+            if not found[-1].value < best.value - _SETTLED * abs(best.value):
+                break
+            best = found[-1]
+        if not going:
+            return replace(best, status=found[-1].status)
+        # minima that few samples do not tell apart are told apart at half the width; none is above a start
+        highest = min([_ALIKE * best.value, *(function(V)[0] for V in begun)])
+        alike = [f for f in found if f.value <= highest] if contrast == "kgv" and len(found) > 1 else []
+        return min(alike, key=lambda f: self._value(2.0 * Z @ f.frame.T, w, contrast)[0]) if alike else best
 
     def _keep(self, best: FrameMinimum) -> None:
         """Store the components, in an order and with signs that do not depend on the search."""

@@ -16,7 +16,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError
 from mercer.gram import Gram, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.numerics.eigen import eigh_in_place
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
@@ -92,7 +92,7 @@ def basis_of(gram: Gram, w: Floats, deadline: float | None = None) -> Basis:
     """
     if isinstance(gram, HasFactor):
         return _factored(gram, w, deadline)
-    if not isinstance(gram, DenseGram):
+    if not has_array(gram):
         raise CapabilityError(
             f"canonical correlations were asked of a Gram held as {type(gram).__name__}, which offers products and "
             "rows; eigenvectors need the whole matrix or a factor. Give rank=500 (incomplete Cholesky from rows), or "

@@ -22,11 +22,12 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, warn_caller
 from mercer.estimators.directions import Directions, leading_directions, work_bytes
-from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.gram_schmidt import row_of, triangular_expansion
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.gram import Dense, Gram, GramSpec
+from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
@@ -162,7 +163,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     """
 
     policies = ("reject",)  # functions are made of some samples, and mending mixes all
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
         "n_candidates": Optional(Integer(1)),
@@ -212,12 +213,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight) as (run, kernel, _, S, _, w, used):
             self.kernel_ = kernel.learn(S, None, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             with run.stage("features", 0.95):
@@ -225,7 +221,6 @@ class KernelFeatureAnalysis(FeatureExtractor):
             self.support_, self.n_components_ = used[pivots], len(pivots)
             self.expansion_ = triangular_expansion(K, pivots, L[pivots])
             self._warn_nothing(len(S))
-            run.end(X, y)
         return self
 
     def _search(self, K: Gram, w: Floats, run: Run) -> tuple[Indices, Floats]:
@@ -332,7 +327,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     True
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "n_directions": Integer(1),
         "n_restarts": Integer(0),
@@ -389,12 +384,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight) as (run, kernel, _, S, _, w, _):
             self.kernel_ = kernel.learn(S, None, w)
             K = self._represent(self.kernel_, S, run)
             with run.stage("principal directions", 0.8):
@@ -416,7 +406,6 @@ class KernelProjectionPursuit(FeatureExtractor):
             if self.n_components_:
                 solution = Solution(coef, Status.CONVERGED, 0.0, weights=inner)
                 self.expansion_ = K.expand(solution, -np.asarray(shift))
-            run.end(X, y)
         return self
 
     def _directions(self, K: Gram, w: Floats, run: Run) -> Directions:
@@ -470,10 +459,10 @@ class KernelProjectionPursuit(FeatureExtractor):
         plan, r = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_directions, n_samples)
         spec = self._planned_gram(n_samples)
         own = {"whitened scores": 56 * n_samples * r}
-        if spec.is_factor:
+        if spec.low_rank:
             own["directions"] = 24 * n_samples * rank_of(spec, n_samples, n_features)
         else:
-            own["work space"] = work_bytes(n_samples, r, isinstance(spec, Dense))
+            own["work space"] = work_bytes(n_samples, r, is_stored(spec))
         return Plan(plan.what, {**plan.buffers, **own}, (*plan.options, "gram=Tiles()"))
 
     def _climb(self, white: Floats, share: Floats, U: Floats, u: Floats) -> tuple[Floats, int, bool]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Interval
+from mercer.constraints import Each, Interval
 from mercer.errors import ParameterError
 from mercer.estimators.geometry.kernel_cca import KernelCCA
 from mercer.estimators.several_views import each
@@ -19,8 +19,6 @@ from mercer.kernels import Linear
 
 __all__ = ["CCA", "LeastSquaresCCA"]
 __public__ = __all__
-
-_COST = Interval(0.0, np.inf, closed="left")
 
 
 class CCA(KernelCCA):
@@ -176,6 +174,7 @@ class LeastSquaresCCA(KernelCCA):
     """
 
     norm_scale = "gram"
+    constraints = {"nu": Each(Interval(0.0, np.inf, closed="left"))}
 
     def __init__(
         self,
@@ -215,8 +214,7 @@ class LeastSquaresCCA(KernelCCA):
         return 1.0 / (1.0 + self.nu)
 
     def _options(self, count: int) -> list[Floats]:
-        for nu in each("nu", self.nu, count):
-            _COST.check("nu", nu, self)
+        each("nu", self.nu, count)
         return super()._options(count)
 
     def _keep(self, bases: Any, grams: Any, w: Any, used: Any, n: int, run: Any) -> None:

@@ -17,7 +17,7 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, Optional
 from mercer.errors import CapabilityError, DegenerateWarning, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import Expansion, Gram, GramSpec, HasRows
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
@@ -81,7 +81,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     """
 
     policies = ("reject",)  # functions are made of some samples, and mending mixes all
-    own_constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
+    constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
 
     def __init__(
         self,
@@ -121,11 +121,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
-            run.begin(X, y)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             self.kernel_ = kernel.learn(S)
             K = self._represent(self.kernel_, S, run)
             rank = len(S) if self.n_components is None else min(self.n_components, len(S))
@@ -146,7 +142,6 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
                     "transform returns no column. Give other samples.",
                     DegenerateWarning,
                 )
-            run.end(X, y)
         return self
 
     def transform(self, X: Any) -> Floats:

@@ -22,11 +22,12 @@ from mercer.domains import Samples, Vectors
 from mercer.domains.samples import kind_of
 from mercer.errors import ConvergenceWarning, DomainError, warn_caller
 from mercer.estimators.directions import FEW, decomposed, is_whole, krylov_bytes
-from mercer.estimators.estimator import unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.contrasts import FeatureExtractor
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.gram import Dense, Gram, GramSpec
+from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.block_krylov import leading_eigenpairs
@@ -94,7 +95,7 @@ class InvariantComponents(FeatureExtractor):
     True
     """
 
-    own_constraints = {"n_components": Integer(1), "alpha": Positive()}
+    constraints = {"n_components": Integer(1), "alpha": Positive()}
 
     def __init__(
         self,
@@ -139,13 +140,8 @@ class InvariantComponents(FeatureExtractor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
+        with fitting(self, X, y, sample_weight) as (run, kernel, packed, S, _, w, used):
             _require_target(y, packed)
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
             both, copies = self._joined(S, variants, used, len(packed))
             K = self._represent(self.kernel_, both, run)
@@ -156,7 +152,6 @@ class InvariantComponents(FeatureExtractor):
                 else:
                     self._by_products(K, w, copies, run)
             self._warn_nothing(len(S))
-            run.end(X, y)
         return self
 
     def _joined(self, S: Samples, variants: Any, used: Indices, n: int) -> tuple[Samples, int]:
@@ -234,9 +229,9 @@ class InvariantComponents(FeatureExtractor):
         """Return the large buffers of a fit by name, in bytes; samples are those and their variants together."""
         plan, q = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_components, n_samples)
         spec = self._planned_gram(n_samples)
-        if spec.is_factor:
+        if spec.low_rank:
             own = {"work space": 24 * n_samples * rank_of(spec, n_samples, n_features)}
-        elif isinstance(spec, Dense) or n_samples <= FEW:
+        elif is_stored(spec) or n_samples <= FEW:
             own = {"work space": 24 * n_samples**2}
         else:  # seven arrays of conjugate gradients, and their products
             own = {"bases": krylov_bytes(n_samples, q), "systems": 128 * n_samples * (5 * q // 4 + 8)}
@@ -254,7 +249,8 @@ def _require_target(y: Any, S: Samples) -> None:
     if isinstance(S, Vectors):
         alike = S.width > 1 and shape[1:] == (S.width,)
     else:
-        alike = isinstance(y, list) and all(isinstance(one, str) for one in y) and len(set(y)) == len(S) > 2
+        texts = isinstance(y, (list, tuple, np.ndarray)) and all(isinstance(one, str) for one in y)
+        alike = texts and len(set(y)) == len(S)  # a class of its own for each sample is no target
     if alike or isinstance(y, Samples) or shape[:1] != (len(S),):
         raise DomainError(
             f"fit(X, y) was given y of type {kind_of(y)}, which is no target of {len(S)} samples; InvariantComponents "

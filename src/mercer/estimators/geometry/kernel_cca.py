@@ -23,19 +23,21 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, budget
-from mercer.constraints import Integer, Interval, OneOf, Optional
+from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, sample_weights, spread
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.canonical import Basis, basis_of, canonical, correlations
 from mercer.estimators.geometry.canonical_choice import left_out_correlation, shuffled_gap
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.estimators.several_views import as_views, column, each, listed, reads_other_things, require_pairs
-from mercer.gram import Auto, Features, Gram, GramSpec, Tiles
+from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
+from mercer.gram import Auto, Gram, GramSpec, Tiles
+from mercer.gram.gram import has_features, is_undecided
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import feature_count
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for
@@ -137,8 +139,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     """
 
     highest_order = 1
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
+        "tau": AnyOf(Each(_SHARE), OneOf("loo", "permutation")),
+        "taus": Each(_SHARE, alone=False),
         "norm_scale": OneOf("variance", "covariance", "gram"),
         "rank": Optional(Integer(1)),
         "n_permutations": Integer(1),
@@ -195,32 +199,16 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         -------
         self
         """
-        with whole(self):
-            views = as_views(self, X, y)
-            parts = self._parts(views, column(y) is not y)
-            for part in parts:
-                part._check_parameters()
-            options = self._options(len(views))
-            run = Run(self)
-            packed, kernels = zip(*(part._pack(view) for part, view in zip(parts, views, strict=True)), strict=True)
-            require_pairs(packed)
-            self.view_features_ = tuple(S.width if isinstance(S, Vectors) else None for S in packed)
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(parts[0], name):
-                    setattr(self, name, getattr(parts[0], name))
-            n = len(packed[0])
-            w = sample_weights(sample_weight, n)
-            used = np.flatnonzero(w)
-            w = w[used]
+        pack = partial(self._pack_views, y)
+        with fitting(self, X, y, sample_weight, pack=pack) as (run, found, first, _, _, w, used):
+            parts, packed, kernels, options = found
             self._plan(len(used), [p._width(k, S) for p, k, S in zip(parts, kernels, packed, strict=True)]).require(
                 self.memory
             )
-            run.begin(X, y)
             with blas_for(len(used)):
                 bases, grams = self._decompose(parts, packed, kernels, w, used, run)
                 self._choose(bases, w, options, run)
-                self._keep(bases, grams, w, used, n, run)
-            run.end(X, y)
+                self._keep(bases, grams, w, used, len(first), run)
         return self
 
     # new samples ------------------------------------------------------------------------------------------
@@ -332,6 +320,27 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     # steps ------------------------------------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        """Check all parameters with each kernel and each Gram, of which there may be one for each view."""
+        for kernel in self.kernel if isinstance(self.kernel, (tuple, list)) else (self.kernel,):
+            for gram in self.gram if isinstance(self.gram, (tuple, list)) else (self.gram,):
+                part = copy.copy(self)
+                vars(part).update(kernel=kernel, gram=gram)
+                KernelEstimator._check_parameters(part)
+
+    def _pack_views(self, y: Any, X: Any) -> tuple[Samples, tuple[Any, ...]]:
+        """Pack all views; beside the first, what there is of each, and the vectors of tau to choose from."""
+        views = as_views(self, X, y)
+        parts = self._parts(views, column(y) is not y)
+        options = self._options(len(views))
+        packed, kernels = zip(*(part._pack(view) for part, view in zip(parts, views, strict=True)), strict=True)
+        require_pairs(packed)
+        self.view_features_ = tuple(S.width if isinstance(S, Vectors) else None for S in packed)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(parts[0], name):
+                setattr(self, name, getattr(parts[0], name))
+        return packed[0], (parts, packed, kernels, options)
+
     def _parts(self, views: list[Any], vector: bool) -> list[Any]:
         """Return copies of this estimator, one for each view, with its kernel and Gram."""
         parts, count = [], len(views)
@@ -341,7 +350,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             parts.append(part)
         if vector and parts[1].kernel is self.kernel and reads_other_things(self.kernel):
             parts[1].kernel = None
-            parts[1].gram = None if isinstance(parts[1].gram, Features) else parts[1].gram
+            parts[1].gram = None if has_features(parts[1].gram) else parts[1].gram
         return parts
 
     def _width(self, kernel: Kernel, S: Samples) -> int:
@@ -349,9 +358,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if self.rank is not None:
             return min(self.rank, len(S))
         spec = self._gram_spec(kernel, S)
-        if isinstance(spec, Features):
-            return kernel.feature_count(S) or 1
-        if isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+        if has_features(spec):
+            return feature_count(kernel, S) or 1
+        if is_undecided(spec):  # which asks for the plan of every way it looks at
             return 1
         return min(getattr(spec, "rank", len(S)), len(S))
 
@@ -359,22 +368,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return Tiles() if self.rank is not None else super()._gram_spec(kernel, S)
 
     def _options(self, count: int) -> list[Floats]:
-        """Return the vectors of tau to choose from, checked; one if there is no choice."""
+        """Return the vectors of tau to choose from; one if there is no choice."""
         if self.rank is not None and self.gram is not None:
             raise ParameterError(
                 f"rank={self.rank} and gram={self.gram!r} were given; either says how K is approximated. Leave one out."
             )
-        given = listed("taus", self.taus)
         if isinstance(self.tau, str):
-            OneOf("loo", "permutation").check("tau", self.tau, self)
-            options = [(tau,) * count for tau in given]
+            options = [(tau,) * count for tau in self.taus]
         else:
             options = [each("tau", self.tau, count)]
-        for tau in given:
-            _SHARE.check("taus", tau, self)
-        for option in options:
-            for tau in option:
-                _SHARE.check("tau", tau, self)
         return [np.array(option, dtype=float) for option in options]
 
     def _decompose(
@@ -490,7 +492,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         for kernel, gram in zip(each("kernel", self.kernel, views), each("gram", self.gram, views), strict=True):
             known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
             spec: GramSpec = gram or Auto()
-            if isinstance(spec, Auto):
+            if is_undecided(spec):
                 spec = spec.choose(known, n, n_features if isinstance(known, Linear) else None, self.memory)
             widths.append(min(n, rank_of(spec, n, n_features) if self.rank is None else self.rank))
         return self._plan(n, widths)

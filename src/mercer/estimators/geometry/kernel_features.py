@@ -15,9 +15,9 @@ from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec, Nystrom
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import is_low_rank
 from mercer.kernels import Gaussian
 
 __all__ = ["KernelFeatures"]
@@ -109,21 +109,16 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
-            run.begin(X, y)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             self.kernel_ = kernel.learn(S)
             K = self._represent(self.kernel_, S, run, until=0.9)
-            if not isinstance(K, FactorGram):
+            if not is_low_rank(K):
                 raise CapabilityError(
                     f"KernelFeatures was given gram={self.gram_!r}, which has no factor of few columns; a Gram of low "
                     "rank is needed. Use gram=Nystrom(500), IncompleteCholesky(500) or RandomFeatures(500)."
                 )
             self.expansion_ = K.function(np.eye(K.rank))
             self.n_components_ = K.rank
-            run.end(X, y)
         return self
 
     def _gram_spec(self, kernel: Any, S: Any) -> GramSpec:

@@ -32,11 +32,11 @@ from mercer.estimators.directions import (
     krylov_bytes,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.preimages import Images, Preimage, RidgeMap, preimage_method
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.vectors.pointwise import dense
@@ -147,7 +147,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     1.0
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="neither"))),
         "centered": Boolean(),
         "eigen_solver": OneOf("auto", "dense", "lanczos", "randomized"),
@@ -211,21 +211,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
+        with fitting(self, X, y, sample_weight) as (run, kernel, packed, S, _, w, used):
             if isinstance(self.preimage, Preimage):
                 self.preimage.check()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w)
             K = self._represent(self.kernel_, S, run)
             found = self._decompose(K, w, run)
             self._keep(K, found, w, used, len(packed))
             if isinstance(self.preimage, RidgeMap):
                 self.preimage_map_ = self._learn_map(S, w, used)
-            run.end(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:  # pyright: ignore
@@ -309,7 +303,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         q = self.n_components if isinstance(self.n_components, (int, np.integer)) else n_samples
         plan = super().memory_plan(n_samples, n_features, 0)
         q = min(int(q), n_samples)
-        if self._planned_gram(n_samples).is_factor:
+        if self._planned_gram(n_samples).low_rank:
             own = {"coefficients": 16 * n_samples * q}
         elif self._chosen(n_samples) == "dense":
             own = {"work space": 16 * n_samples**2, "coefficients": 8 * n_samples * q}
@@ -364,7 +358,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
 
     def _plan_dense(self, K: Gram) -> Plan:
         n = K.shape[0]
-        held = {} if isinstance(K, DenseGram) else {"Gram matrix": 8 * n * n}
+        held = {} if has_array(K) else {"Gram matrix": 8 * n * n}
         return Plan(f"all components of {n} samples", {**held, "work space": 16 * n * n}, ("fewer n_components",))
 
     def _count(self, found: Directions, count: int) -> int:

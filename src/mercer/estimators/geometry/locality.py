@@ -19,12 +19,12 @@ from mercer.domains import Similarities, Vectors
 from mercer.errors import DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import factor_rank
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.graph_modes import largest_positive
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.eigen import eigh_in_place
@@ -100,7 +100,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
     ((1, 2), True)
     """
 
-    own_constraints = _CONSTRAINTS
+    constraints = _CONSTRAINTS
 
     def __init__(
         self,
@@ -142,22 +142,17 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             if not isinstance(S, Vectors):
                 raise DomainError(
                     f"{type(S).__name__} were given with kernel={self.kernel!r:.200}; a linear projection is one of "
                     "vectors. Use KernelLPP, which takes any kernel."
                 )
             self._require_plan(kernel, S)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.6)
             with run.stage("eigenvectors", 0.99):
                 self._project(S, A, run)
-            run.end(X, y)
         return self
 
     def _project(self, S: Vectors, A: Any, run: Run) -> None:
@@ -270,7 +265,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     """
 
     highest_order = 0
-    own_constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
+    constraints = {**_CONSTRAINTS, "regularization": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,
@@ -322,19 +317,14 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            S, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             self._require_plan(kernel, S)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.3)
             d = degrees_of(A, np.ones(len(S)))
             K = self._represent(self.kernel_, S, run, 0.5)
             with run.stage("eigenvectors", 0.99):
                 self._solve_forms(K, A, d, run)
-            run.end(X, y)
         return self
 
     def _solve_forms(self, K: Gram, A: Any, d: Floats, run: Run) -> None:
@@ -369,7 +359,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         if rank is not None and rank <= K.shape[0]:
             F: Any = K.factor(slice(None))  # pyright: ignore[reportAttributeAccessIssue]
             return np.asarray(F.toarray() if hasattr(F, "toarray") else F, dtype=float), None
-        U = K.release() if isinstance(K, DenseGram) else K.to_dense()
+        U = K.release() if has_array(K) else K.to_dense()
         values = in_background(eigh_in_place, U, work=5.0 * len(U) ** 3, deadline=run.deadline)
         kept = values > _RANK * float(values.max(initial=0.0))
         roots = np.sqrt(values[kept])
@@ -401,7 +391,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         plan = KernelEstimator.memory_plan(self, n_samples, n_features, self.n_components)
         buffers = {**graph.buffers, **plan.buffers}
         spec = self._planned_gram(n_samples)
-        rank = rank_of(spec, n_samples, n_features) if spec.is_factor else n_samples
+        rank = rank_of(spec, n_samples, n_features) if spec.low_rank else n_samples
         buffers["factors"] = 24 * n_samples * min(rank, n_samples)
         return Plan(plan.what, buffers, ("gram=Nystrom(500)",))
 

@@ -7,6 +7,7 @@ pi their stationary distribution.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,18 @@ from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import krylov_bytes
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.graph_modes import largest_positive, smooth_modes
 from mercer.estimators.neighbours import (
     affinities,
     find_neighbours,
-    given_graph,
-    graph_samples,
     held_gram,
     neighbours_of,
+    pack_or_graph,
 )
 from mercer.gram import Gram, GramSpec
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
@@ -113,6 +113,11 @@ def degrees_of(A: Any, w: Floats) -> Floats:
             raise overflow_error(A.kernel)
         raise DomainError("Sums of affinities overflow; they must be finite. Scale the kernel down.")
     bad = np.flatnonzero(d <= 0.0)
+    if len(bad) and d[bad[0]] == 0.0 and isinstance(A, Gram) and A.diag()[bad[0]] == 0.0:
+        raise DomainError(
+            f"sample {bad[0]} is similar to nothing under {A.kernel!r}, not even to itself, as an empty text is; "
+            "each sample must be similar to something. Leave it out, or use another kernel."
+        )
     if len(bad):
         raise DomainError(
             f"the affinities of sample {bad[0]} sum to {d[bad[0]]:.3g}; they are divided by these sums, which must be "
@@ -219,7 +224,7 @@ class LaplacianEigenmap(AffinityEstimator):
     (True, array([0.0123, 0.0123]), np.float64(0.0123))
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "n_neighbors": Optional(Integer(1)),
         "weights": OneOf("one", "kernel"),
@@ -274,23 +279,18 @@ class LaplacianEigenmap(AffinityEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            A: Any = given_graph(self.kernel, X)
+        pack = functools.partial(pack_or_graph, self)
+        with fitting(self, X, y, pack=pack) as (run, (kernel, graph), _, S, *_):
+            A: Any = graph
             if A is not None:
-                S, self.kernel_ = graph_samples(self, A), Precomputed()
-                run.begin(X, y)
+                self.kernel_ = kernel
                 degrees_of(A, np.ones(len(S)))
             else:
-                S, kernel = self._pack(X)
                 self._require_plan(kernel, S)
-                run.begin(X, y)
                 self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
                 A = self._tie(self.kernel_, S, run, 0.4)
             with run.stage("eigenvectors", 0.99):
                 self._place(A, min(self.n_components, len(S) - 1), run)
-            run.end(X, y)
         return self
 
     def _place(self, A: Any, count: int, run: Run) -> None:
@@ -396,7 +396,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
 
     weights = "kernel"
     highest_order = 0
-    own_constraints = {
+    constraints = {
         "n_components": Integer(1),
         "alpha": Interval(0.0, 1.0, closed="both"),
         "time": Interval(0.0, np.inf, closed="left"),
@@ -453,15 +453,10 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            graph = given_graph(self.kernel, X)
-            packed, kernel = self._pack(X) if graph is None else (graph_samples(self, graph), Precomputed())
-            S, _, w, used = weighted(packed, np.zeros(len(packed)), sample_weight)
+        pack = functools.partial(pack_or_graph, self)
+        with fitting(self, X, y, sample_weight, pack=pack) as (run, (kernel, graph), packed, S, _, w, used):
             if graph is None:
                 self._require_plan(kernel, S)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, w) if graph is None else kernel
             A: Any = self._tie(self.kernel_, S, run, 0.4) if graph is None else sp.csr_array(graph[used][:, used])
             if graph is None and self.n_neighbors is not None:  # a walk may stay where it is
@@ -481,7 +476,6 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
             elif len(rest):
                 near = neighbours_of(self.kernel_, packed.take(rest), S, self.n_neighbors, self._resources())
                 self.embedding_[rest] = _shares(np.einsum("ij,ijk->ik", near.values, columns[near.index]))
-            run.end(X, y)
         return self
 
     def _walk(self, A: Any, w: Floats, count: int, run: Run) -> tuple[Floats, Floats]:

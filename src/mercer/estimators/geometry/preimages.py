@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from mercer.arguments import checked, real_array
 from mercer.arrays import Floats
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import kind_of
@@ -27,6 +27,7 @@ from mercer.gram import Expansion
 from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_points import Moving
 from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.kernels.vectors.pointwise import OneBase, Radial, dense
 from mercer.runtime.tiling import spans
 from mercer.spec import Spec
@@ -34,7 +35,6 @@ from mercer.spec import Spec
 __all__ = ["DistanceScaling", "FixedPoint", "Found", "Gradient", "Images", "Preimage", "RidgeMap", "preimage"]
 __public__ = ["DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage"]
 
-_NOTHING = Resources()
 _ENTRIES = 2**21  # kernel values at a time
 _HALVINGS = 12  # of a step that does not come nearer
 _POINTS = 32  # that are moved together by their derivatives
@@ -68,7 +68,7 @@ class Images:
         """Return some of the elements."""
         return Images(self.kernel, self.samples, self.coef, self.weights[rows])
 
-    def at_samples(self, resources: Resources = _NOTHING) -> Floats:
+    def at_samples(self, resources: Resources = UNLIMITED) -> Floats:
         """Return K A, (s, L): with weights they give the values of all elements at all samples."""
         return np.asarray(Cross(self.kernel, self.samples, self.samples, resources) @ self.coef)
 
@@ -95,7 +95,7 @@ class Preimage(Spec, ABC):
     """How pre-images are found."""
 
     @abstractmethod
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Return points near to elements, from starting points (m, d) or from the nearest samples."""
 
 
@@ -131,7 +131,7 @@ class FixedPoint(Preimage):
         self.max_iter = max_iter
         self.tol = tol
 
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Iterate all points side by side."""
         profile = _Profile.of(images, self)
         at = images.at_samples(resources)
@@ -265,7 +265,7 @@ class DistanceScaling(Preimage):
     def __init__(self, n_neighbors: int = 10) -> None:
         self.n_neighbors = n_neighbors
 
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Place each point among its neighbours."""
         profile = _Profile.of(images, self)
         at = images.at_samples(resources)
@@ -341,10 +341,10 @@ class Gradient(Preimage):
         self.max_iter = max_iter
         self.tol = tol
 
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Move some points together by L-BFGS."""
         kernel, samples = images.kernel, images.samples
-        if "pullback_inputs" not in kernel.capabilities or not isinstance(samples, Vectors):
+        if not offers(kernel, InputDifferentiable) or not isinstance(samples, Vectors):
             raise CapabilityError(
                 f"Gradient was given {kernel!r:.200}, which has no derivative in its samples; a kernel on vectors that "
                 "lists 'pullback_inputs' is needed. Use preimage=RidgeMap(), which needs none."
@@ -417,7 +417,7 @@ class RidgeMap(Preimage):
         kernel = Gaussian("median") if self.kernel is None else self.kernel
         return KernelRidge(kernel, self.alpha, fit_intercept=True).fit(scores, points, sample_weight=weight)
 
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Learn from the samples' own coordinates, which are the values at the elements' parts."""
         at = images.at_samples(resources)
         model = self.learn(at, dense(images.samples))
@@ -428,7 +428,7 @@ class RidgeMap(Preimage):
 class _Exact(Preimage):
     """Pre-images of the linear kernel, whose images are the points themselves."""
 
-    def solve(self, images: Images, start: Floats | None = None, resources: Resources = _NOTHING) -> Found:
+    def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         samples = images.samples
         assert isinstance(samples, Vectors)
         return Found(images.weights @ np.asarray(samples.X.T @ images.coef).T)
@@ -438,7 +438,7 @@ def is_profile(kernel: Kernel) -> bool:
     """Tell whether a kernel is a function of the Euclidean distance by the formulas of its base class."""
     if not (isinstance(kernel, Radial) and type(kernel).tile is OneBase.tile):
         return False
-    return kernel.base()[0].kind == "distance" and type(kernel).pullback_inputs is Radial.pullback_inputs
+    return kernel.base()[0].kind == "distance" and type(kernel)._pullback_inputs is Radial._pullback_inputs
 
 
 def preimage_method(kernel: Kernel) -> Preimage:

@@ -20,9 +20,10 @@ from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, P
 from mercer.domains import Similarities
 from mercer.errors import ConvergenceWarning, NotPositiveDefinite, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.gram import Gram, GramSpec, IncompleteCholesky, Nystrom, RandomFeatures, SparseGreedy
+from mercer.gram.gram import is_low_rank
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
@@ -114,7 +115,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     """
 
     highest_order = 0
-    own_constraints = {
+    constraints = {
         "reference": InstanceOf(tuple, list, np.ndarray),
         "scales": InstanceOf(tuple, list, np.ndarray),
         "reference_index": Integer(0),
@@ -181,25 +182,20 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
+        with fitting(self, X, y) as (run, kernel, _, S, *_):
             places, scales = self._places()
-            run = Run(self)
-            S, kernel = self._pack(X)
             self._require_plan(kernel, S)
             if self.reference_index >= len(S):
                 raise ParameterError(
                     f"reference_index={self.reference_index} was given for {len(S)} samples; it must be the number of "
                     "one of them, the first being 0. Give a smaller one."
                 )
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, None, np.ones(len(S)))
             A = self._tie(self.kernel_, S, run, 0.3)
             means = self._means(A, len(S))
             K = self._represent(self.kernel_, S, run, 0.5)
             with run.stage("linear systems", 0.99):
                 self._map(K, means, places, scales, run)
-            run.end(X, y)
         return self
 
     def _places(self) -> tuple[Floats, Floats]:
@@ -220,7 +216,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
         """Return S, dense or sparse; a sample is not its own neighbour."""
         if not isinstance(A, Gram):
             return (A / degrees_of(A, np.ones(n))[:, None]).tocsr()
-        if isinstance(A, FactorGram):
+        if is_low_rank(A):
             return _OtherMeans(A)
         table = np.array(A.to_dense())
         np.fill_diagonal(table, 0.0)
@@ -228,7 +224,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
 
     def _map(self, K: Gram, means: Any, places: Floats, scales: Floats, run: Run) -> None:
         r = self.reference_index
-        if isinstance(K, FactorGram):
+        if is_low_rank(K):
             Z, beta, b = self._by_products(K, means, places, scales, run)
         else:
             Z, beta, b = self._directly(K, means, places, scales, run)

@@ -21,11 +21,12 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import FeatureExpansion, Features, GramSpec
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, feature_count, offers
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Status
 from mercer.selection import Search, tune
@@ -162,7 +163,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     (array([0.833]), array([[0.167]]))
     """
 
-    own_constraints = {
+    constraints = {
         "prior": Optional(AnyOf(Positive(), InstanceOf(np.ndarray, list, tuple))),
         "noise": Optional(Positive()),
         "ard": Boolean(),
@@ -241,20 +242,14 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
         return self._learn(X, y, sample_weight, afresh=not hasattr(self, "moments_"))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, afresh: bool) -> BayesianLinearRegression:
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X) if afresh else (self._pack_new(X), self.kernel_)
-            target = Real(several=False).learn(y)
-            S, values, w, _ = weighted(packed, target.encode(y), sample_weight)
-            run.begin(X, y)
+        pack = None if afresh else lambda X: (self._pack_new(X), self.kernel_)
+        with fitting(self, X, y, sample_weight, Real(several=False), pack=pack) as (run, kernel, _, S, values, w, _):
             if afresh:
-                self.target_ = target
                 self.kernel_ = kernel.learn(S, values, w)
                 self.keys_ = None
             with run.stage("features", 0.5):
                 S = self.kernel_.prepare(S)
-                count = self.kernel_.feature_count(S)
+                count = feature_count(self.kernel_, S)
                 if count is not None:
                     Features().plan(self.kernel_, len(S), count).require(self.memory)
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -271,7 +266,6 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
             self.intercept_ = m.center - float(m.mean @ self.coef_) if self.fit_intercept else 0.0
             self.sigma_ = self.root_.T @ self.root_
             self.expansion_ = FeatureExpansion(self.kernel_, self.keys_, self.coef_, np.asarray(self.intercept_))
-            run.end(X, y)
         return self
 
     def _degrees(self) -> float:
@@ -407,7 +401,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
             )
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if "features" not in kernel.capabilities:
+        if not offers(kernel, HasFeatures):
             raise CapabilityError(
                 f"BayesianLinearRegression needs a kernel with a finite feature map; {kernel!r} has none. Use a kernel "
                 "such as Linear(), Polynomial(2) or Spectrum(3), or a GaussianProcessRegressor."

@@ -25,7 +25,8 @@ from mercer.errors import CapabilityError
 from mercer.estimators.processes.expectation_propagation import evidence_of, sites_of
 from mercer.estimators.processes.laplace import LINKS
 from mercer.estimators.processes.posterior import CoordinatePosterior
-from mercer.gram import GramSpec, Nystrom, RandomFeatures
+from mercer.gram import GramSpec, Nystrom
+from mercer.gram.gram import is_low_rank
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.gram.low_rank.features import FeatureGram
 from mercer.kernels import Kernel
@@ -487,8 +488,8 @@ def _pinned(spec: GramSpec, gram: Factored) -> GramSpec:
     index = getattr(gram, "index", None)
     if index is not None and len(index):
         return Nystrom(len(index), landmarks=tuple(index.tolist()))
-    if isinstance(spec, RandomFeatures):
-        seed = spec.random_state
+    if hasattr(spec, "count"):  # of features that are drawn
+        seed: Any = spec.get_params(deep=False)["random_state"]
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         return spec.replace(random_state=seed, precision="double")
     return spec
@@ -496,7 +497,7 @@ def _pinned(spec: GramSpec, gram: Factored) -> GramSpec:
 
 def rank_of(gram: Factored) -> int:
     """Return r, the number of columns of a factor."""
-    return gram.rank if isinstance(gram, FactorGram) else gram.matrix.shape[1]
+    return gram.rank if is_low_rank(gram) else gram.matrix.shape[1]
 
 
 def _function(gram: Factored, weights: Floats) -> Any:
@@ -511,14 +512,14 @@ def _square(gram: Factored, weight: Floats) -> Floats:
 
 def _moment(gram: Factored, U: Floats) -> Floats:
     """Return F^T U."""
-    if isinstance(gram, FactorGram):
+    if is_low_rank(gram):
         return gram.moment(U)
     return np.asarray(gram.matrix.T @ U, dtype=float)
 
 
 def _times(gram: Factored, V: Floats) -> Floats:
     """Return F V."""
-    if isinstance(gram, FactorGram):
+    if is_low_rank(gram):
         return gram.times(V)
     return np.asarray(gram.matrix @ V, dtype=float)
 

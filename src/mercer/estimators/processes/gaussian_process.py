@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import constraints
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
@@ -33,9 +33,11 @@ from mercer.estimators.processes.process_evidence import (
     Observations,
 )
 from mercer.estimators.processes.process_search import SOME, EvidenceSearch
-from mercer.gram import Dense, Expansion, FastGauss, FeatureExpansion, Features, GramSpec, Tiles
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Tiles
+from mercer.gram.gram import has_features, is_stored, is_streamed, is_transform
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.selection.decision import decide
@@ -52,6 +54,7 @@ _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
 _TILES = 2**20  # bytes of the products of a few tiles with all vectors
 _PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
+_NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
@@ -166,16 +169,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     policies = ()
     takes_noise = True
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive(vector=True)),
+        "mean": Optional(AnyOf(OneOf("constant", "linear"), InstanceOf(Kernel), Satisfies("a function", callable))),
+        "fixed": AnyOf(_NAMES, OneOf("all")),
         "normalize_y": Optional(Boolean()),
         "restarts": Integer(0),
         "n_probes": Integer(2),
         "leave_one_out": Boolean(),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "bounds": Optional(InstanceOf(Mapping)),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -199,18 +202,23 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, solver=solver, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.noise = noise
         self.mean = mean
         self.fixed = fixed
         self.normalize_y = normalize_y
         self.bounds = bounds
         self.restarts = restarts
+        self.gram = gram
+        self.solver = solver
         self.n_probes = n_probes
         self.leave_one_out = leave_one_out
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 
@@ -230,13 +238,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.mean_functions_, border = MeanFunctions(self.mean).learn(X, packed)
             Y = values.reshape(len(values), -1)
             units = Units.of(Y, w, self._centred())
@@ -251,23 +253,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             if self.leave_one_out:
                 self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        known = self.mean is None or isinstance(self.mean, Kernel) or callable(self.mean)
-        if not known:
-            OneOf("constant", "linear").check("mean", self.mean, self)
-        if isinstance(self.mean, Kernel) and "features" not in self.mean.check().capabilities:
+        if isinstance(self.mean, Kernel) and not offers(self.mean.check(), HasFeatures):
             raise CapabilityError(
                 f"mean={self.mean!r} was given, a kernel without a finite feature map; a mean function is a sum of "
                 "features. Use one that has them, for example Polynomial(2), or a callable."
-            )
-        if not isinstance(self.fixed, (str, tuple, list)) or (isinstance(self.fixed, str) and self.fixed != "all"):
-            raise ParameterError(
-                f"fixed={self.fixed!r} was given; it must be a tuple of names or 'all'. Write for example "
-                "fixed=('noise',)."
             )
 
     def _default_kernel(self) -> Kernel:
@@ -300,7 +293,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         spec = super()._gram_spec(kernel, S)
-        if spec is not self.gram and isinstance(spec, Tiles) and len(S) > _PATIENT and self.fixed != "all":
+        if spec is not self.gram and is_streamed(spec) and len(S) > _PATIENT and self.fixed != "all":
             self._require_with(Dense(), S)
         return spec
 
@@ -308,7 +301,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
         others = (*plan.options, "SparseGaussianProcessRegressor(), of low rank")
-        if not isinstance(self._planned_gram(n_samples), (Tiles, FastGauss)):
+        if not (is_streamed(self._planned_gram(n_samples)) or is_transform(self._planned_gram(n_samples))):
             return Plan(plan.what, plan.buffers, others)
         rank = self.solver.rank if isinstance(self.solver, ConjugateGradient) else _RANK
         vectors = self.n_probes + n_targets + 1
@@ -320,14 +313,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         return Plan(plan.what, {**plan.buffers, "search": max(32 * some**2, later)}, others)
 
     def _can_use(self, spec: GramSpec) -> bool:
-        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+        if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
             return False
-        return isinstance(spec, (Dense, Features, Tiles, FastGauss))  # K itself, exactly or to a tolerance
+        return (
+            is_stored(spec) or has_features(spec) or is_streamed(spec) or is_transform(spec)
+        )  # K itself, exactly or to a tolerance
 
     def _way(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
         spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
-        if self.leave_one_out and isinstance(spec, (Tiles, FastGauss)):
+        if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
             raise CapabilityError(
                 f"leave_one_out=True was given with gram={spec!r}, which keeps no factor; the closed form needs one. "
                 "Use gram=Dense() or gram=Features()."
@@ -339,8 +334,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             )
         solver = self.solver
         if solver is None:
-            solver = Woodbury() if isinstance(spec, Features) else Cholesky()
-            if isinstance(spec, (Tiles, FastGauss)):
+            solver = Woodbury() if has_features(spec) else Cholesky()
+            if is_streamed(spec) or is_transform(spec):
                 solver = ConjugateGradient(preconditioner="pivoted", rank=_RANK)
         self.gram_, self.solver_ = spec, solver
         if isinstance(solver, ConjugateGradient):
@@ -349,11 +344,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             return IterativeEvidence(
                 observed, resources, rank=rank, probes=self.n_probes, tol=max(1e-4, solver.tol), solve_tol=solver.tol,
                 max_iter=solver.max_iter or 1000, seed=seed,
-                products=spec if isinstance(spec, FastGauss) else None,
+                products=spec if is_transform(spec) else None,
             )  # fmt: skip
-        if isinstance(spec, Features) and isinstance(solver, Woodbury):
+        if has_features(spec) and isinstance(solver, Woodbury):
             return FeatureEvidence(observed, resources)
-        if isinstance(spec, Dense) and isinstance(solver, Cholesky):
+        if is_stored(spec) and isinstance(solver, Cholesky):
             return DenseEvidence(observed, resources)
         raise CapabilityError(
             f"solver={solver!r} was given with gram={spec!r}; Cholesky() goes with Dense(), Woodbury() with Features() "
@@ -388,7 +383,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
         self.intercept_ = centre
-        if isinstance(self.gram_, FastGauss):
+        if is_transform(self.gram_):
             gram = self.gram_.build(self.kernel_, observed.samples, self._resources())
             self.gram_method_, self.gram_error_ = gram.method, float(gram.bound)
             self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0), self.intercept_)

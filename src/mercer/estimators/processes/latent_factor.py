@@ -6,7 +6,7 @@ Symbols: g_q the latent processes, A the mixing (J, Q), d_j the noise variances,
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +20,17 @@ from sklearn.utils import check_array, check_random_state
 
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan, Resources, budget
-from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.factor_evidence import FactorData, OneFactor
 from mercer.estimators.processes.latent_low_rank import LowRankFactors
 from mercer.estimators.processes.latent_search import LowRankObjective, Objective, ScaledObjective
-from mercer.gram import Auto, Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
+from mercer.gram import Expansion, FeatureExpansion, GramSpec, Nystrom
+from mercer.gram.gram import is_stored, is_undecided
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
@@ -44,6 +45,7 @@ __public__ = ["SemiparametricLatentFactor"]
 
 _ROWS = 256  # new samples at a time
 _BLOCK = 1024  # training samples at a time, where factors are summed
+_MATRIX = Satisfies("a matrix of a row per output and a column per process", lambda given: isinstance(given, Sized))
 _SERIAL = 600  # values, or columns of factors, up to which a second thread of LAPACK costs more than it saves
 
 
@@ -144,10 +146,10 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel, str, tuple)), "noise": Optional(Positive()), "n_factors": Integer(1),
         "normalize_y": Optional(Boolean()),
-        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
+        "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(), "mixing": Optional(_MATRIX),
     }  # fmt: skip
 
     def __init__(
@@ -172,10 +174,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.noise = noise
         self.n_factors = n_factors
         self.mixing = mixing
@@ -186,6 +185,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gram = gram
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SemiparametricLatentFactor:
@@ -203,18 +209,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernels = self._pack_all(X)
-            values = self._targets(y)
-            S, values, w, _ = weighted(packed, values, sample_weight)
+        with fitting(self, X, y, pack=self._pack_all) as (run, kernels, packed, *_):
+            S, values, w, _ = weighted(packed, self._targets(y), sample_weight)
             S, values, w = _observed(S, values, w)
             observed, outputs = int(np.sum(~np.isnan(values))), values.shape[1]
             spec = self._gram_spec(kernels[0], S)
-            if not isinstance(spec, Auto):  # which asks for the plan of every way it looks at
+            if not is_undecided(spec):  # which asks for the plan of every way it looks at
                 self._buffers(spec, (len(S), getattr(S, "width", 1)), observed, outputs).require(self.memory)
-            run.begin(X, y)
             kernels = [kernel.learn(S, values, w) for kernel in kernels]
             joint = kernels[0] if len(kernels) == 1 else Sum(tuple(kernels))  # a factor of which expresses each of them
             self.gram_ = self._chosen_spec(joint, S, run, outputs)
@@ -222,11 +223,10 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             self.intercept_ = units.mean
             data = FactorData(S, values - units.mean, w, self.n_threads)
             order = values.size
-            if not isinstance(self.gram_, Dense):
+            if not is_stored(self.gram_):
                 order = len(kernels) * rank_of(self.gram_, len(S), getattr(S, "width", 1))
             with serial_blas() if order <= _SERIAL else nullcontext():
                 self._search(data, kernels, units, run)
-            run.end(X, y)
         return self
 
     def _pack_all(self, X: Any) -> tuple[Samples, list[Kernel]]:
@@ -253,8 +253,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
             if missing.any():
                 y = np.where(missing, 0.0, given)
-        self.target_ = Real().learn(y)
-        values = self.target_.encode(y)
+        self.target_, values = Real().read(y)
         if missing.any():
             values = np.where(missing, np.nan, values)
         values = values.reshape(len(values), -1)

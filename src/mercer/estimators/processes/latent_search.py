@@ -17,6 +17,7 @@ from mercer.estimators.parameter_gradients import MovingKernel
 from mercer.estimators.processes.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
 from mercer.estimators.processes.latent_low_rank import LowRankFactors, low_rank_posterior
 from mercer.kernels import Kernel, Sum
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.selection.hyperparameters import Tuned
 from mercer.selection.units import shifted
 
@@ -87,7 +88,7 @@ class Objective:
         W, mixing, noise = found.slope()
         parts: list[Floats] = [np.empty(0)]
         for term, weights in zip(kernel.kernels, W, strict=True):
-            if free_names(term) and "pullback" in term.capabilities:
+            if free_names(term) and offers(term, Differentiable):
                 S = term.prepare(self.data.samples)
                 parts.append(term.pullback(S, S, weights))
             else:
@@ -111,7 +112,7 @@ class LowRankObjective:
         slopes, mixing, noise = found.slope()
         raw: list[Floats] = [np.empty(0)]
         for part, slope in zip(found.parts, slopes, strict=True):
-            known = "pullback" in part.kernel.capabilities
+            known = offers(part.kernel, Differentiable)
             raw.append(part.pullback(slope) if known else np.zeros(len(free_names(part.kernel))))
         return -found.value, -np.concatenate(raw), {"mixing": -mixing, "noise": -noise}
 

@@ -22,6 +22,7 @@ from mercer.gram import GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import spans
 
@@ -226,7 +227,7 @@ class LowRankExperts:
 
 def _is_held(kernel: Kernel) -> bool:
     """Whether no parameter of a kernel moves."""
-    return not free_names(kernel) or "pullback" not in kernel.capabilities
+    return not free_names(kernel) or not offers(kernel, Differentiable)
 
 
 def block_of(kernel: Kernel, A: Samples, B: Samples, n_threads: int | None = None) -> Floats:

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from mercer.arguments import SEED, Callback, answer_of, checked, real_array
 from mercer.arrays import Floats
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
@@ -53,10 +53,11 @@ __all__ = [
 __public__ = ["sample_prior"]
 
 _PIECE = 256  # new samples at a time
-_NOTHING = Resources()
 
 Function = Expansion | FeatureExpansion
 Triple = tuple[Floats, Floats, Floats]
+
+_ALL = "all the data at once, and returns a number or a row for each sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class _Posterior:
         """R^-T (b - reached), (q, m)."""
         return solve_triangular(self.R, (b - reached).T, trans=1) if len(self.R) else np.zeros((0, len(b)))
 
-    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = _NOTHING) -> Floats:
+    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
         """Variances of the function at new samples, (m,), never negative."""
         parts = [self._variance(function, T[rows], b[rows], resources)[0] for rows in spans(len(T), _PIECE)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -92,7 +93,7 @@ class _Posterior:
         variance += np.einsum("ij,ij->j", E, E)
         return np.maximum(variance, 0.0), (P, Q, E)
 
-    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = _NOTHING) -> Floats:
+    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
         """Covariances of the function at new samples, (m, m); their diagonal is `variance`."""
         pieces = [self._variance(function, T[rows], b[rows], resources) for rows in spans(len(T), _PIECE)]
         P, Q, E = (np.hstack([arrays[place] for _, arrays in pieces]) for place in range(3))
@@ -381,7 +382,7 @@ class MeanFunctions:
             values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
             values = values.toarray() if hasattr(values, "toarray") else values
         else:
-            values = answer_of(self.mean, "mean", X)
+            values = answer_of(self.mean, X, who="mean", takes=_ALL, error=ParameterError)
         values = np.asarray(values, dtype=np.float64)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
@@ -451,7 +452,10 @@ def sample_prior(
     (50, 3)
     """
     K = np.asarray(kernel(X), dtype=np.float64)
-    center = np.zeros(len(K)) if mean is None else real_array(answer_of(mean, "mean", X), "mean(X)", (0, 1, 2))
+    center = np.zeros(len(K))
+    if mean is not None:
+        given = answer_of(mean, X, who="mean", takes=_ALL, error=ParameterError)
+        center = real_array(given, "mean(X)", (0, 1, 2))
     if center.shape != (len(K),):
         raise TargetError(
             f"mean gave an array of shape {center.shape} for {len(K)} samples; one number per sample is accepted. "

@@ -23,33 +23,32 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
 from mercer.estimators.processes.factor_posterior import FactorWay, Propagated, Softmax, TwoClasses
 from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend
+from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
     Expansion,
-    Features,
     Gram,
     GramSpec,
     IncompleteCholesky,
     Nystrom,
     RandomFeatures,
     SparseGreedy,
-    Tiles,
 )
-from mercer.gram.low_rank.factor import FactorGram
-from mercer.gram.low_rank.features import FeatureGram
+from mercer.gram.gram import HasFactor, has_features, is_approximate_factor, is_low_rank, is_stored, is_streamed
 from mercer.kernels import Gaussian, Kernel, Scaled
+from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, pull
+from mercer.kernels.kernel import fill
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -157,16 +156,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "method": OneOf("laplace", "ep"),
         "link": Optional(OneOf("logistic", "probit")),
         "multi_class": Optional(OneOf("softmax", "ovr")),
-        "bounds": Optional(InstanceOf(Mapping)),
         "restarts": Integer(0),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "max_iter": Integer(1),
         "tol": Positive(),
-        "random_state": Optional(AnyOf(Integer(0, 2**32 - 1), InstanceOf(np.random.RandomState))),
     }
 
     def __init__(
@@ -188,7 +185,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, gram=gram, memory=memory, max_time=max_time, n_threads=n_threads)
+        self.kernel = kernel
         self.method = method
         self.link = link
         self.multi_class = multi_class
@@ -196,9 +193,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         self.bounds = bounds
         self.restarts = restarts
         self.class_weight = class_weight
+        self.gram = gram
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # fit ----------------------------------------------------------------------------------------------
 
@@ -218,22 +219,14 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, _ = weighted(packed, target.codes(y), sample_weight)
-            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, w)
-            self.target_, self.classes_ = target, target.classes
-            self._require_plan(kernel, S, len(target.classes))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, _, S, codes, w, _):
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
+            self._require_plan(kernel, S, len(self.classes_))
             start = kernel.learn(S, codes, w)
             way = self._way(start, S, (codes, w * self.class_weight_[codes]), run)
             self.kernel_ = self._search(way, start, run)
             with run.stage("posterior", 1.0):
                 self._condition(way)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:
@@ -264,7 +257,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         return Dense() if self.gram is None else super()._planned_gram(n_samples)
 
     def _can_use(self, spec: GramSpec) -> bool:
-        return isinstance(spec, (Dense, Features, *_LOW))  # with `Tiles` the posterior would still be an n x n array
+        return (
+            is_stored(spec) or has_features(spec) or is_approximate_factor(spec)
+        )  # with `Tiles` the posterior would still be an n x n array
 
     def _is_logistic(self) -> bool:
         return self.method == "laplace" and self.link != "probit"
@@ -278,10 +273,10 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         count, resources = len(self.classes_), self._resources()
         link = None if self.method == "ep" else "logistic" if self._is_logistic() else "probit"
         signs = [np.where(codes == k, 1.0, -1.0) for k in (range(count) if count > 2 else (1,))]
-        if not isinstance(self._gram_spec(kernel, S), (Dense, Tiles)):
+        if not (is_stored(self._gram_spec(kernel, S)) or is_streamed(self._gram_spec(kernel, S))):
             K = self._represent(kernel, S, run, until=0.1)
             unwatched(K)
-            if isinstance(K, (FactorGram, FeatureGram)):
+            if isinstance(K, HasFactor):
                 parts = [Propagated(y, w) if link is None else TwoClasses(y, w, link) for y in signs]
                 joint = [Softmax(codes, w, count)] if self._is_softmax(count) else parts
                 return FactorWay(K, self.gram_, joint, tuple(self.fixed), resources)
@@ -295,7 +290,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
 
     def _require_exact(self, K: Gram) -> None:
         """Raise CapabilityError unless K has been decided to be held whole."""
-        if not isinstance(self.gram_, (Dense, Tiles)):
+        if not (is_stored(self.gram_) or is_streamed(self.gram_)):
             raise CapabilityError(
                 f"gram={self.gram!r} was given, which offers {type(K).__name__}; the posterior needs a factor, of K "
                 "itself or of low rank. Use gram=None or Dense(), or Nystrom(rank), IncompleteCholesky(), "
@@ -309,7 +304,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         names = constraints.free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
-        if "pullback" not in kernel.capabilities and not isinstance(way, FactorWay):
+        if not offers(kernel, Differentiable) and not isinstance(way, FactorWay):
             raise CapabilityError(
                 f"{kernel!r} has the free parameters {', '.join(names)} and no derivatives in them, by which they are "
                 "chosen. Hold them with fixed='all'."
@@ -350,11 +345,11 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _begun(self, way: Way, kernel: Kernel, run: Run) -> tuple[Kernel, Floats | None]:
         """Return where the search on all samples begins, and second derivatives: of many, at the optimum of some.
 
-        If that lies at an end of an interval, or there is none, the search begins where the user says; with a factor
-        too, where an evaluation costs n only.
+        If that lies at an end of an interval, or there is none, or there are many parameters, the search begins where
+        the user says; with a factor too, where an evaluation costs n only.
         """
         n = len(way.samples)
-        if n < _MANY or self.bounds or isinstance(way, FactorWay):
+        if n < _MANY or self.bounds or isinstance(way, FactorWay) or not few_parameters(kernel, self.fixed):
             return kernel, None
         some = np.sort(check_random_state(self.random_state).permutation(n)[: n // 4])
         if way.fewest(some) < _FEW:
@@ -375,7 +370,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         self.expansion_, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
         if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was built anew, with the landmarks of the start
             self.gram_, K = way.spec, way.build(self.kernel_)
-            if isinstance(K, FactorGram):
+            if is_low_rank(K):
                 self.residual_trace_, self.gram_error_ = float(K.residual.trace), float(K.residual.entries)
         if residual > way.enough:
             warn_caller(
@@ -438,12 +433,12 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         square, functions = 8 * n * n, count if count > 2 else 1
         what, joint = f"{type(self).__name__} on {n} samples of {count} classes", self._is_softmax(count)
         own = {"packed samples": 8 * n * width, "latent functions": 8 * n * 12 * functions}
-        if isinstance(spec, (Features, *_LOW)):
+        if has_features(spec) or is_approximate_factor(spec):
             rank = getattr(spec, "count", min(getattr(spec, "rank", width), n))
             size = 8 * rank * rank * (4 * functions**2 if joint else functions + 3)
             own["blocks of rows"] = 24 * min(n, 4096) * rank
             # features are known, and their bytes asked for, once there is a kernel that has learned
-            held = {} if isinstance(spec, Features) else spec.plan(kernel, n, width, self.memory).buffers
+            held = {} if has_features(spec) else spec.plan(kernel, n, width, self.memory).buffers
             options = ("a smaller rank", *(("multi_class='ovr'",) if joint else ()))
             return Plan(what, {**own, **held, "posterior covariances": size}, options)
         inner = {"E of each class": functions * square, "their sum": square}

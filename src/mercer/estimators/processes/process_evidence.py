@@ -25,13 +25,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.arrays import Floats, real_numbers
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.constraints import free_values
 from mercer.domains import Samples
 from mercer.gram import Features, GramSpec, Tiles
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, mirror, pull
+from mercer.kernels.kernel import fill, mirror
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
@@ -39,8 +40,6 @@ from mercer.runtime.checkpoints import kept_by
 from mercer.runtime.interrupts import in_background, lapack
 
 __all__ = ["Conditioned", "DenseEvidence", "Evidence", "FeatureEvidence", "IterativeEvidence", "Observations"]
-
-_NOTHING = Resources()
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +234,7 @@ class DenseEvidence(_Contracting):
     -2.2586
     """
 
-    def __init__(self, observations: Observations, resources: Resources = _NOTHING) -> None:
+    def __init__(self, observations: Observations, resources: Resources = UNLIMITED) -> None:
         self.observations, self.resources = observations, resources
         self._array: Floats | None = None
 
@@ -293,7 +292,7 @@ class FeatureEvidence(_Contracting):
     Cost O(n D^2) for the value; the derivatives take one pass over the kernel's tiles, O(n^2 D), and no n x n array.
     """
 
-    def __init__(self, observations: Observations, resources: Resources = _NOTHING) -> None:
+    def __init__(self, observations: Observations, resources: Resources = UNLIMITED) -> None:
         self.observations, self.resources = observations, resources
 
     def _solve(self, kernel: Kernel, noise: Floats) -> tuple[Any, Conditioned]:
@@ -381,7 +380,7 @@ class IterativeEvidence(_Contracting):
     def __init__(
         self,
         observations: Observations,
-        resources: Resources = _NOTHING,
+        resources: Resources = UNLIMITED,
         *,
         rank: int = 100,
         probes: int = 16,

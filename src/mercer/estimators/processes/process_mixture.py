@@ -23,11 +23,11 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.mean_field import NormalWishart, stick_means
 from mercer.estimators.processes.mixture_ascent import Ascent, Beliefs, padded
@@ -271,11 +271,10 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     """
 
     policies = ()
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
         "n_components": Integer(1), "concentration": Positive(), "gating": Boolean(),
         "parameters": OneOf("shared", "own"), "restarts": Integer(0), "max_iter": Integer(1), "tol": Positive(),
-        "bounds": Optional(InstanceOf(Mapping)),
     }  # fmt: skip
 
     def __init__(
@@ -302,10 +301,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gram=gram, gamma=gamma, degree=degree, coef0=coef0,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.noise = noise
         self.n_components = n_components
         self.concentration = concentration
@@ -318,6 +314,13 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gram = gram
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianProcessMixture:
@@ -335,15 +338,9 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             values = values.reshape(len(S), -1)
             self._require_plan(kernel, S, values.shape[1])
-            run.begin(X, y)
             kernel = kernel.learn(S, values, w)
             units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
             self.intercept_, values = units.mean, values - units.mean
@@ -354,7 +351,6 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
             with run.stage("sweeps", 0.98):
                 best = self._best(field, run)
             self._keep(field, best, used, len(packed))
-            run.end(X, y)
         return self
 
     def _best(self, field: Ascent, run: Run) -> Beliefs:

@@ -16,7 +16,7 @@ from mercer.budget import Clock, Resources
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.fits import Run
 from mercer.estimators.processes.process_evidence import DenseEvidence, FeatureEvidence, IterativeEvidence, Observations
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend
+from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -93,11 +93,14 @@ class EvidenceSearch:
     def _begun(self, way: Any, starts: list[Begin], units: Units, run: Run) -> list[Begin]:
         """Return where the search on all samples begins: of many, at the optimum of some of them.
 
-        If that lies at an end of an interval, or there is none, the search begins where the user says.
+        If that lies at an end of an interval, is that of white noise or does not exist, or if there are many
+        parameters, the search begins where the user says.
         """
         observed: Observations = way.observations
         n = len(observed.y)
         if n < _MANY or isinstance(way, FeatureEvidence) or starts[0].noise.ndim or self.bounds:
+            return starts
+        if not few_parameters(starts[0].kernel, self.fixed):
             return starts
         some = np.sort(check_random_state(self.random_state).permutation(n)[: min(n // 4, SOME)])
         part = Observations(observed.samples.take(some), observed.y[some], observed.weight[some], observed.border[some])
@@ -107,6 +110,8 @@ class EvidenceSearch:
         except ParameterError:  # the evidence of so few has no value at the start
             return starts
         if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
+            return starts
+        if -found.value - part.white(1.0) <= WHITE:  # so few tell nothing; all of them may
             return starts
         best = np.asarray(found.beside["noise"])
         if best < _GONE * starts[0].noise:  # what interpolates some may not interpolate all

@@ -24,6 +24,7 @@ from mercer.estimators.processes.process_evidence import Observations
 from mercer.kernels import Kernel
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import run_tasks, spans
 
@@ -134,7 +135,7 @@ class Inducing:
         inverse = self.B.solve(np.eye(len(Z)))
         cross = own.cross(self, inverse)  # A^T Abar, symmetric: the value depends on A through A A^T alone
         W_uu = -0.5 * _back(self.L, _back(self.L, cross).T)
-        moves = bool(free_names(kernel)) and "pullback" in kernel.capabilities
+        moves = bool(free_names(kernel)) and offers(kernel, Differentiable)
         total = kernel.pullback(Z, Z, W_uu) if moves else np.zeros(len(free_names(kernel)))
         places = 2.0 * kernel.pullback_inputs(Z, Z, W_uu) if inputs else None
         rows = own.rows(len(S))

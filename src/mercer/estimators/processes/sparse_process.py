@@ -20,11 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.inducing_search import InducingObjective, in_raw_units, spread_of, stand_for_all
 from mercer.estimators.processes.sparse_evidence import (
     METHODS,
@@ -38,10 +38,12 @@ from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
+from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
 from mercer.selection.units import Units, coarse_starts, shifted, told, warn_of_search
+from mercer.spec import constraints_of
 from mercer.targets import Real
 
 __all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
@@ -49,6 +51,7 @@ __public__ = ["SparseGaussianProcessRegressor"]
 
 _ROWS = 2048  # new samples at a time
 _SERIAL = 1000  # samples up to which a second thread of LAPACK costs more than it saves
+_POINTS = Satisfies("the inducing points themselves", lambda given: isinstance(given, Sized))
 _POOR = 0.01  # share of the prior variance beyond which the Nystrom method is not to be trusted
 
 
@@ -150,10 +153,11 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     (array([1.]), True)
     """
 
-    own_constraints = {
+    constraints = {
         "noise": Optional(Positive()), "normalize_y": Optional(Boolean()),
         "method": OneOf(*METHODS), "optimize_inducing": Boolean(), "restarts": Integer(0),
-        "max_iter": Integer(1), "tol": Positive(), "bounds": Optional(InstanceOf(Mapping)),
+        "max_iter": Integer(1), "tol": Positive(),
+        "inducing": AnyOf(Integer(1), _POINTS),
         "blocks": Optional(AnyOf(Integer(1), InstanceOf(np.ndarray, list, tuple))),
     }  # fmt: skip
 
@@ -180,9 +184,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, memory=memory, max_time=max_time, n_threads=n_threads
-        )
+        self.kernel = kernel
         self.noise = noise
         self.method = method
         self.inducing = inducing
@@ -195,6 +197,12 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseGaussianProcessRegressor:
@@ -212,18 +220,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            if self.blocks is not None and self.method != "pitc":
-                raise ParameterError(
-                    f"blocks={self.blocks!r} was given with {self.method!r}; use them with 'pitc' only."
-                )
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             values = values.reshape(len(S), -1)
-            run.begin(X, y)
             kernel = kernel.learn(S, values, w)
             units = Units.of(values, w, self.fixed != "all" if self.normalize_y is None else self.normalize_y)
             self.intercept_, values = units.mean, values - units.mean
@@ -238,7 +236,6 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 with run.stage("hyper-parameters", 0.95):
                     tuned, Z = self._search(data, kernel, noise, Z, units, run)
                 self._finish(data, tuned, Z)
-            run.end(X, y)
         return self
 
     def _default_kernel(self) -> Kernel:
@@ -256,16 +253,15 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     # before the search ----------------------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.blocks is not None and self.method != "pitc":
+            raise ParameterError(f"blocks={self.blocks!r} was given with {self.method!r}; use them with 'pitc' only.")
+
     def _number_of_inducing(self, n: int) -> int:
         given = self.inducing
-        if isinstance(given, (int, np.integer)) and Integer(1).accepts(given):
-            return min(int(given), n)
-        if isinstance(given, (int, np.integer, np.bool_)) or not isinstance(given, Sized):
-            raise ParameterError(
-                f"inducing={given!r} was given; a positive number, or the inducing points themselves, are accepted. "
-                "Give for example inducing=200."
-            )
-        return len(given)
+        constraints_of(type(self))["inducing"].check("inducing", given, self)  # a plan may be asked for before a fit
+        return min(int(given), n) if isinstance(given, (int, np.integer)) else len(given)
 
     def _inducing(self, kernel: Kernel, S: Samples) -> Samples:
         """Return where the inducing points start."""
@@ -323,7 +319,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             and self.fixed != "all"
             and isinstance(Z, Vectors)
             and isinstance(Z.X, np.ndarray)
-            and "pullback_inputs" in kernel.capabilities
+            and offers(kernel, InputDifferentiable)
             and not stand_for_all(data.samples, Z)
         )
         options: dict[str, Any] = {

@@ -22,11 +22,22 @@ from mercer.errors import JitterWarning
 from mercer.kernels import Kernel
 from mercer.selection.hyperparameters import Tuned
 
-__all__ = ["Coordinates", "Descent", "Remembering", "curvature", "descend"]
+__all__ = ["Coordinates", "Descent", "Remembering", "curvature", "descend", "few_parameters"]
 
 _STEP = 1e-3  # of finite differences of derivatives
 _LONGEST = 1.0  # step in any coordinate
 _STEPS = 8
+_FEW = 4  # parameters up to which a search begins on some of the samples
+
+
+def few_parameters(kernel: Kernel, fixed: Any) -> bool:
+    """Tell whether a search should begin on some of the samples.
+
+    Of many parameters, as length-scales of all columns, some of the samples have optima of their own, from which that
+    of all is not reached; and the search on all takes almost as many steps.
+    """
+    names = constraints.free_names(kernel)
+    return sum(name not in fixed and name.partition("[")[0] not in fixed for name in names) <= _FEW
 
 
 @dataclass(frozen=True, eq=False)

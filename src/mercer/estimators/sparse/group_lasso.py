@@ -5,7 +5,7 @@ Symbols: b the coefficients, g groups of columns with weights omega_g, alpha the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +13,9 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Integer, Interval, Positive
+from mercer.constraints import Interval, Optional, Satisfies
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.sparse.lasso import SparseRegressor, columns_of, lasso_plan
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
@@ -27,6 +26,19 @@ from mercer.targets import Real
 
 __all__ = ["GroupLasso"]
 __public__ = __all__
+
+
+def _is_listed(given: Any) -> bool:
+    return isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+
+
+def _has_length(given: Any) -> bool:
+    return isinstance(given, Sized) and not isinstance(given, str)
+
+
+_LABELS = Satisfies("a label for each column, the columns of each group", _is_listed, "[0, 0, 1]")
+_PARENTS = Satisfies("the number of the parent of each group, with -1 for none", _has_length, "[-1, 0, 0]")
+_WEIGHTS = Satisfies("a positive number for each group", _has_length, "[1.0, 2.0]")
 
 
 class GroupLasso(SparseRegressor):
@@ -88,12 +100,11 @@ class GroupLasso(SparseRegressor):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = {
-        "alpha": Positive(),
+    constraints = {
+        "groups": Optional(_LABELS),
         "l1_ratio": Interval(0.0, 1.0),
-        "fit_intercept": Boolean(),
-        "tol": Interval(0.0, 1.0, closed="neither"),
-        "max_iter": Integer(1),
+        "hierarchy": Optional(_PARENTS),
+        "group_weights": Optional(_WEIGHTS),
     }
 
     def __init__(
@@ -141,16 +152,10 @@ class GroupLasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, _):
             design = columns_of(self, S, w)
             own = _own_groups(self.groups, design.shape[1])
             self._groups = self._penalised(own, design.shape[1])
-            run.begin(X, y)
             coef, self.intercept_ = self._each(design, values, run)
             del self._groups
             self.kernel_, self.gram_ = self.kernel, self.gram
@@ -161,7 +166,6 @@ class GroupLasso(SparseRegressor):
                 self.groups_[columns] = number
             used = coef.reshape(design.shape[1], -1).any(axis=1)
             self.active_groups_ = np.unique(self.groups_[used])
-            run.end(X, y)
         return self
 
     def _solve_one(self, problem: PenalisedLeastSquares, run: Run) -> Solution:
@@ -196,14 +200,7 @@ def _own_groups(given: Any, d: int) -> list[list[int]]:
     """Return the columns of each group; each column is in one."""
     if given is None:
         return [[j] for j in range(d)]
-    if not isinstance(given, (Sequence, np.ndarray)) or isinstance(given, str):
-        raise ParameterError(
-            f"groups={given!r} was given; a label for each column, lists of columns, or None is accepted. Write for "
-            "example groups=[0, 0, 1]."
-        )
-    nested = len(given) > 0 and all(
-        isinstance(one, (Sequence, np.ndarray)) and not isinstance(one, str) for one in given
-    )
+    nested = len(given) > 0 and all(map(_is_listed, given))
     if not nested:
         labels = np.asarray(given)
         if labels.shape != (d,):

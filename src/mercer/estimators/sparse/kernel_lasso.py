@@ -21,10 +21,10 @@ from mercer.constraints import Boolean, InstanceOf, Positive, free_names
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
 from mercer.gram import Dense, GramSpec, HasRows
-from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array, has_features
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
@@ -98,8 +98,6 @@ class KernelLasso(SparseRegressor):
     (True, array([1.]))
     """
 
-    own_constraints = SparseRegressor._sparse_constraints
-
     def __init__(
         self,
         kernel: Any = None,
@@ -147,13 +145,7 @@ class KernelLasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run)
             coef, self.intercept_ = self._each(_design(K, w, self.fit_intercept, self.memory), values, run)
@@ -161,7 +153,6 @@ class KernelLasso(SparseRegressor):
             self.dual_coef_ = spread(coef, used, len(packed))
             self.support_ = np.flatnonzero(self.dual_coef_.reshape(len(packed), -1).any(axis=1))
             self.solution_ = dataclasses.replace(self.solution_, coef=self.dual_coef_)
-            run.end(X, y)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -171,7 +162,7 @@ class KernelLasso(SparseRegressor):
 
     def _gram_spec(self, kernel: Kernel, S: Any) -> GramSpec:
         spec = super()._gram_spec(kernel, S)
-        return Dense() if self.gram is None and type(spec).__name__ == "Features" else spec
+        return Dense() if self.gram is None and has_features(spec) else spec
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: a penalty on the coefficients needs no definiteness."""
@@ -191,7 +182,7 @@ class KernelLasso(SparseRegressor):
 
 def _design(K: Any, w: Floats, fit_intercept: bool, memory: Any) -> Any:
     """Return the weighted, centred columns of K: held if K is, computed where they are needed if not."""
-    if isinstance(K, DenseGram):
+    if has_array(K):
         columns = K.to_dense()
         if not np.isfinite(columns).all():
             raise overflow_error(K.kernel)

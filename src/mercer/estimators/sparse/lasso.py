@@ -6,7 +6,6 @@ Symbols: b the coefficients, b_0 the intercept, w_i the sample weights, alpha th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,11 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.arguments import checked, require_squares
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Constraint, Integer, Interval, OneOf, Positive
+from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error
@@ -48,7 +47,7 @@ class SparseRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     tol: float
     max_iter: int
     fit_intercept: bool
-    _sparse_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints = {
         "alpha": Positive(),
         "solver": OneOf(*SOLVERS),
         "fit_intercept": Boolean(),
@@ -162,7 +161,6 @@ class Lasso(SparseRegressor):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = SparseRegressor._sparse_constraints
 
     def __init__(
         self,
@@ -201,16 +199,9 @@ class Lasso(SparseRegressor):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, _):
             coef, self.intercept_ = self._each(columns_of(self, S, w), values, run)
             self._keep(coef)
-            run.end(X, y)
         return self
 
     def _keep(self, coef: Floats) -> None:

@@ -20,12 +20,11 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import TargetError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram import Expansion, Gram, GramSpec
-from mercer.gram.gram import Cross
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import Cross, is_low_rank
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
@@ -59,7 +58,7 @@ class RelevanceVectorMachine(KernelEstimator):
     tol: float
     max_iter: int
     policies = ("reject",)
-    machine_constraints = {
+    constraints = {
         "algorithm": OneOf("fast", "plain"),
         "fit_intercept": Boolean(),
         "tol": Positive(),
@@ -67,11 +66,6 @@ class RelevanceVectorMachine(KernelEstimator):
     }
 
     # the doors ----------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name, constraint in self.machine_constraints.items():
-            constraint.check(name, getattr(self, name), self)
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: its values are basis functions, whatever matrix they make."""
@@ -114,7 +108,7 @@ class RelevanceVectorMachine(KernelEstimator):
         self.relevance_ = used[chosen]
         self.relevance_vectors_ = vectors.X if isinstance(vectors, Vectors) else vectors
         self.basis_ = None
-        if isinstance(K, FactorGram):  # the basis functions are those of the approximate kernel
+        if is_low_rank(K):  # the basis functions are those of the approximate kernel
             F = K.take(chosen).factor()
             self.basis_ = K.function(F.T)
             self.expansion_ = K.function(F.T @ coef, intercept)
@@ -232,7 +226,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     (True, True)
     """
 
-    own_constraints = {"noise": Optional(Interval(1e-150, 1e150)), "normalize_y": Optional(Boolean())}
+    constraints = {"noise": Optional(Interval(1e-150, 1e150)), "normalize_y": Optional(Boolean())}
 
     def __init__(
         self,
@@ -283,13 +277,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real(several=False).learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real(several=False)) as (run, kernel, _, S, values, w, used):
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             design = self._design(K)
@@ -310,7 +298,6 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
             )  # fmt: skip
             solution = self._maximise(problem, run, until=0.95)
             self._store(K, solution, used, size, centre, problem.count)
-            run.end(X, y)
         return self
 
     def _store(
@@ -400,7 +387,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
     array(['a', 'b'], dtype='<U1')
     """
 
-    own_constraints = {"class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict)))}
+    constraints = {"class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict)))}
 
     def __init__(
         self,
@@ -449,25 +436,17 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            factors = class_weights(self.class_weight, target.classes, codes, w)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, _, S, codes, w, used):
+            factors = class_weights(self.class_weight, self.classes_, codes, w)
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             design, w = self._design(K), w * factors[codes]
-            self.target_, self.classes_ = target, target.classes
-            sides = Reduction.of("ovr", len(target.classes)).problems(codes)
+            sides = Reduction.of("ovr", len(self.classes_)).problems(codes)
             solutions = []
             for step, (_, sign) in enumerate(sides, 1):
                 problem = SparseClassification(design, (sign > 0).astype(float), w)
                 solutions.append(self._maximise(problem, run, 0.2 + 0.75 * step / len(sides)))
             self._store(K, solutions, used)
-            run.end(X, y)
         return self
 
     def _store(self, K: Gram, solutions: list[Solution], used: Indices) -> None:

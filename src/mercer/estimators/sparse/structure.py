@@ -17,8 +17,8 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.sparse.graphical import graphical_lasso, neighbourhood
 from mercer.gram import Features
 from mercer.kernels import Linear
@@ -101,7 +101,7 @@ class GraphicalStructure(KernelEstimator):
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
-    own_constraints = {
+    constraints = {
         "alpha": Positive(),
         "method": OneOf("graphical_lasso", "neighbourhood"),
         "rule": OneOf("or", "and"),
@@ -151,13 +151,8 @@ class GraphicalStructure(KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            S, _, w, _ = weighted(packed, np.zeros(len(packed)), sample_weight)
+        with fitting(self, X, y, sample_weight) as (run, _, _, S, _, w, _):
             self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
-            run.begin(X, y)
             C, self.location_ = _covariance(S, w)
             scale = np.sqrt(np.diag(C)) if self.standardize else np.ones(len(C))
             start = self._start(scale)
@@ -166,7 +161,6 @@ class GraphicalStructure(KernelEstimator):
             Theta, B = learn(C, start, run)
             self._keep(Theta / np.multiply.outer(scale, scale), B * np.divide.outer(1.0 / scale, 1.0 / scale))
             self.kernel_, self.gram_ = self.kernel, self.gram
-            run.end(X, y)
         return self
 
     def score_samples(self, X: Any) -> Floats:

@@ -26,10 +26,10 @@ from mercer.estimators.directions import (
     factor_rank,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run, whole
-from mercer.gram import Dense, Expansion, Features, Gram, GramSpec, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, fitting
+from mercer.gram import Dense, Expansion, Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_array, has_features, is_stored
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
@@ -101,7 +101,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     highest_order = 1
     target_: Real
-    own_constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
+    constraints = {"n_components": Optional(Integer(0)), "criterion": OneOf("loo", "gcv")}
 
     def __init__(
         self,
@@ -144,13 +144,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             self.kernel_ = kernel.learn(S, values, w)
             gram = self._represent(self.kernel_, S, run, until=0.3)
             with run.stage("eigenvectors", 0.9):
@@ -168,13 +162,12 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0, weights=weights), self.intercept_)
             else:  # a constant: an expansion drops what has no coefficient, and needs a sample
                 self.expansion_ = Expansion(self.kernel_, gram.samples.landmarks(), coef, np.asarray(self.intercept_))
-            run.end(X, y)
         return self
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
-        if isinstance(spec, Dense):
+        if is_stored(spec):
             self._require_with(spec, S)
         return spec
 
@@ -183,7 +176,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         """Tell whether a Gram gives what is needed: all components, unless their number is known."""
-        return self.n_components is not None or isinstance(spec, Dense) or _has_factor(spec)
+        return self.n_components is not None or is_stored(spec) or _has_factor(spec)
 
     def _decompose(self, gram: Gram, w: Floats, run: Run) -> Directions:
         """Find the components: from a factor of fewer columns than samples, from the matrix, or from products."""
@@ -192,7 +185,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rank = factor_rank(gram)
         if rank is not None and rank < len(w):
             return factor_directions(gram, w, True, run.deadline)
-        if isinstance(gram, (DenseGram, HasFactor)):
+        if has_array(gram) or isinstance(gram, HasFactor):
             return all_directions(gram, w, True, run.deadline)
         if self.n_components is None:
             raise CapabilityError(
@@ -263,7 +256,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 def _has_factor(spec: GramSpec | None) -> bool:
     """Tell whether a Gram is held by a factor, of a rank or a count of features."""
-    return isinstance(spec, Features) or hasattr(spec, "rank") or hasattr(spec, "count")
+    return has_features(spec) or hasattr(spec, "rank") or hasattr(spec, "count")
 
 
 def _criteria(Z: Floats, targets: Floats, inner: Floats, w: Floats, which: str) -> Floats:

@@ -19,8 +19,8 @@ from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
@@ -128,7 +128,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """
 
     highest_order = 1
-    own_constraints = {
+    constraints = {
         "alpha": Positive(),
         "regulariser": OneOf("norm", "coefficients"),
         "form": Optional(OneOf("dual", "rayleigh")),
@@ -156,16 +156,21 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.regulariser = regulariser
         self.form = form
         self.scatter = scatter
         self.n_components = n_components
         self.priors = priors
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -195,23 +200,15 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            class_weights(None, target.classes, codes, w)  # each class needs a sample
-            self.target_, self.classes_ = target, target.classes
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
+            class_weights(None, self.classes_, codes, w)  # each class needs a sample
             self.priors_ = self._learned_priors(codes, w)
-            self._check_components(len(target.classes) - 1)
-            run.begin(X, y)
+            self._check_components(len(self.classes_) - 1)
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run)
             scaled = w * self._factors(codes, w)
             find = self._by_system if self._dual else self._by_quotient
             self._store(K, find(K, codes, (w, scaled), run), codes, (w, scaled), (used, len(packed)))
-            run.end(X, y)
         return self
 
     def _check_components(self, count: int) -> None:

@@ -20,13 +20,14 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, On
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.squares.logistic import require_no_twice
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.low_rank.feature_maps import Mapped
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import narrowed, overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver
@@ -139,7 +140,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     ((200, 3), True)
     """
 
-    own_constraints = {
+    constraints = {
         "family": AnyOf(OneOf(*_FAMILIES), InstanceOf(Loss)),
         "alpha": Positive(),
         "fit_intercept": Boolean(),
@@ -171,17 +172,22 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.family = family
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.basis = basis
         self.order = order
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     # doors --------------------------------------------------------------------------------------------
 
@@ -199,7 +205,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         require_no_twice(self, _TOL, _MAX_ITER)
-        if self.basis is not None and "features" not in self.basis.check().capabilities:
+        if self.basis is not None and not offers(self.basis.check(), HasFeatures):
             raise CapabilityError(
                 f"basis={self.basis!r} was given, which has no finite feature map; the functions that are not "
                 "penalised must be finitely many. Use for example Linear(), Polynomial(2) or RankOne(function)."
@@ -270,15 +276,11 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
+        with fitting(self, X, y) as (run, kernel, packed, *_):
             values, counts = self._responses(y, reset=True)
             if len(values) == len(packed):
                 counts = counts * sample_weights(sample_weight, len(packed))
             S, values, w, used = weighted(packed, values, counts)
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             constant = self.fit_intercept and not self._grades
@@ -300,7 +302,6 @@ class KernelGLM(RegressorMixin, KernelEstimator):
                 self.thresholds_ = self.loss_.parameters
             with run.stage("components", 1.0):
                 self.component_means_ = np.array([np.average(f, weights=w) for f in self._parts(S)])
-            run.end(X, y)
         return self
 
     # use ----------------------------------------------------------------------------------------------

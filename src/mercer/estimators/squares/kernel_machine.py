@@ -16,9 +16,9 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from mercer.arrays import Array, Floats
+from mercer.constraints import AnyOf, InstanceOf, OneOf
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.squares.glm import require_range
@@ -163,6 +163,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     """
 
     words = _OF_NUMBERS
+    constraints = {"loss": AnyOf(OneOf(*words), InstanceOf(Loss))}
 
     def __init__(
         self,
@@ -183,16 +184,21 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.loss = loss
         self.alpha = alpha
         self.regularizer = regularizer
         self.unpenalized = unpenalized
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -223,16 +229,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            values = self.target_.encode(y)
-            require_range(self._loss(), values)
-            run.begin(X, y)
-            self._fit_values(packed, kernel, values, sample_weight, run)
-            run.end(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as data:
+            require_range(self._loss(), data.values)
+            self._fit_values(data, data.values)
         return self
 
     def linear_predictor(self, X: Any) -> Floats:
@@ -325,6 +324,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     """
 
     words = _OF_CLASSES
+    constraints = {"loss": AnyOf(OneOf(*words), InstanceOf(Loss))}
 
     def __init__(
         self,
@@ -345,16 +345,21 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.loss = loss
         self.alpha = alpha
         self.regularizer = regularizer
         self.unpenalized = unpenalized
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -380,24 +385,14 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Multiclass().learn(y)
-            self.classes_ = self.target_.classes
-            codes = self.target_.codes(y)
-            _, kept, w, _ = weighted(packed, codes, sample_weight)
-            class_weights(None, self.classes_, kept, w)  # each class needs a sample that counts
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as data:
+            codes, count = data.values, len(self.classes_)
+            class_weights(None, self.classes_, codes, data.weight)  # each class needs a sample that counts
             if isinstance(self._loss(), Multinomial):
-                values = self.target_.indicator(y)
-            elif len(self.classes_) == 2:
-                values = 2.0 * codes - 1.0
+                values = np.eye(count)[codes]
             else:
-                values = self.target_.encode(y)
-            self._fit_values(packed, kernel, values, sample_weight, run)
-            run.end(X, y)
+                values = 2.0 * (codes if count == 2 else np.eye(count)[codes]) - 1.0
+            self._fit_values(data, values)
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -17,8 +17,8 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine, groups_of
@@ -121,7 +121,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     multi_class: Any
     class_weight: Any
     probability: bool
-    own_constraints = {
+    constraints = {
         "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "probability": Boolean(),
@@ -151,11 +151,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.selection = selection
@@ -166,6 +166,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         self.probability = probability
         self.leave_one_out = leave_one_out
         self.random_state = random_state
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _needs_posterior(self) -> bool:
         return self.probability
@@ -186,15 +191,9 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, counts, used = weighted(packed, target.codes(y), sample_weight)
-            self.class_weight_ = class_weights(self.class_weight, target.classes, codes, counts)
-            self.target_, self.classes_ = target, target.classes
-            self.reduction_ = Reduction.of(_scheme(self.multi_class, len(target.classes)), len(target.classes))
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, counts, used):
+            self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, counts)
+            self.reduction_ = Reduction.of(_scheme(self.multi_class, len(self.classes_)), len(self.classes_))
             Y = self.reduction_.code[codes]
             groups = groups_of(Y)
             if self.prune is not None and (len(groups) > 1 or len(groups[0][0]) < len(codes)):
@@ -202,7 +201,6 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
                     f"prune={self.prune} was given with multi_class={self.multi_class!r}, whose problems have "
                     "different samples; pruning needs a code without zeros. Use multi_class='ovr'."
                 )
-            run.begin(X, y)
             w = counts * self.class_weight_[codes]
             parts = [(rows, Y[np.ix_(rows, columns)]) for rows, columns in groups]
             self.kernel_ = self._tune(kernel.learn(S, codes, counts), S, parts, w, run)
@@ -215,7 +213,6 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
             self._store(packed, K, fitted, used)
             if self.probability:
                 self._store_probabilities(fitted, groups, Y, counts)
-            run.end(X, y)
         return self
 
     def _store(self, packed: Samples, K: Gram, fitted: Fitted, used: Indices) -> None:

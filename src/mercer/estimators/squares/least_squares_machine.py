@@ -20,10 +20,11 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run
-from mercer.gram import Dense, Features, Gram, HasFactor, Nystrom
-from mercer.gram.dense import DenseGram
+from mercer.gram import Dense, Gram, HasFactor
+from mercer.gram.gram import has_array, is_approximate_factor, is_factored
 from mercer.gram.repair import POLICIES
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import LinearSystem, Solution, Status
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for
@@ -86,7 +87,7 @@ class LeastSquaresMachine(KernelEstimator):
     leave_one_out: bool
     random_state: int | None
     C_: float
-    machine_constraints = {
+    constraints = {
         "C": Optional(Positive()),
         "selection": Optional(OneOf("loo", "evidence")),
         "fixed": AnyOf(InstanceOf(tuple, list), OneOf("all", "kernel")),
@@ -99,14 +100,12 @@ class LeastSquaresMachine(KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.machine_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if not isinstance(self.fixed, str) and not all(isinstance(name, str) for name in self.fixed):
             raise ParameterError(
                 f"fixed={self.fixed!r} was given; names of hyper-parameters, 'all' or 'kernel' are accepted. Write for "
                 "example fixed=('C',)."
             )
-        if self.prune is not None and (self._needs_posterior() or isinstance(self.gram, Features | Nystrom)):
+        if self.prune is not None and (self._needs_posterior() or is_factored(self.gram)):
             raise ParameterError(
                 f"prune={self.prune} was given together with "
                 + (f"gram={self.gram!r}" if not self._needs_posterior() else "a posterior")
@@ -145,12 +144,12 @@ class LeastSquaresMachine(KernelEstimator):
         if not moving:
             return kernel
         n = len(S)
-        if "pullback" not in kernel.capabilities:
+        if not offers(kernel, Differentiable):
             raise CapabilityError(
                 f"selection={self.selection!r} was given with {kernel!r}, which has no derivative in its parameters. "
                 "Choose C alone by fixed='kernel', or a kernel that lists 'pullback' in its capabilities."
             )
-        if isinstance(self.gram, Nystrom):
+        if is_approximate_factor(self.gram):
             raise CapabilityError(
                 f"selection={self.selection!r} was given with gram={self.gram!r}; parameters of a kernel are chosen on "
                 "the dense matrix. Choose C alone by fixed='kernel', or the kernel on fewer samples first."
@@ -209,13 +208,13 @@ class LeastSquaresMachine(KernelEstimator):
             return self.C_
         if self.C is not None and not searched:
             return float(self.C)
-        if not isinstance(K, DenseGram) and not isinstance(K, HasFactor):
+        if not has_array(K) and not isinstance(K, HasFactor):
             raise CapabilityError(
                 f"C is to be chosen with {type(self.gram_).__name__}, which stores nothing that can be decomposed; a "
                 "dense matrix or a factor is needed. Give C, or use gram=Nystrom(500)."
             )
         n = len(w)
-        if isinstance(K, DenseGram):
+        if has_array(K):
             Plan(f"the path of {n} samples", {"eigenvectors": 32 * n * n}, ("give C",)).require(self.memory)
 
         def search() -> tuple[float, Floats, Floats]:
@@ -285,7 +284,7 @@ class LeastSquaresMachine(KernelEstimator):
 
     def _prune(self, K: Gram, Y: Floats, w: Floats, loss: str, run: Run) -> Fitted:
         """Fit to fewer and fewer samples while the left-out error does not grow."""
-        if not isinstance(K, DenseGram):
+        if not has_array(K):
             raise CapabilityError(
                 f"prune={self.prune} was given with a {type(K).__name__}; pruning works on a dense matrix. Use "
                 "gram=Dense()."

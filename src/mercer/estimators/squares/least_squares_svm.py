@@ -17,11 +17,12 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Boolean, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
 from mercer.gram.dense import DenseGram
+from mercer.gram.gram import has_array
 from mercer.problems import LinearSystem, Status
 from mercer.selection.units import Units
 from mercer.solvers import Solver
@@ -138,7 +139,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
     robust: Any
     posterior: bool
-    own_constraints = {
+    constraints = {
         "robust": AnyOf(Boolean(), OneOf("hampel", "huber", "logistic"), Optional(Boolean())),
         "posterior": Boolean(),
     }
@@ -166,11 +167,11 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.selection = selection
         self.fixed = fixed
         self.restarts = restarts
@@ -180,6 +181,11 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         self.posterior = posterior
         self.leave_one_out = leave_one_out
         self.random_state = random_state
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _needs_posterior(self) -> bool:
         return self.posterior
@@ -200,13 +206,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             Y, every = values.reshape(len(values), -1), np.arange(len(values))
             units = Units.of(Y, w)  # the bias is free: nothing but rounding depends on the mean
             Y = Y - units.mean
@@ -223,7 +223,6 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
             else:
                 fitted = self._prune(K, Y, w, "squared", run)
             self._store(packed, K, fitted.about(units.mean), used)
-            run.end(X, y)
         return self
 
     def _store(self, packed: Samples, K: Gram, fitted: Fitted, used: Indices) -> None:
@@ -249,7 +248,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         least = 1e-10 * np.abs(Y - Y.mean(axis=0)).max(axis=0) + np.finfo(np.float64).tiny  # rounding is no outlier
         for round_ in range(_ROUNDS):
             shift = 1.0 / (self.C_ * w * factors)
-            part = DenseGram(K.kernel, K.samples, K.array.copy(), K.resources) if isinstance(K, DenseGram) else K
+            part = DenseGram(K.kernel, K.samples, K.array.copy(), K.resources) if has_array(K) else K
             solution = self._solve(LinearSystem(part, shift, Y, np.ones((len(w), 1))), run, until=0.6)
             errors = solution.coef * shift[:, None]
             scale = np.array([1.483 * weighted_median(np.abs(column), w) for column in errors.T])

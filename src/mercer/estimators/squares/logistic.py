@@ -16,8 +16,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.kernels import Linear
@@ -103,7 +103,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     array([[0.15, 0.85]])
     """
 
-    own_constraints = {
+    constraints = {
         "C": Positive(),
         "fit_intercept": Boolean(),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
@@ -129,15 +129,20 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.gram = gram
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @property
     def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -169,31 +174,23 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            w_class = w * class_weights(self.class_weight, target.classes, codes, w)[codes]
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
+            w_class = w * class_weights(self.class_weight, self.classes_, codes, w)[codes]
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             border = np.ones((len(S), 1)) if self.fit_intercept else None
-            if len(target.classes) == 2:
+            if len(self.classes_) == 2:
                 loss, values = Logistic(), 2.0 * codes - 1.0
             else:
-                loss, values = Multinomial(), np.eye(len(target.classes))[codes]
+                loss, values = Multinomial(), np.eye(len(self.classes_))[codes]
             # the sum is divided by the largest weight, so that a large C leaves the size of the numbers alone
             unit = float(w_class.max())
             solution = self._solve(SmoothRisk(K, loss, values, w_class / unit, 1.0 / self.C / unit, border), run)
             free = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])
-            self.target_, self.classes_ = target, target.classes
             self.expansion_ = K.expand(solution, np.asarray(free))
             self.intercept_ = np.atleast_1d(np.asarray(free, dtype=float))
             self.dual_coef_ = spread(solution.coef, used, len(packed))
             self.n_iter_ = max(len(solution.trace) - 1, 1)
-            run.end(X, y)
         return self
 
     def decision_function(self, X: Any) -> Floats:

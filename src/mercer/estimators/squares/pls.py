@@ -20,8 +20,8 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional, Several
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status, Trace
@@ -122,7 +122,7 @@ class KernelPLS(
     (array([1.]), (1, 6))
     """
 
-    own_constraints = {
+    constraints = {
         "n_components": AnyOf(Integer(1), OneOf("dof", "cv")),
         "algorithm": OneOf("nipals", "krylov"),
         "max_components": Integer(1),
@@ -193,15 +193,9 @@ class KernelPLS(
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             table = values.reshape(len(values), -1)
             self._check_combination(table.shape[1])
-            run.begin(X, y)
             self.kernel_ = kernel.learn(S, values, w)
             rng = check_random_state(0 if self.random_state is None else self.random_state)
             K = self._represent(self.kernel_, S, run)
@@ -211,7 +205,6 @@ class KernelPLS(
             count = self._count(K, table, w, outs, run)
             self._keep(K, table, w, count, run)
             self._spread(values, used, len(packed))
-            run.end(X, y)
         return self
 
     def predict(self, X: Any) -> Floats:

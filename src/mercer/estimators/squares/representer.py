@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats
-from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Positive
+from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched, weighted
-from mercer.estimators.fits import Run
+from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.fits import Run, Training
 from mercer.estimators.squares.logistic import require_no_twice
 from mercer.estimators.squares.smoothing_spline import (
     Polynomials,
@@ -27,8 +27,8 @@ from mercer.estimators.squares.smoothing_spline import (
     independent,
     numbers,
 )
-from mercer.gram import Auto, Dense, Gram, GramSpec, Tiles
-from mercer.gram.dense import DenseGram
+from mercer.gram import Dense, Gram, GramSpec, Tiles
+from mercer.gram.gram import has_array, is_undecided
 from mercer.hilbert.regularization import SPECTRAL, RidgePath, best_on_path, unit_of
 from mercer.hilbert.regularizers import NormPower, Regularizer
 from mercer.kernels import Kernel
@@ -40,6 +40,7 @@ __all__ = ["MAX_ITER", "RepresenterMachine", "TOL"]
 
 TOL, MAX_ITER = 1e-7, 100
 _STORED = 2048  # samples up to which the matrix is held where rows are enough
+_FUNCTION = Satisfies("a function of all the data", callable)
 _REGULARIZERS = {"square": NormPower(2.0), "norm": NormPower(1.0)}
 
 
@@ -53,8 +54,9 @@ class RepresenterMachine(KernelEstimator):
     unpenalized: Any
     tol: float
     max_iter: int
-    own_constraints = {
+    constraints = {
         "alpha": Positive(),
+        "unpenalized": Optional(AnyOf(OneOf("constant", "linear"), Each(Integer()), Each(_FUNCTION))),
         "regularizer": AnyOf(OneOf(*_REGULARIZERS), InstanceOf(Regularizer)),
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Integer(1),
@@ -65,21 +67,10 @@ class RepresenterMachine(KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        AnyOf(OneOf(*self.words), InstanceOf(Loss)).check("loss", self.loss, self)
         for spec in (self.loss, self.regularizer):
             if not isinstance(spec, str):
                 spec.check()
         require_no_twice(self, TOL, MAX_ITER)
-        given = self.unpenalized
-        parts = given if isinstance(given, (tuple, list)) and len(given) else (given,)
-        columns = all(isinstance(part, (int, np.integer)) and not isinstance(part, bool) for part in parts)
-        word = isinstance(given, str) and given in ("constant", "linear")
-        if not (given is None or word or (columns and given is not parts) or all(map(callable, parts)) or columns):
-            raise ParameterError(
-                f"{type(self).__name__} was given unpenalized={given!r}; None, 'constant', 'linear', a tuple of "
-                "columns, a function of all the data or a tuple of functions is accepted. Write for example "
-                "unpenalized='constant'."
-            )
 
     def _loss(self) -> Loss:
         return self.words[self.loss] if isinstance(self.loss, str) else self.loss
@@ -97,11 +88,7 @@ class RepresenterMachine(KernelEstimator):
         """Return how K is held: where rows are enough, in tiles beyond some thousands of samples."""
         loss = self._loss()
         rows = isinstance(loss, HasBoxDual) and not loss.smooth and self._has_constant_only(kernel)
-        if (
-            rows
-            and (self.gram is None or isinstance(self.gram, Auto))
-            and getattr(self.solver, "solves", BoxQP) is BoxQP
-        ):
+        if rows and (self.gram is None or is_undecided(self.gram)) and getattr(self.solver, "solves", BoxQP) is BoxQP:
             return Dense() if len(S) <= _STORED or isinstance(S, Similarities) else Tiles()
         return super()._gram_spec(kernel, S)
 
@@ -114,7 +101,7 @@ class RepresenterMachine(KernelEstimator):
                 return None
             self._require_numbers(S, f"polynomials of degree below {order}")
             return Polynomials.below(order, numbers(S))
-        parts = given if isinstance(given, (tuple, list)) else (given,)
+        parts = given if isinstance(given, (tuple, list, np.ndarray)) else (given,)
         if callable(parts[0]):
             return given
         self._require_numbers(S, f"the columns {tuple(parts)}")
@@ -161,9 +148,9 @@ class RepresenterMachine(KernelEstimator):
 
     # fit ----------------------------------------------------------------------------------------------
 
-    def _fit_values(self, packed: Samples, kernel: Kernel, values: Floats, weight: Any, run: Run) -> None:
-        """Fit to targets as the loss wants them, (n,) or (n, k)."""
-        S, values, w, used = weighted(packed, values, weight)
+    def _fit_values(self, data: Training, values: Floats) -> None:
+        """Fit to targets of the samples that count, as the loss wants them, (m,) or (m, k)."""
+        run, kernel, packed, S, _, w, used = data
         self.kernel_ = kernel.learn(S, values, w)
         basis = self._basis(self.kernel_, S)
         border, mix = self._border(self.kernel_, S, basis)
@@ -210,7 +197,7 @@ class RepresenterMachine(KernelEstimator):
             path: Any
             usual = isinstance(regularizer, NormPower) and regularizer.exponent == 2.0
             small = len(problem.y) <= SPECTRAL and self.solver is None
-            if isinstance(K, DenseGram) and isinstance(problem.loss, Squared) and small and not usual:
+            if has_array(K) and isinstance(problem.loss, Squared) and small and not usual:
                 array = np.asarray(K.array, dtype=np.float64)
                 path = RidgePath(array, problem.y, problem.weight, problem.border)
             else:

@@ -17,10 +17,10 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import STEPS, Run, whole
-from mercer.gram import FeatureExpansion, Gram, GramSpec, Tiles
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import STEPS, Run, fitting
+from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram.gram import is_low_rank, is_streamed, is_transform
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
@@ -82,7 +82,7 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _default_solver(self, gram: Gram) -> Solver:
         """Float32 with refinement, or passes over data, where it pays; closed forms of leaving out need a factor."""
         chosen = super()._default_solver(gram)
-        if isinstance(gram, FactorGram) and not self._keeps_factor:
+        if is_low_rank(gram) and not self._keeps_factor:
             n, r = len(gram.samples), gram.rank
             return PrimalGradient() if n >= _PASSES * r and float(n) * r * r >= _LONG else chosen
         large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self._keeps_factor
@@ -176,7 +176,7 @@ class KernelRidge(RidgeEstimator):
     def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.leave_one_out
 
-    own_constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
+    constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
 
     def __init__(
         self,
@@ -194,13 +194,18 @@ class KernelRidge(RidgeEstimator):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
         self.fit_intercept = fit_intercept
         self.leave_one_out = leave_one_out
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
@@ -218,17 +223,11 @@ class KernelRidge(RidgeEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
+            data = Weighted(len(packed), S, values, w, used)
             _, solution = self._fit_at(kernel.learn(data.samples, data.values, data.weight), self.alpha, data, run)
             if self.leave_one_out:
                 self._store_left_out(packed, data.values, data.used, solution)
-            run.end(X, y)
         return self
 
     def _store_left_out(self, packed: Samples, values: Floats, used: Indices, solution: Solution) -> None:
@@ -245,9 +244,7 @@ class KernelRidge(RidgeEstimator):
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))
 
     def _can_use(self, spec: GramSpec) -> bool:
-        keeps = not (
-            self.leave_one_out and (isinstance(spec, Tiles) or spec.products_only)
-        )  # the closed form needs a factor
+        keeps = not (self.leave_one_out and (is_streamed(spec) or is_transform(spec)))  # the closed form needs a factor
         return keeps and super()._can_use(spec)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:

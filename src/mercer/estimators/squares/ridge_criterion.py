@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.constraints import free_names
 from mercer.domains import Samples
 from mercer.gram import Dense
@@ -27,7 +27,6 @@ __all__ = ["RidgeCriterion"]
 
 _BLOCK = 256
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding, and their logarithm would be pursued for ever
-_NOTHING = Resources()
 
 
 class _Error(NamedTuple):
@@ -87,7 +86,7 @@ class RidgeCriterion:
         weight: Floats,
         border: Floats | None = None,
         cv: str | Sequence[Indices] = "loo",
-        resources: Resources = _NOTHING,
+        resources: Resources = UNLIMITED,
     ) -> None:
         self.S, self.y, self.weight, self.border, self.cv, self.resources = S, y, weight, border, cv, resources
         self.total = float(weight.sum())

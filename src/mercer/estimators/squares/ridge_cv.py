@@ -16,11 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Clock, Plan, budget
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, free_names
+from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies, free_names
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.errors import CapabilityError, warn_caller
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.squares.factor_ridge import (
     Decomposed,
@@ -34,13 +34,12 @@ from mercer.estimators.squares.factor_ridge import (
 )
 from mercer.estimators.squares.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
-from mercer.gram import Dense, FastGauss, Gram, GramSpec, HasFactor, IncompleteCholesky, Nystrom, Tiles
-from mercer.gram.dense import DenseGram
-from mercer.gram.kronecker import Kronecker
+from mercer.gram import Dense, Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_plan import SHARE
-from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
 from mercer.runtime.interrupts import in_background
 from mercer.selection.cross_validation import partition
@@ -56,6 +55,10 @@ _FEW = 500  # samples that decide where the search for a kernel starts
 _ROWS = 4096  # of a factor at a time
 _NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
+_FOLDS = Satisfies(
+    "a splitter of scikit-learn, pairs (train, test) of indices",
+    lambda cv: not isinstance(cv, (str, bytes)) and (hasattr(cv, "split") or not np.isscalar(cv)),
+)
 
 
 class KernelRidgeCV(RidgeEstimator):
@@ -146,9 +149,10 @@ class KernelRidgeCV(RidgeEstimator):
     """
 
     products_suffice = False
-    own_constraints = {
+    constraints = {
+        "alphas": Optional(Each(Positive())),
+        "cv": Optional(AnyOf(OneOf("gcv"), Integer(2), _FOLDS)),
         "fit_intercept": Boolean(),
-        "bounds": Optional(InstanceOf(Mapping)),
         "restarts": Integer(0),
         "max_iter": Integer(1),
         "tol": Positive(),
@@ -209,14 +213,8 @@ class KernelRidgeCV(RidgeEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            alphas = _ridges(self.alphas)
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real().learn(y)
-            data = Weighted(len(packed), *weighted(packed, self.target_.encode(y), sample_weight))
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
+            alphas, data = _ridges(self.alphas), Weighted(len(packed), S, values, w, used)
             kernel = kernel.learn(data.samples, data.values, data.weight)
             folds = self._folds(data)
             self.tuned_, self.n_iter_ = None, 1
@@ -231,7 +229,6 @@ class KernelRidgeCV(RidgeEstimator):
             squares = np.moveaxis(squares, 0, -1) if self.alphas is not None else squares
             self.cv_values_ = _spread_nan(squares[:, 0] if flat else squares, data)
             self._fit_at(kernel, self.alpha_, data, run)
-            run.end(X, y)
         return self
 
     def _folds(self, data: Weighted) -> Folds:
@@ -247,17 +244,12 @@ class KernelRidgeCV(RidgeEstimator):
         folds = [place[fold] for fold in partition(self.cv, data.total)]
         return [fold[fold >= 0] for fold in folds if np.any(fold >= 0)]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.cv, str) or (np.isscalar(self.cv) and not hasattr(self.cv, "split")):
-            AnyOf(OneOf("gcv"), Integer(2)).check("cv", self.cv, self)
-
     def _moves(self, kernel: Kernel) -> bool:
         """Tell whether a parameter of the kernel is to be found."""
         names = free_names(kernel)
         if not names or (isinstance(self.fixed, str) and self.fixed == "all"):
             return False
-        if "pullback" not in kernel.capabilities:
+        if not offers(kernel, Differentiable):
             raise CapabilityError(
                 f"KernelRidgeCV was given {kernel!r}, which has no derivative in its parameters {', '.join(names)}; to "
                 "move them it needs one. Hold them by fixed='all', or compare kernels by GridSearchCV."
@@ -270,7 +262,7 @@ class KernelRidgeCV(RidgeEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held; a matrix that is stored must fit with what decomposes it."""
         spec = Dense() if self.gram is None else super()._gram_spec(kernel, S)
-        if isinstance(spec, Dense):
+        if is_stored(spec):
             self._require_with(spec, S)
         return spec
 
@@ -279,8 +271,8 @@ class KernelRidgeCV(RidgeEstimator):
 
     def _can_use(self, spec: GramSpec) -> bool:
         if self.alphas is None and not (isinstance(self.fixed, str) and self.fixed == "all"):
-            return isinstance(spec, (Dense, Nystrom, IncompleteCholesky))  # a derivative needs K itself, or landmarks
-        return not isinstance(spec, (FastGauss, Kronecker, Tiles))
+            return spec.differentiable
+        return not (spec.streamed or spec.structured)
 
     def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
         """Build the Gram, unless that of the choice can be used again: then landmarks are not drawn twice."""
@@ -290,7 +282,7 @@ class KernelRidgeCV(RidgeEstimator):
     def _usable(self, kernel: Kernel, data: Weighted, run: Run) -> Gram:
         """Build the Gram for the choice, or refuse one that has neither entries nor a factor."""
         gram = self._represent(kernel, data.samples, run, until=0.3)
-        if not isinstance(gram, (DenseGram, HasFactor)):
+        if not (has_array(gram) or isinstance(gram, HasFactor)):
             raise CapabilityError(
                 f"KernelRidgeCV was given gram={self.gram_!r}, which stores nothing that can be decomposed; errors of "
                 "left-out samples need a factor or a dense matrix. Use gram=Nystrom(500), or KernelRidge with alpha."
@@ -308,7 +300,7 @@ class KernelRidgeCV(RidgeEstimator):
             if gram.factor(slice(0, 1)).shape[1] < len(w):
                 parts = gram, w, self.fit_intercept, SHARE * budget(self.memory)
                 return in_background(FactorSpectrum.of, *parts, deadline=run.deadline), unit
-        K = gram.release() if isinstance(gram, DenseGram) else gram.to_dense()
+        K = gram.release() if has_array(gram) else gram.to_dense()
         unit = kernel_unit(kernel, K, w)
         return in_background(RidgeSpectrum.of, K, w, self._border(len(w)), deadline=run.deadline), unit
 
@@ -346,14 +338,14 @@ class KernelRidgeCV(RidgeEstimator):
                 f"KernelRidgeCV was given gram={self.gram!r} with {kernel!r}, whose parameters are to be found; a "
                 "repaired matrix has no derivative in them. Hold them by fixed='all', or leave out indefinite."
             )
-        if not isinstance(spec, Dense):
+        if not is_stored(spec):
             gram = self._usable(kernel, data, run)
-            if isinstance(gram, HasFactor) and not isinstance(gram, NystromGram):
+            if isinstance(gram, HasFactor) and not has_landmarks(gram):
                 raise CapabilityError(
                     f"KernelRidgeCV was given gram={self.gram_!r} with {kernel!r}, whose parameters are to be found; "
                     "their derivative needs landmarks. Hold them by fixed='all' or alphas=, or use gram=Nystrom(500)."
                 )
-            if isinstance(gram, NystromGram) and gram.index is not None and len(gram.index) < n:
+            if has_landmarks(gram) and gram.index is not None and len(gram.index) < n:
                 self._require_with(self.gram_, S)
                 return LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
         return RidgeCriterion(S, table_of(data), data.weight, self._border(n), folds, self._resources())
@@ -399,19 +391,10 @@ class KernelRidgeCV(RidgeEstimator):
 
 
 def _ridges(alphas: Any) -> Floats | None:
-    """A grid of ridges (p,), checked; None stays None."""
+    """A grid of ridges (p,); None stays None."""
     if alphas is None:
         return None
-    try:
-        grid = np.atleast_1d(real_numbers(alphas, "alphas"))
-    except (TypeError, ValueError, OverflowError):
-        grid = np.zeros(0)
-    if grid.ndim != 1 or not grid.size or not np.all((grid > 0.0) & np.isfinite(grid)):
-        raise ParameterError(
-            f"alphas={alphas!r} were given; a list of positive numbers, or None, is accepted. Write for example "
-            "alphas=np.logspace(-6, 2, 50)."
-        )
-    return grid
+    return np.atleast_1d(real_numbers(alphas, "alphas"))
 
 
 def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:

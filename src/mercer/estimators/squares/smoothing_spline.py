@@ -17,13 +17,14 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.arguments import answer_of
 from mercer.arrays import Array, Floats
-from mercer.budget import Plan, Resources
-from mercer.constraints import InstanceOf, Integer, OneOf, Optional, Positive
+from mercer.budget import UNLIMITED, Plan, Resources
+from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.spline_states import evaluate_states, smooth_states
 from mercer.gram import Expansion, Gram
 from mercer.kernels import Kernel, ThinPlate
@@ -36,7 +37,6 @@ from mercer.targets import Real
 __all__ = ["SmoothingSpline"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _NEAR = 1e-5  # how exactly the logarithm of alpha is found
 
 
@@ -55,7 +55,7 @@ class NaturalSpline:
     places: Floats
     states: Floats
 
-    def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def __call__(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return values at packed samples of one column, (q, k)."""
         return evaluate_states(self.places, self.states, column(T))
 
@@ -78,7 +78,7 @@ class SemiparametricExpansion:
     basis: Any
     weights: Floats
 
-    def __call__(self, T: Samples, resources: Resources = _NOTHING) -> Floats:
+    def __call__(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return values at packed samples, (q, k)."""
         return self.expansion(T, resources) + evaluate_basis(self.basis, T) @ self.weights
 
@@ -185,10 +185,11 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
     target_: Real
     kernel_: Any
     expansion_: Any
-    own_constraints = {
+    constraints = {
         "kernel": Optional(InstanceOf(Kernel)),
         "alpha": Optional(Positive()),
         "order": Integer(1, 6),
+        "basis": Optional(Each(Satisfies("a function of all the data", callable, "lambda X: X[:, :2]"))),
         "criterion": OneOf("loo", "gcv"),
     }
 
@@ -215,12 +216,6 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        functions = self.basis if isinstance(self.basis, (tuple, list)) else (self.basis,)
-        if self.basis is not None and not all(map(callable, functions)):
-            raise ParameterError(
-                f"SmoothingSpline was given basis={self.basis!r}; a function of all the data, a tuple of functions or "
-                "None is accepted. Write for example basis=lambda X: X[:, :2]."
-            )
         if self.basis is not None and self.kernel is None:
             raise ParameterError(
                 "SmoothingSpline was given basis= without kernel=; splines have their polynomials, other functions go "
@@ -243,19 +238,13 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack_training(X)
-            self.target_ = Real().learn(y)
-            S, values, w, _ = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        pack = self._pack_training
+        with fitting(self, X, y, sample_weight, Real(), pack=pack) as (run, kernel, _, S, values, w, _):
             values = values.reshape(len(values), -1)
             if kernel is None:
                 self._fit_line(S, values, w, run)
             else:
                 self._fit_kernel(kernel.learn(S, values, w), S, values, w, run)
-            run.end(X, y)
         return self
 
     def _pack_training(self, X: Any) -> tuple[Samples, Kernel | None]:
@@ -477,13 +466,12 @@ def evaluate_basis(basis: Any, S: Samples) -> Floats:
 
 def _values_of(function: Any, X: Any, n: int) -> Floats:
     """Values of a function that is not penalised, or ParameterError if it is none on arrays of samples."""
-    try:
-        values = np.asarray(function(X), dtype=np.float64)
-    except Exception as error:
-        raise ParameterError(
-            f"a function that is not penalised was given {n} samples and raised {type(error).__name__}; one that takes "
-            "all samples as one array is accepted. Use for example lambda X: X[:, 0]."
-        ) from error
+
+    def numbers_of(A: Any) -> Any:
+        return np.asarray(function(A), dtype=np.float64)
+
+    takes = "all samples as one array, as lambda X: X[:, 0]"
+    values = answer_of(numbers_of, X, who="a function that is not penalised", takes=takes, error=ParameterError)
     if values.ndim == 0 or len(values) != n:
         raise ParameterError(
             f"a function that is not penalised gave values of shape {values.shape} for {n} samples; one number, or one "

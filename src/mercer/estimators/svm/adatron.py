@@ -14,8 +14,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import DomainError, ParameterError
-from mercer.estimators.estimator import spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import spread
+from mercer.estimators.fits import fitting
 from mercer.estimators.online import Scoring
 from mercer.gram import Gram, GramSpec
 from mercer.problems import BoxQP, Solution, Status
@@ -80,7 +80,7 @@ class KernelAdatron(Scoring):
     (array(['a', 'b'], dtype='<U1'), array([-1.]))
     """
 
-    own_constraints = {
+    constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Optional(Integer(1)),
@@ -103,13 +103,18 @@ class KernelAdatron(Scoring):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        super().__init__(
-            kernel, gamma=gamma, degree=degree, coef0=coef0, gram=gram, solver=solver,
-            memory=memory, max_time=max_time, n_threads=n_threads,
-        )  # fmt: skip
+        self.kernel = kernel
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelAdatron:
@@ -127,15 +132,7 @@ class KernelAdatron(Scoring):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            self._check_solver()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            run.begin(X, y)
-            self.target_, self.classes_ = target, target.classes
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
             self.kernel_ = kernel.learn(S, codes, w)
             K = self._represent(self.kernel_, S, run, until=0.3)
             ahead = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
@@ -155,7 +152,6 @@ class KernelAdatron(Scoring):
             self.dual_coef_ = spread(solution.coef, used, len(packed))
             rows = self.dual_coef_.reshape(len(packed), -1)
             self.support_ = np.flatnonzero(np.any(rows != 0.0, axis=1))
-            run.end(X, y)
         return self
 
     def _against_the_rest(self, K: Gram, own: Array, w: Floats) -> BoxQP:
@@ -163,7 +159,8 @@ class KernelAdatron(Scoring):
         y, box = np.where(own, 1.0, -1.0), self.C * w
         return BoxQP(K, -y, np.where(own, 0.0, -box), np.where(own, box, 0.0), total=np.zeros(0))
 
-    def _check_solver(self) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.solver is not None and (self.tol != self._default_tol or self.max_iter is not None):
             raise ParameterError(
                 f"tol={self.tol} and max_iter={self.max_iter} were given with solver={self.solver!r}; they are those "

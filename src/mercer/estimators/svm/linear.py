@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, Interval, OneOf, Optional
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.svm.linear_machine import MAX_ITER, TOL, LinearMachine
 from mercer.losses import EpsilonInsensitive, Hinge, Loss, SquaredHinge
@@ -109,8 +108,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     array(['a', 'b'], dtype='<U1')
     """
 
-    own_constraints = {
-        **LinearMachine._linear_constraints,
+    constraints = {
         "loss": OneOf("squared_hinge", "hinge"),
         "penalty": OneOf("l2", "l1"),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
@@ -166,18 +164,12 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            target = Multiclass().learn(y)
-            S, codes, w, used = weighted(packed, target.codes(y), sample_weight)
-            scale = class_weights(self.class_weight, target.classes, codes, w)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, _, packed, S, codes, w, used):
+            scale = class_weights(self.class_weight, self.classes_, codes, w)
             rows = self._rows(S)
-            run.begin(X, y)
             together = self.multi_class == "crammer_singer"
             if together:
-                problems: list[Any] = [MulticlassQP(rows, codes, self.C * w * scale[codes], len(target.classes))]
+                problems: list[Any] = [MulticlassQP(rows, codes, self.C * w * scale[codes], len(self.classes_))]
             else:
                 problems = self._against_the_rest(rows, codes, self.C * w, scale)
             usual: Any = BlockDescent if together else ColumnDescent if self.penalty == "l1" else DualDescent
@@ -185,12 +177,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             solution = self._report(self._solve_each(problems, solver, run), solver, used, len(packed))
             assert solution.weights is not None
             W = solution.weights
-            if together and len(target.classes) == 2:
+            if together and len(self.classes_) == 2:
                 W = W[:, 1] - W[:, 0]
-            self.target_, self.classes_ = target, target.classes
             coef, self.intercept_ = self._keep_function(W)
             self.coef_ = np.atleast_2d(coef)
-            run.end(X, y)
         return self
 
     def _check_parameters(self) -> None:
@@ -202,7 +192,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             )
 
     def sparsify(self) -> LinearSVC:
-        """Turn ``coef_`` into a sparse matrix, as scikit-learn does; predictions stay what they are."""
+        """Turn ``coef_`` into a sparse matrix, as scikit-learn does, for code that reads it.
+
+        Predictions stay what they are. They are made by ``expansion_``, which keeps all weights: no memory is saved.
+        """
         check_is_fitted(self)
         self.coef_ = sp.csr_array(self.coef_)
         return self
@@ -300,8 +293,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     array([9.])
     """
 
-    own_constraints = {
-        **LinearMachine._linear_constraints,
+    constraints = {
         "epsilon": Interval(0.0, np.inf, closed="left"),
         "loss": OneOf("epsilon_insensitive", "squared_epsilon_insensitive"),
     }
@@ -351,14 +343,8 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, _ = self._pack(X)
-            self.target_ = Real().learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
+        with fitting(self, X, y, sample_weight, Real()) as (run, _, packed, S, values, w, used):
             rows = self._rows(S)
-            run.begin(X, y)
             squared = self.loss == "squared_epsilon_insensitive"
             loss: Loss = SquaredEpsilonInsensitive(self.epsilon) if squared else EpsilonInsensitive(self.epsilon)
             c = (2.0 if squared else 1.0) * self.C * w  # scikit-learn's squared loss is without 1/2
@@ -368,7 +354,6 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
             solution = self._report(self._solve_each(problems, solver, run), solver, used, len(packed))
             assert solution.weights is not None
             self.coef_, self.intercept_ = self._keep_function(solution.weights.reshape(-1, *values.shape[1:]))
-            run.end(X, y)
         return self
 
     def predict(self, X: Any) -> Floats:

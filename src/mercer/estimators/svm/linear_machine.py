@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class LinearMachine(KernelEstimator):
     fit_intercept: bool
     intercept_scaling: float
     random_state: Any
-    _linear_constraints: ClassVar[Mapping[str, Any]] = {
+    constraints = {
         "C": Positive(),
         "fit_intercept": Boolean(),
         "intercept_scaling": Positive(),
@@ -91,7 +92,7 @@ class LinearMachine(KernelEstimator):
                     monitor = run.solver_monitor(tol) if run.watched else None
                     solutions.append(solver.solve(problem, monitor=monitor))
             return solutions
-        return _solve_in_threads(problems, solver, run, self.n_threads)
+        return _solve_in_threads(problems, solver.check(), run, self.n_threads)
 
     def _report(self, solutions: list[Solution], solver: Solver, used: Indices, n: int) -> Solution:
         """Warn if a tolerance was not reached; one Solution, with a column for each problem, is remembered."""
@@ -180,7 +181,8 @@ def _in_threads(count: int, work: Callable[[int], None], n_threads: int | None, 
         finally:
             done.set()
 
-    threading.Thread(target=drive, daemon=True, name="mercer-linear").start()
+    known = contextvars.copy_context()  # in which the solver has been checked
+    threading.Thread(target=known.run, args=(drive,), daemon=True, name="mercer-linear").start()
     while not done.wait(_TICK):
         watch()
     if failures:

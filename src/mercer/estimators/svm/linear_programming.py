@@ -22,13 +22,14 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
-from mercer.estimators.estimator import KernelEstimator, spread, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, Features, Gram, GramSpec
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import has_features, is_low_rank
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status, Trace
 from mercer.runtime.interrupts import in_background
 from mercer.solvers.sparse.design import power_of_two
@@ -122,7 +123,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
     array([1.5])
     """
 
-    own_constraints = {
+    constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "norm": OneOf(1, math.inf),
         "form": OneOf("dual", "primal"),
@@ -174,25 +175,17 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            target = Multiclass().learn(y)
-            S, labels, w, used = weighted(packed, target.codes(y), sample_weight)
-            weight = self.C * w * _class_weights(self.class_weight, target, labels, w)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, labels, w, used):
+            weight = self.C * w * _class_weights(self.class_weight, self.target_, labels, w)
             self.kernel_ = kernel.learn(S, labels, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             M = _columns(K, self.form, self.memory)
             # The copies of a sample would each have a coefficient of their own, which matters to the largest of them.
             reach = w if self.form == "dual" and self.norm != 1 else np.ones(M.shape[1])
             found = self._programs(M, reach, labels, weight, run)
-            self.target_, self.classes_ = target, target.classes
             self._keep(K, found, used, len(packed))
             with np.errstate(divide="ignore"):
                 self.margin_ = np.array([1.0 / np.linalg.norm(one.coef / reach, ord=self.norm) for one in found])
-            run.end(X, y)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -252,14 +245,14 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
                 "machine of norm 2 is the support vector machine: use SVC, or LinearSVC for form='primal'."
             )
         super()._check_parameters()
-        if self.form == "primal" and not isinstance(self.gram, Features | None):
+        if self.form == "primal" and self.gram is not None and not has_features(self.gram):
             raise ParameterError(
                 f"gram={self.gram!r} was given with form='primal', which needs the features; gram=Features() "
                 "or None is accepted. Leave gram out, or use form='dual'."
             )
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
-        if self.form == "primal" and "features" not in kernel.capabilities:
+        if self.form == "primal" and not offers(kernel, HasFeatures):
             raise CapabilityError(
                 f"form='primal' needs a kernel with a finite feature map; {kernel!r} has none. Use form='dual', or a "
                 "kernel such as Linear(), Polynomial(2) or Spectrum(3)."
@@ -270,7 +263,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         plan = super().memory_plan(n_samples, n_features, n_targets)
         spec = self._planned_gram(n_samples)
-        columns = n_features if isinstance(spec, Features) else rank_of(spec, n_samples, n_features)
+        columns = n_features if has_features(spec) else rank_of(spec, n_samples, n_features)
         constraints = _BYTES * n_samples * min(columns, n_samples)  # K is written out, however it is held
         return Plan(plan.what, {**plan.buffers, "constraints": constraints}, plan.options)
 
@@ -320,7 +313,7 @@ def _class_weights(given: Any, target: Multiclass, labels: Indices, w: Floats) -
 
 def _columns(K: Gram, form: str, memory: Any) -> Any:
     """Return M, (n, D), as an array, a sparse matrix or a factor of it."""
-    low = isinstance(K, FactorGram)
+    low = is_low_rank(K)
     if form == "primal":
         M: Any = K.matrix  # pyright: ignore[reportAttributeAccessIssue]  # of the Gram that Features builds
     else:

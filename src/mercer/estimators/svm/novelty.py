@@ -18,8 +18,8 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.estimator import sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.estimators.estimator import sample_weights
+from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.gram import Expansion, Gram, GramSpec
 from mercer.problems import BoxQP, Solution, Status
@@ -68,12 +68,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            S, _, w, used = weighted(packed, np.empty(len(packed)), sample_weight)
-            run.begin(X)
+        with fitting(self, X, None, sample_weight) as (run, kernel, _, S, _, w, used):
             self.kernel_ = self._learned_kernel(kernel, S, None, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             problem = self._program(K, w)
@@ -83,7 +78,6 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
             inside = (values >= 0) | (solution.coef < problem.upper)
             self.coverage_ = float(w[inside].sum() / w.sum())
             self._store(solution, used, S)
-            run.end(X)
         return self
 
     def _store(self, solution: Solution, used: Indices, S: Any) -> None:
@@ -200,8 +194,7 @@ class OneClassSVM(NoveltyDetector):
     """
 
     highest_order = 0
-    nu: float
-    own_constraints = {"nu": Interval(0.0, 1.0, closed="right")}
+    constraints = {"nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
         self,
@@ -221,7 +214,20 @@ class OneClassSVM(NoveltyDetector):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _unit(self, gram: Gram) -> float:
         return float(np.abs(gram.diag()).max())
@@ -303,10 +309,8 @@ class SVDD(NoveltyDetector):
     array([ 1., -8.])
     """
 
-    C: float | None
-    nu: float
     policies = ("reject",)
-    own_constraints = {
+    constraints = {
         "C": Optional(AnyOf(Positive(), OneOf(math.inf))),
         "nu": Interval(0.0, 1.0, closed="right"),
     }
@@ -330,7 +334,21 @@ class SVDD(NoveltyDetector):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _unit(self, gram: Any) -> float:
         diagonal = gram.diag()

@@ -77,9 +77,8 @@ class RelativeMarginMachine(SupportVectorClassifier):
     array([-1.5, -1. ,  1. ,  1.5])
     """
 
-    C: float
     bound: float
-    own_constraints = {"C": Positive(), "bound": AnyOf(Interval(1.0, math.inf, closed="left"), OneOf(math.inf))}
+    constraints = {"C": Positive(), "bound": AnyOf(Interval(1.0, math.inf, closed="left"), OneOf(math.inf))}
     probability = False
 
     def __init__(
@@ -105,7 +104,25 @@ class RelativeMarginMachine(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.bound = bound
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _is_bounded(self) -> bool:
         return math.isinf(self.bound)

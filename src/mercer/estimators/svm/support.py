@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,17 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources, budget, parse_bytes
-from mercer.constraints import AnyOf, Boolean, Constraint, Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.kernel_names import GAMMA, kernel_from_word
-from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, Tiles
-from mercer.gram.products import product
-from mercer.gram.tiles import fits_single
-from mercer.kernels import Gaussian, Kernel, Linear
-from mercer.kernels.comparison import Comparison
+from mercer.gram import Dense, Expansion, Gram, GramSpec, Tiles
+from mercer.gram.gram import is_streamed, is_undecided
+from mercer.kernels import Kernel, Linear
+from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import run_tasks, thread_count
 from mercer.solvers import SMO, Solver
@@ -56,7 +55,7 @@ class SupportVectorMachine(KernelEstimator):
     """
 
     highest_order = 1
-    svm_constraints: ClassVar[Mapping[str, Constraint]] = {
+    constraints = {
         "gamma": Optional(AnyOf(Positive(), OneOf("scale", "auto"))),
         "tol": Positive(),
         "max_iter": Optional(AnyOf(Integer(1), OneOf(-1))),
@@ -71,16 +70,8 @@ class SupportVectorMachine(KernelEstimator):
     dual_coef_: Floats
     intercept_: Any
 
-    def _set_shared(self, options: Mapping[str, Any]) -> None:
-        """Store the parameters that all machines share; a constructor calls it with its own names."""
-        for name, value in options.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name, constraint in self.svm_constraints.items():
-            constraint.check(name, getattr(self, name), self)
         if self.solver is not None:
             changed = [n for n, v in (("tol", 1e-3), ("max_iter", None), ("cache_size", 512)) if getattr(self, n) != v]
             if changed:
@@ -107,7 +98,7 @@ class SupportVectorMachine(KernelEstimator):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: stored for few samples, else in tiles, of float32 where that is enough."""
         spec = self.gram
-        if spec is not None and not (isinstance(spec, Auto) and spec.tol is None):
+        if spec is not None and not (is_undecided(spec) and spec.tol is None):
             return spec
         return self._default_gram(len(S), isinstance(S, Similarities))
 
@@ -134,6 +125,7 @@ class SupportVectorMachine(KernelEstimator):
         threads = min(thread_count(self.n_threads), len(problems))
         if isinstance(solver, SMO) and self.solver is None:  # not by the threads: their number must not show
             solver = solver.replace(cache=f"{self.cache_size / min(len(problems), _AT_ONCE):g}MB")
+        solver.check()  # here, not by each thread
         solutions: list[Solution | None] = [None] * len(problems)
         stop = threading.Event()
 
@@ -164,23 +156,11 @@ class SupportVectorMachine(KernelEstimator):
     def _quick_values(self, X: Any) -> Floats:
         """Return the fitted functions at new data; by float32 only as far as their signs are certain."""
         check_is_fitted(self)
-        kernel, expansion = self.kernel_, self.expansion_
-        # of the Gaussian the error in float32 is known; float64 itself is as much as others can be sure of
-        if not (type(kernel) is Gaussian and isinstance(expansion, Expansion)):
+        if not isinstance(self.expansion_, Expansion):
             return self._evaluate(X)
-        if np.abs(expansion.coef).max(initial=0.0) > 1e30:  # beyond float32
-            return self._evaluate(X)
-        T = self._pack_new(X)
-        if T.is_streamed or not (fits_single(T) and fits_single(expansion.samples)):
-            return self._evaluate(T)
-        comparison = Comparison.across(kernel, kernel.prepare(T), expansion.samples, np.float32)
-        constant = expansion.intercept + expansion.diagonal  # k(x, x) = 1
-        values = product(kernel, comparison, expansion.coef, self._resources()) + constant
-        error = comparison.rounding() * np.abs(expansion.coef).sum(axis=0)
-        near = np.abs(values) <= error
-        rows = np.flatnonzero(near if values.ndim == 1 else near.any(axis=1))
-        if len(rows):
-            values[rows] = expansion(T.take(rows), self._resources())
+        values = self.expansion_.signed(self._pack_new(X), self._resources())
+        if not np.isfinite(values).all():
+            raise overflow_error(self.kernel_)
         return values
 
     # what scikit-learn's users look for ---------------------------------------------------------------
@@ -208,7 +188,7 @@ class SupportVectorMachine(KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
-        given = self.gram is not None and not isinstance(self.gram, Auto)
+        given = self.gram is not None and not is_undecided(self.gram)
         spec: Any = self.gram if given else self._default_gram(n_samples)
         kernel = self._known_kernel(Linear())
         side = Resources(self.memory).largest_order(min(n_samples, 3072))
@@ -217,7 +197,7 @@ class SupportVectorMachine(KernelEstimator):
             "gradient and coefficients": 8 * n_samples * (12 + 2 * n_targets),
         }
         elastic = {"working set": max(8 * side**2, 24 * min(side, 2000) ** 2)}
-        if isinstance(spec, Tiles) and n_features > 200:
+        if is_streamed(spec) and n_features > 200:
             elastic["row cache"] = min(int(self.cache_size * 2**20), 4 * n_samples * n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
         if self.memory is not None:  # the solver makes do with what is left of it, if that is not next to nothing

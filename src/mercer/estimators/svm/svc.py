@@ -116,9 +116,7 @@ class SVC(SupportVectorClassifier):
     array(['left'], dtype='<U5')
     """
 
-    C: float
-    loss: str
-    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
+    constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
 
     def __init__(
         self,
@@ -144,7 +142,26 @@ class SVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _is_bounded(self) -> bool:
         return math.isfinite(self.C)
@@ -236,8 +253,7 @@ class NuSVC(SupportVectorClassifier):
     array([0])
     """
 
-    nu: float | None
-    own_constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
+    constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
 
     def __init__(
         self,
@@ -262,7 +278,25 @@ class NuSVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -352,8 +386,7 @@ class BoundSVC(SupportVectorClassifier):
     (array([1.]), array([0.]))
     """
 
-    C: float
-    own_constraints = {"C": Optional(Positive())}
+    constraints = {"C": Optional(Positive())}
 
     def __init__(
         self,
@@ -378,7 +411,25 @@ class BoundSVC(SupportVectorClassifier):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.probability = probability
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

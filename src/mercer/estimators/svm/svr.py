@@ -15,10 +15,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import AnyOf, Interval, OneOf, Positive
-from mercer.errors import ParameterError, TargetError
-from mercer.estimators.estimator import sample_weights, weighted
-from mercer.estimators.fits import Run, whole
+from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
+from mercer.errors import TargetError
+from mercer.estimators.estimator import sample_weights
+from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine, alone
 from mercer.gram import Gram, GramSpec, Repeated
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
@@ -75,13 +75,15 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         -------
         self
         """
-        with whole(self):
-            self._check_parameters()
-            run = Run(self)
-            packed, kernel = self._pack(X)
-            self.target_ = Real(several=self.several_outputs).learn(y)
-            S, values, w, used = weighted(packed, self.target_.encode(y), sample_weight)
-            run.begin(X, y)
+        with fitting(self, X, y, sample_weight, Real(several=self.several_outputs)) as (
+            run,
+            kernel,
+            _,
+            S,
+            values,
+            w,
+            used,
+        ):
             self.kernel_ = self._learned_kernel(kernel, S, values, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             problems = self._programs(K, values, w)
@@ -92,7 +94,6 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
             coef = np.column_stack([_per_sample(p, s.coef, len(S)) for p, s in pairs])
             self._describe(solutions)
             self._store(K, coef, solutions, used, S)
-            run.end(X, y)
         return self
 
     def _store(self, K: Gram, coef: Floats, solutions: list[Solution], used: Indices, S: Any) -> None:
@@ -127,8 +128,8 @@ def _program_of(K: Gram, dual: BoxDual) -> BoxQP:
 
 def _per_sample(problem: BoxQP, beta: Floats, n: int) -> Floats:
     """Return the coefficient of each sample: the sum of its variables."""
-    if isinstance(problem.gram, Repeated):
-        return np.bincount(problem.gram.index, weights=beta, minlength=n).astype(np.float64)
+    if (repeats := getattr(problem.gram, "repeats", None)) is not None:
+        return np.bincount(repeats, weights=beta, minlength=n).astype(np.float64)
     return beta
 
 
@@ -204,8 +205,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     True
     """
 
-    epsilon: float
-    own_constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
+    constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
 
     def __init__(
         self,
@@ -226,7 +226,21 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         loss = EpsilonInsensitive(self.epsilon) if self.epsilon > 0 else Absolute()
@@ -293,8 +307,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     0.1
     """
 
-    nu: float
-    own_constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
+    constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
         self,
@@ -315,7 +328,21 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         dual = EpsilonInsensitive(0.0).box_dual(y, self.C * weight)
@@ -381,8 +408,7 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
     array([7.2])
     """
 
-    threshold: float
-    own_constraints = {"C": Positive(), "threshold": Positive()}
+    constraints = {"C": Positive(), "threshold": Positive()}
 
     def __init__(
         self,
@@ -403,7 +429,21 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
+        self.kernel = kernel
+        self.C = C
+        self.threshold = threshold
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         return _program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))
@@ -460,10 +500,12 @@ class QuantileSVR(SupportVectorRegressor):
     array([[2., 5., 8.]])
     """
 
-    quantiles: Any
-    crossing: str
     several_outputs = False
-    own_constraints = {"C": Positive(), "crossing": OneOf("allow", "forbid")}
+    constraints = {
+        "C": Positive(),
+        "quantiles": Each(Interval(0.0, 1.0, closed="neither")),
+        "crossing": OneOf("allow", "forbid"),
+    }
 
     def __init__(
         self,
@@ -485,20 +527,22 @@ class QuantileSVR(SupportVectorRegressor):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self._set_shared(locals())
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        given = self.quantiles
-        several = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1  # pyright: ignore
-        if several and not len(given):
-            raise ParameterError(
-                f"quantiles={given!r} was given; at least one number between 0 and 1 is needed. Give quantiles=0.5, or "
-                "several, for example (0.1, 0.5, 0.9)."
-            )
-        inside = Interval(0.0, 1.0, closed="neither")
-        for tau in given if several else [given]:
-            inside.check("quantiles", tau, self)
+        self.kernel = kernel
+        self.C = C
+        self.quantiles = quantiles
+        self.crossing = crossing
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.gram = gram
+        self.solver = solver
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
 
     def _is_one(self) -> bool:
         return np.ndim(self.quantiles) == 0

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Index
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Interval, OneOf
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram.expansion import Expansion
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method
@@ -28,7 +29,6 @@ from mercer.kernels.vectors.radial import Gaussian
 __all__ = ["FastGauss", "FastGaussExpansion"]
 __public__ = ["FastGauss"]
 
-_NOTHING = Resources()
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -74,7 +74,8 @@ class FastGauss(GramSpec):
     ('hermite', True, True)
     """
 
-    products_only = True
+    streamed = True
+
     constraints = {"tol": Interval(1e-10, 0.1), "method": OneOf("auto", *METHODS)}
 
     def __init__(self, tol: float = 1e-6, method: str = "auto") -> None:
@@ -90,8 +91,9 @@ class FastGauss(GramSpec):
         buffers = {"points": 8 * n * (2 * width + 4), "series": 8 * series}
         return Plan(f"{kernel!r} by a fast Gauss transform on {n} samples", buffers, ("gram=Tiles()",))
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> FastGaussGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> FastGaussGram:
         """Choose the transform and sort the samples; no product is computed yet."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         unit_of(kernel, samples)  # refuses what is not a Gaussian on vectors
@@ -199,7 +201,7 @@ class FastGaussGram(Gram):
     """The Gram matrix of a Gaussian kernel, known by its products to a tolerance."""
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, tol: float, asked: str = "auto", resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, tol: float, asked: str = "auto", resources: Resources = UNLIMITED
     ) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
         self.tol, self.asked = tol, asked
@@ -273,6 +275,7 @@ class FastGaussGram(Gram):
 
     def cross(self, T: Samples) -> Cross:
         """Return the (m, n) operator between new samples and these, under the same transform."""
+        T = packed(T, self.kernel.pack)
         return Cross(self.kernel, T, self.samples, self.resources) if self.fast is None else FastGaussCross(self, T)
 
     def expand(self, solution: Any, intercept: Any = 0.0) -> Expansion:
@@ -335,7 +338,7 @@ class FastGaussExpansion(Expansion):
     tol: float = 1e-6
     method: str = "auto"
 
-    def __call__(self, T: Any, resources: Resources = _NOTHING, dtype: Any = np.float64) -> Floats:
+    def __call__(self, T: Any, resources: Resources = UNLIMITED, dtype: Any = np.float64) -> Floats:
         """Return f at packed samples or raw data, shape (m,) or (m, k)."""
         T = T if isinstance(T, Samples) else self.kernel.pack(T)
         aim = None if self._fast is None or not len(T) else _aimed(self._fast[0], T)

@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, ConvergenceWarning, warn_caller
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Cross, Gram
@@ -39,7 +40,6 @@ from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["FactorCross", "FactorGram", "Residual"]
 
-_NOTHING = Resources()
 _ALONE = Resources(n_threads=1)
 _PROBES = 2048  # samples on which what is left is estimated where all would take too long
 _PAIRS = 256  # samples among which entries of K and of F F^T are compared
@@ -80,10 +80,12 @@ class FactorGram(Gram):
     All else is here once. Sums are made in a fixed order: they do not depend on the number of threads.
     """
 
+    low_rank = True
+
     root: Any = None  # R (c, r), if rows of F are those of C times it
     tile_dtype: np.dtype = np.dtype(np.float64)  # of the rows of C while they are summed
 
-    def __init__(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> None:
+    def __init__(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
         self._held: Floats | None = None  # F
         self._kept: Floats | None = None  # C
@@ -434,6 +436,7 @@ class FactorGram(Gram):
 
     def cross(self, T: Samples) -> FactorCross:
         """Return the operator between new samples and these, under the same approximation."""
+        T = packed(T, self.kernel.pack)
         return FactorCross(self, T)
 
     def expand(self, solution: Any, intercept: Any = 0.0) -> Expansion | FeatureExpansion:

@@ -24,10 +24,12 @@ from mercer.gram.low_rank.cosines import cosines_and_sines
 from mercer.gram.low_rank.hadamard import StructuredProjection, padded_width
 from mercer.gram.low_rank.quasi_random import quasi_frequencies
 from mercer.kernels import Constant, Normalized, Polynomial, Power, Product, Scaled, Sum
+from mercer.kernels.abilities import Featured
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, narrowed
+from mercer.kernels.protocols import feature_count
 from mercer.kernels.vectors.pointwise import Radial
 from mercer.numerics.sketches import CountSketch, sketched_product
 
@@ -284,7 +286,7 @@ class PartOf(FeatureMap):
         return self.inner(self.kernel._inner(A), dtype)
 
 
-class Mapped(Wrapped):
+class Mapped(Wrapped, Featured):
     r"""The kernel of a map to finitely many features, near another kernel.
 
     .. math:: \tilde k(x, x') = \langle \phi(x), \phi(x') \rangle
@@ -333,13 +335,13 @@ class Mapped(Wrapped):
         """Nothing is asked of a view but its samples."""
         return ()
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features, in float64 or float32."""
         dtype = np.float32 if self.precision == "mixed" else np.float64
         part = narrowed(self.kernel, A)
         return self.map(self.kernel.prepare(part), dtype), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return D."""
         return self.map.count
 
@@ -350,7 +352,7 @@ class Mapped(Wrapped):
         np.copyto(out, self.features(left)[0] @ self.features(right)[0].T)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the squared lengths of the features."""
         F = self.features(A)[0]
         return np.einsum("ij,ij->i", F, F, dtype=float)
@@ -401,7 +403,7 @@ def draw_map(
     if isinstance(kernel, Normalized):
         part = narrowed(kernel.kernel, A)
         return UnitLength(kernel.kernel, draw_map(kernel.kernel, part, count, rng, method))
-    size = kernel.feature_count(A) if "features" in able else None
+    size = feature_count(kernel, A)
     if size is not None and size <= count:
         return ExactFeatures(kernel, kernel.features(A[:1] if isinstance(A, Vectors) else A)[1], size)
     if "frequencies" in able and isinstance(A, Vectors):
@@ -453,7 +455,7 @@ def _joined(kernel: Sum, A: Samples, count: int, rng: np.random.Generator, metho
 
 
 def _exact_size(kernel: Kernel, A: Samples) -> int | None:
-    return kernel.feature_count(A) if "features" in kernel.capabilities else None
+    return feature_count(kernel, A)
 
 
 def _waves(kernel: Kernel, A: Vectors, q: int, rng: np.random.Generator, method: str) -> Waves:

@@ -8,17 +8,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
 from mercer.kernels.kernel import Kernel, overflow_error
+from mercer.kernels.protocols import HasFeatures, feature_count, offers
 
 __all__ = ["Features"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
 
 
@@ -41,23 +42,25 @@ class Features(GramSpec):
     array([3., 6.])
     """
 
-    is_factor = True
+    exact = True
+    low_rank = True
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
         """Return the feature matrix and the normal equations of `width` features."""
         buffers = {"feature matrix": 8 * n * width, "normal equations": 8 * width * width}
         return Plan(f"the features of {kernel!r} on {n} samples", buffers, ("gram=Dense()", "gram=Tiles()"))
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> FeatureGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> FeatureGram:
         """Compute the features once."""
+        samples = packed(samples, kernel.pack)
         kernel.check()
-        if "features" not in kernel.capabilities:
+        if not offers(kernel, HasFeatures):
             raise CapabilityError(
                 f"Features() needs a kernel with a finite feature map; {kernel!r} has none. "
                 "Use gram=Dense() or gram=Tiles()."
             )
         samples = kernel.prepare(samples)
-        count = kernel.feature_count(samples)
+        count = feature_count(kernel, samples)
         if count is not None and not _is_sparse(samples):
             self.plan(kernel, len(samples), count, resources.memory).require(resources.memory)
         matrix, keys = kernel.features(samples)
@@ -73,7 +76,7 @@ class FeatureGram(Gram):
     """A Gram matrix with a finite factor, as an operator."""
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, matrix: Any, keys: Any, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, matrix: Any, keys: Any, resources: Resources = UNLIMITED
     ) -> None:
         self.kernel, self.samples, self.resources = kernel, samples, resources
         self.matrix, self.keys = matrix, keys

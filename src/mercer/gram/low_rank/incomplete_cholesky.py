@@ -9,23 +9,22 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.arrays import Floats
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import Residual, block, require_definite, warn_left
 from mercer.gram.low_rank.factor_plan import working
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.gram.low_rank.samplers import pivots
-from mercer.gram.tiles import fits_single
+from mercer.gram.products import fits_single
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.pivoting import CANDIDATES, PartialFactor, pivoted_cholesky
 from mercer.runtime.tiling import Stopped
 
 __all__ = ["IncompleteCholesky"]
 __public__ = __all__
-
-_NOTHING = Resources()
 
 
 class IncompleteCholesky(GramSpec):
@@ -73,7 +72,9 @@ class IncompleteCholesky(GramSpec):
     (3, True, 0.0)
     """
 
-    is_factor = True
+    differentiable = True
+    low_rank = True
+
     constraints = {
         "rank": Integer(1),
         "tol": Fixed(Interval(0.0, 1.0, closed="left")),
@@ -109,8 +110,9 @@ class IncompleteCholesky(GramSpec):
         options = ("a smaller rank", f"gram=Nystrom({self.rank}, sampler='rpcholesky')")
         return Plan(f"{self!r} of {kernel!r} on {n} samples", buffers, options)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> NystromGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> NystromGram:
         """Compute the factor."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         require_definite(self, kernel)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Index, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion
 from mercer.gram.gram import GramSpec
@@ -22,17 +23,16 @@ from mercer.gram.low_rank.factor import FactorGram, block, require_definite, war
 from mercer.gram.low_rank.factor_plan import ROWS, factor_plan
 from mercer.gram.low_rank.row_sums import large_directions
 from mercer.gram.low_rank.samplers import ERRORS, OFFERS, PROBES, SAMPLERS, enough, grown, landmarks
-from mercer.gram.products import product
-from mercer.gram.tiles import fits_single
+from mercer.gram.products import fits_single, product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.protocols import quick_tiles
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
 
 __all__ = ["Nystrom"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _FLOOR = 1e-7  # of the trace: below it the ridge decides
 _LOUD = 0.25  # noise over what it is noise of
 _HEIGHT = 256  # rows of a quick tile, which is used while it is in cache
@@ -103,7 +103,9 @@ class Nystrom(GramSpec):
     0.003
     """
 
-    is_factor = True
+    differentiable = True
+    low_rank = True
+
     constraints = {
         "rank": Integer(1),
         "sampler": OneOf(*SAMPLERS),
@@ -141,8 +143,9 @@ class Nystrom(GramSpec):
         size = 4 if self.precision == "mixed" else 8
         return factor_plan(self, kernel, n, r, memory, base=base, build=build, itemsize=size)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> NystromGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> NystromGram:
         """Choose the landmarks and decompose their matrix; hold the factor if it fits."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         require_definite(self, kernel)
@@ -184,7 +187,7 @@ def _places(given: tuple[int, ...], n: int) -> Indices:
 
 
 def on_landmarks(
-    kernel: Kernel, samples: Samples, index: Indices, precision: str = "double", resources: Resources = _NOTHING
+    kernel: Kernel, samples: Samples, index: Indices, precision: str = "double", resources: Resources = UNLIMITED
 ) -> NystromGram:
     """Return the Gram of prepared samples on the landmarks at some places."""
     part = samples.take(index)
@@ -211,7 +214,7 @@ class NystromGram(FactorGram):
     """A Gram matrix on landmarks, as an operator: F = C R."""
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, landmarks: Samples, root: Floats, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, landmarks: Samples, root: Floats, resources: Resources = UNLIMITED
     ) -> None:
         super().__init__(kernel, samples, resources)
         self.landmarks, self.root = landmarks, root
@@ -229,7 +232,7 @@ class NystromGram(FactorGram):
         quick = None
         if self._through is not None and self._kept is None:
             comparison = Comparison(self.kernel, self.samples.take(span), self.landmarks, self.tile_dtype)
-            quick = self.kernel.quick(comparison) if span.stop > span.start else None
+            quick = quick_tiles(self.kernel, comparison) if span.stop > span.start else None
         if quick is None:
             return super()._reader(span)
         make, every, first = quick, slice(0, len(self.landmarks)), span.start

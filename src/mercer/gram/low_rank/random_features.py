@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Integer, OneOf, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.gram.expansion import FeatureExpansion
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import FactorGram, require_definite
 from mercer.gram.low_rank.factor_plan import factor_plan
 from mercer.gram.low_rank.feature_maps import METHODS, FeatureMap, Mapped, draw_map
-from mercer.gram.tiles import fits_single
+from mercer.gram.products import fits_single
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["RandomFeatures"]
 __public__ = __all__
-
-_NOTHING = Resources()
 
 
 class RandomFeatures(GramSpec):
@@ -76,7 +75,8 @@ class RandomFeatures(GramSpec):
     (2000, True)
     """
 
-    is_factor = True
+    low_rank = True
+
     constraints = {
         "count": Integer(2),
         "method": OneOf(*METHODS),
@@ -99,8 +99,9 @@ class RandomFeatures(GramSpec):
         plan = factor_plan(self, kernel, n, D, memory, base=base, product=False, itemsize=size)
         return Plan(plan.what, plan.buffers, ("a smaller count",))
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> RandomFeatureGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> RandomFeatureGram:
         """Draw the map; hold the factor if it fits."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         require_definite(self, kernel)
@@ -125,7 +126,7 @@ class RandomFeatureGram(FactorGram):
     """
 
     def __init__(
-        self, kernel: Kernel, samples: Samples, map: FeatureMap, precision: str, resources: Resources = _NOTHING
+        self, kernel: Kernel, samples: Samples, map: FeatureMap, precision: str, resources: Resources = UNLIMITED
     ) -> None:
         super().__init__(kernel, samples, resources)
         self.map, self.precision = map, precision

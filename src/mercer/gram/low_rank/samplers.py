@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Resources
+from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
 from mercer.gram.low_rank.factor import block
 from mercer.kernels.kernel import Kernel
@@ -22,7 +22,6 @@ from mercer.runtime.tiling import Monitor, Stopped, run_tasks, spans
 
 __all__ = ["SAMPLERS", "exchanged", "grown", "landmarks"]
 
-_NOTHING = Resources()
 _CANDIDATES = 256  # samples that are offered for an exchange at once
 OFFERS = 10  # candidates per landmark, at most
 _ROWS = 2048  # samples that a thread compares at once
@@ -35,7 +34,12 @@ _PROBED = 4096, 1  # seed of the samples of the estimate: not that of any draw o
 
 
 def landmarks(
-    kernel: Kernel, samples: Samples, rank: int, sampler: str, rng: np.random.Generator, resources: Resources = _NOTHING
+    kernel: Kernel,
+    samples: Samples,
+    rank: int,
+    sampler: str,
+    rng: np.random.Generator,
+    resources: Resources = UNLIMITED,
 ) -> Indices:
     """Return the places of landmarks among prepared samples, in the order in which they were found.
 
@@ -99,7 +103,7 @@ def pivots(
     rank: int,
     tol: float,
     rng: np.random.Generator | None,
-    resources: Resources = _NOTHING,
+    resources: Resources = UNLIMITED,
     dtype: Any = np.float64,
 ) -> PartialFactor:
     """Return the pivoted Cholesky factor of prepared samples; drawn pivots if there is a generator."""
@@ -281,7 +285,7 @@ def exchanged(
 
 
 def grown(
-    kernel: Kernel, samples: Samples, most: int, sampler: str, seed: Any, tol: float, resources: Resources = _NOTHING
+    kernel: Kernel, samples: Samples, most: int, sampler: str, seed: Any, tol: float, resources: Resources = UNLIMITED
 ) -> Indices:
     """Return the places of landmarks whose number is doubled until they leave tr(K - F F^T) <= tol tr K.
 
@@ -317,7 +321,7 @@ def grown(
 
 
 def enough(
-    kernel: Kernel, samples: Samples, order: Indices, tol: float, resources: Resources = _NOTHING
+    kernel: Kernel, samples: Samples, order: Indices, tol: float, resources: Resources = UNLIMITED
 ) -> tuple[Indices, float, float]:
     """Return the first landmarks of a list that leave tr(K - F F^T) <= tol tr K, or all of them.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Memory, Plan, Resources
+from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, Optional
 from mercer.domains import Samples
+from mercer.domains.doors import packed
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import block, require_definite
 from mercer.gram.low_rank.factor_plan import factor_plan
@@ -23,7 +24,6 @@ from mercer.runtime.tiling import Stopped, blas_for
 __all__ = ["SparseGreedy"]
 __public__ = __all__
 
-_NOTHING = Resources()
 _ROUNDS = 8  # landmarks that are taken from one draw, which is as many times larger
 _LOOKS = 2048  # samples on which gains are compared
 _POOL = 11  # samples per landmark that are looked at, at most
@@ -72,7 +72,8 @@ class SparseGreedy(GramSpec):
     array([1])
     """
 
-    is_factor = True
+    low_rank = True
+
     constraints = {
         "rank": Integer(1),
         "tol": Fixed(Interval(0.0, 1.0, closed="left")),
@@ -95,8 +96,9 @@ class SparseGreedy(GramSpec):
         }
         return factor_plan(self, kernel, n, r, memory, base={"landmarks": 32 * r * r}, build=build)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = _NOTHING) -> NystromGram:
+    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> NystromGram:
         """Choose the landmarks and decompose their matrix; hold the factor if it fits."""
+        samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
         require_definite(self, kernel)

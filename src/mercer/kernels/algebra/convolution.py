@@ -20,11 +20,13 @@ from mercer.domains import Samples, Whole
 from mercer.domains.decompositions import Decompositions
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Differentiated, Featured, pullback
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import row_products
 from mercer.kernels.counts import arrays_of
 from mercer.kernels.kernel import Kernel, Tiled, offered
 from mercer.kernels.monomials import require_few
+from mercer.kernels.protocols import feature_count
 
 __all__ = ["Convolution"]
 __public__ = __all__
@@ -60,7 +62,7 @@ class _Tuples:
         return matrix, self.tuples[columns]
 
 
-class Convolution(Tiled):
+class Convolution(Tiled, Featured, Differentiated):
     r"""R-convolution: objects are similar if they can be taken apart into similar parts.
 
     .. math:: k(x, x') = \sum_{(x_1, \dots, x_P) \in R(x)} \; \sum_{(x'_1, \dots, x'_P) \in R(x')} \;
@@ -137,7 +139,7 @@ class Convolution(Tiled):
         """Take the objects apart and pack their parts; packed Decompositions are returned as they are."""
         return Decompositions.pack(X, self.decompose, [kernel.pack for kernel in self.kernels])
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Let each kernel learn from its parts, as often as they occur."""
         assert isinstance(S, Decompositions)
         if not S.parts:
@@ -151,7 +153,7 @@ class Convolution(Tiled):
         same = all(new is old for new, old in zip(learned, self.kernels, strict=True))
         return self if same else self.replace(kernels=learned)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Prepare the parts, and count the tuples of every sample."""
         assert isinstance(A, Decompositions)
         if A.parts:
@@ -210,7 +212,7 @@ class Convolution(Tiled):
     def _both(self, A: Decompositions, B: Decompositions) -> list[Floats] | None:
         return self._grams(A, B) if A.parts and B.parts else None
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare each sample with itself."""
         A = self.prepare(A)
         assert isinstance(A, Decompositions)
@@ -218,7 +220,7 @@ class Convolution(Tiled):
         ones = [slice(i, i + 1) for i in range(len(A))]
         return np.array([self._sum(grams, A, A, one, one)[0, 0] for one in ones])
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return sums over tuples of products of features of parts, and the keys of the parts with their widths."""
         A = self.prepare(A)
         assert isinstance(A, Decompositions)
@@ -234,15 +236,15 @@ class Convolution(Tiled):
             matrix = rows if matrix is None else row_products(matrix, rows)
         return counted.counts @ matrix, (tuple(key for _, key in found), matrix.shape[1])
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the product of the kernels' numbers of features of the parts."""
         assert isinstance(A, Decompositions)
         if not A.parts:
             return 0
-        counts = [k.feature_count(part) for k, part in zip(self.kernels, A.parts, strict=True)]
+        counts = [feature_count(k, part) for k, part in zip(self.kernels, A.parts, strict=True)]
         return None if None in counts else int(np.prod([float(count) for count in counts if count is not None]))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives in the parameters of the kernels: weights go back to pairs of parts."""
         A, B = self.prepare(A), self.prepare(B)
         assert isinstance(A, Decompositions) and isinstance(B, Decompositions)
@@ -258,7 +260,7 @@ class Convolution(Tiled):
             others = [factor for q, factor in enumerate(factors) if q != p]
             weight = np.prod([V, *others], axis=0)
             a, b = (_places(side[:, p], len(S.parts[p])) for side, S in ((first, A), (second, B)))
-            found.append(kernel.pullback(A.parts[p], B.parts[p], np.asarray(a.T @ weight) @ b))
+            found.append(pullback(kernel, A.parts[p], B.parts[p], np.asarray(a.T @ weight) @ b))
         return np.concatenate(found)
 
     @property

@@ -117,7 +117,7 @@ class FeatureDistance(_Inducing):
         np.subtract(tile.dtype.type(0.0), tile, out=tile)
         return self.guarded(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return zeros."""
         return np.zeros(len(A))
 
@@ -195,6 +195,6 @@ class Anchored(_Inducing):
             tile -= right.astype(tile.dtype)
         return self.guarded(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the squared distances from the point."""
         return np.maximum(self._diags(A)[0] - 2.0 * self._seen(A), 0.0)

@@ -16,17 +16,19 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Wrapped, dense_series, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, overflow_error, pull_block
+from mercer.kernels.kernel import Kernel, narrowed, overflow_error
 from mercer.kernels.power_series import Series
+from mercer.kernels.protocols import Compiles, Pullback, feature_count, offers
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
 __public__ = __all__
 
 
-class Power(Wrapped):
+class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""A kernel to a whole power.
 
     .. math:: k(x, x') = k_1(x, x')^p, \qquad p = 1, 2, \dots
@@ -97,11 +99,11 @@ class Power(Wrapped):
             np.power(tile, self.exponent, out=tile)
         return self.guarded(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Raise the kernel's diagonal to the power."""
         return self._diags(A)[0] ** self.exponent
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return all products of `exponent` features."""
         base, keys = self.kernel.features(narrowed(self.kernel, A), keys)
         matrix = base
@@ -109,18 +111,14 @@ class Power(Wrapped):
             matrix = row_products(matrix, base)
         return matrix, keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the kernel's number of features to the power."""
-        count = self.kernel.feature_count(narrowed(self.kernel, A))
+        count = feature_count(self.kernel, narrowed(self.kernel, A))
         return None if count is None else count**self.exponent
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Add independent draws of the kernel's frequencies."""
         return np.sum([self.kernel.frequencies(rng, count, width) for _ in range(self.exponent)], axis=0)
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Apply the chain rule."""
-        return pull_block(self, A, B, W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Raise the kernel's tile to the power; weights go back by the chain rule."""
@@ -129,7 +127,7 @@ class Power(Wrapped):
             slope = self.exponent * value ** (self.exponent - 1)
             return value**self.exponent, lambda W: back(W * slope)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
         return self.kernel.pullback_inputs(A, B, W * self._slope(A, B))
 
@@ -140,7 +138,7 @@ class Power(Wrapped):
         return f"{enclosed(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
-class Exp(Wrapped):
+class Exp(Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""The exponential of a kernel: all its powers at once.
 
     .. math:: k(x, x') = \exp k_1(x, x') = \sum_n k_1(x, x')^n / n!
@@ -198,14 +196,10 @@ class Exp(Wrapped):
             np.exp(tile, out=tile)
         return self.guarded(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Take the exponential of the kernel's diagonal."""
         with np.errstate(over="ignore"):
             return np.exp(self._diags(A)[0])
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Apply the chain rule."""
-        return pull_block(self, A, B, W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Take the exponential of the kernel's tile, which is its own derivative."""
@@ -214,7 +208,7 @@ class Exp(Wrapped):
             grown = np.exp(value)
         return grown, lambda W: back(W * grown)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
         return self.kernel.pullback_inputs(A, B, W * np.exp(self._blocks(A, B)[0]))
 
@@ -222,7 +216,7 @@ class Exp(Wrapped):
         return f"{enclosed(self.kernel, ATOM)}.exp()"
 
 
-class PolynomialOf(Wrapped):
+class PolynomialOf(Wrapped, Differentiated, DifferentiatedInInputs):
     r"""A polynomial of a kernel with coefficients that are not negative.
 
     .. math:: k(x, x') = \sum_n c_n \, k_1(x, x')^n, \qquad c_n \ge 0
@@ -314,19 +308,19 @@ class PolynomialOf(Wrapped):
                 total += tile.dtype.type(coefficient)
         return self.guarded(total)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Evaluate the polynomial on the kernel's diagonal."""
         values = np.polynomial.polynomial.polyval(self._diags(A)[0], np.asarray(self.coefficients, dtype=float))
         return np.asarray(values, dtype=float)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivatives by the chain rule, then those in the coefficients."""
         block = self._blocks(A, B)[0]
         slope = np.polynomial.polynomial.polyval(block, self._slopes())
         own = [np.vdot(W, block**n) for n in range(len(self.coefficients))]
-        return np.concatenate([self._pullback(self.kernel, A, B, W * slope), own])
+        return np.concatenate([self._pull_term(self.kernel, A, B, W * slope), own])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the chain rule."""
         slope = np.polynomial.polynomial.polyval(self._blocks(A, B)[0], self._slopes())
         return self.kernel.pullback_inputs(A, B, W * slope)
@@ -339,7 +333,7 @@ class PolynomialOf(Wrapped):
         return f"PolynomialOf({self.kernel!r}, {tuple(map(float, self.coefficients))!r})"
 
 
-class Normalized(Wrapped):
+class Normalized(Wrapped, Featured, Differentiated):
     r"""A kernel scaled to unit length: the cosine of the angle in feature space.
 
     .. math:: k(x, x') = \frac{k_1(x, x')}{\sqrt{k_1(x, x) \, k_1(x', x')}}
@@ -428,7 +422,7 @@ class Normalized(Wrapped):
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return the kernel's own function with coefficients and values divided by lengths, if it has one."""
-        if type(self.kernel).compile is Kernel.compile:
+        if not offers(self.kernel, Compiles):
             return None
         lengths = self._lengths(samples).reshape(-1, *[1] * (np.ndim(coef) - 1))
         scaled = np.divide(coef, lengths, out=np.zeros(np.shape(coef)), where=lengths > 0.0)
@@ -467,11 +461,11 @@ class Normalized(Wrapped):
             )
         return np.sqrt(squares)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return ones."""
         return np.ones(len(A))
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the kernel's features scaled to unit length, and a feature of their own for zero samples."""
         matrix, keys = self.kernel.features(narrowed(self.kernel, A), keys)
         lengths = self._lengths(A)
@@ -481,15 +475,15 @@ class Normalized(Wrapped):
             return sp.hstack([sp.diags_array(inverse) @ matrix, sp.csr_array(zero)], format="csr"), keys
         return np.hstack([matrix * inverse[:, None], zero]), keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return one more than the kernel's number of features."""
-        count = self.kernel.feature_count(narrowed(self.kernel, A))
+        count = feature_count(self.kernel, narrowed(self.kernel, A))
         return None if count is None else count + 1
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the quotient rule: the lengths depend on the parameters too."""
         V, left, right = self._weights(A, B, W)
-        gradient = self._pullback(self.kernel, A, B, V)
+        gradient = self._pull_term(self.kernel, A, B, V)
         return gradient + self._diag_pullback(A, left) + self._diag_pullback(B, right)
 
     def _weights(self, A: Samples, B: Samples, W: Floats) -> tuple[Floats, Floats, Floats]:
@@ -508,7 +502,7 @@ class Normalized(Wrapped):
         total: Any = 0.0
         for place, value in enumerate(weight):
             one = A[place : place + 1]
-            total = total + self._pullback(self.kernel, one, one, np.array([[value]]))
+            total = total + self._pull_term(self.kernel, one, one, np.array([[value]]))
         return total
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Pairs, Samples
+from mercer.domains.doors import packed_pair
 from mercer.errors import ParameterError
 from mercer.kernels.kernel import Kernel
 
@@ -75,7 +76,7 @@ class Hyperkernel(Kernel):
         """Pack pairs of objects of the kernel's domain."""
         return Pairs.pack(X, self.kernel.pack, self.kernel.pack)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Evaluate the kernel within every pair, once."""
         key = f"hyper:{self!r}"
         return A if key in A.derived else A.with_derived(key, self.within(A))
@@ -95,8 +96,9 @@ class Hyperkernel(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Apply the series to products of values within pairs."""
+        A, B = packed_pair(A, B, self._ready)
         return (1.0 - self.decay) / (1.0 - self.decay * np.outer(self.within(A), self.within(B)))
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Apply the series to squares of values within pairs."""
         return (1.0 - self.decay) / (1.0 - self.decay * self.within(A) ** 2)

@@ -11,14 +11,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Featured, derivative, pullback
 from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, offered
-from mercer.kernels.user_calls import called, rows_of, sample_count
+from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered
+from mercer.kernels.protocols import Pullback, bases_of, feature_count
+from mercer.kernels.user_calls import ALL, rows_of, sample_count
 
 __all__ = ["Composed", "RankOne", "Selected"]
 __public__ = __all__
@@ -40,7 +43,7 @@ class Same:
         return f"<{getattr(self.thing, '__name__', type(self.thing).__name__)}>"
 
 
-class _Part(Tiled):
+class _Part(Tiled, Featured, DifferentiatedByTiles):
     """A kernel that reads one part of the data and leaves the rest to others."""
 
     kernel: Kernel
@@ -68,12 +71,12 @@ class _Part(Tiled):
         part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
         return narrowed(self.kernel, part)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same node over the learned kernel."""
         learned = self.kernel.learn(self._inner(S), y, weight)
         return self if learned is self.kernel else self.replace(kernel=learned)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Let the kernel inside add what it computes once per collection."""
         if isinstance(A, Frames) and self.part in A.parts:
             return A.with_part(self.part, self.kernel.prepare(A.part(self.part)))
@@ -85,10 +88,10 @@ class _Part(Tiled):
 
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield the bases of the kernel inside, on this part."""
-        for path, base, reach in self.kernel.bases():
+        for path, base, reach in bases_of(self.kernel):
             yield (self.part, *path), base, reach
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the diagonal of the kernel inside."""
         return self.kernel.diag(self._inner(A))
 
@@ -112,17 +115,17 @@ class _Part(Tiled):
         """Those of the kernel inside that do not concern the inputs themselves."""
         return offered(self.kernel) & {"features", "pullback"}
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features of the kernel inside."""
         return self.kernel.features(self._inner(A), keys)
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of features of the kernel inside."""
-        return self.kernel.feature_count(self._inner(A))
+        return feature_count(self.kernel, self._inner(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of the kernel inside."""
-        return self.kernel.pullback(self._inner(A), self._inner(B), W)
+        return pullback(self.kernel, self._inner(A), self._inner(B), W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the tile of the kernel inside, and its way back."""
@@ -287,7 +290,7 @@ class Composed(_Part):
 
     def _images(self, data: Any) -> Samples:
         known = self.transform if self.fitted is None else self.fitted
-        images = called(getattr(known, "transform", known), data, self)
+        images = answer_of(getattr(known, "transform", known), data, who=self, takes=ALL)
         packed = self.kernel.pack(images)
         count = sample_count(data, len(packed))
         if len(packed) != count:
@@ -306,19 +309,19 @@ class Composed(_Part):
             raise unfitted_error(self, self.transform)
         return narrowed(self.kernel, self._images(part.data))
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same node over the learned kernel, with the transformer fitted to the samples."""
         if not self._waits:
-            return super().learn(S, y, weight)
+            return super()._learn(S, y, weight)
         part = S.part(self.part) if isinstance(S, Frames) and self.part in S.parts else S
         assert isinstance(part, Untransformed)
         return self.replace(fitted=fitted_to(self.transform, part.data, y, weight, self)).learn(part, y, weight)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Transform data that have waited, and let the kernel inside add what it computes once per collection."""
         part = A.part(self.part) if isinstance(A, Frames) and self.part in A.parts else A
         if not isinstance(part, Untransformed):
-            return super().prepare(A)
+            return super()._prepare(A)
         if self._waits:
             raise unfitted_error(self, self.transform)
         ready = self.kernel.prepare(self._images(part.data))
@@ -330,7 +333,7 @@ class Composed(_Part):
         return super().capabilities - ({"features"} if self._waits else set())
 
 
-class RankOne(Tiled):
+class RankOne(Tiled, Featured, Differentiated):
     r"""The product of a function's values: a feature space of one dimension.
 
     .. math:: k(x, x') = f(x) \, f(x')
@@ -396,18 +399,18 @@ class RankOne(Tiled):
         A, B = view.collections
         return np.multiply(self._values(A)[view.rows, None], self._values(B)[view.columns], out=view.empty())
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Square the values."""
         return self._values(A) ** 2
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the values as the one feature."""
         return self._values(A)[:, None], None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return 1."""
         return 1
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)

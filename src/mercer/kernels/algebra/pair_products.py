@@ -10,7 +10,9 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Pairs, Samples
+from mercer.domains.doors import packed_pair
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, offered
 from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
@@ -42,14 +44,14 @@ class _OnPairs(Kernel):
         """Pack the left and the right members of the pairs."""
         return Pairs.pack(X, self.left.pack, self.right.pack)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same node over kernels that have learned from the members, as often as they occur."""
         assert isinstance(S, Pairs)
         i, j = S.index.T
         found = learned(self.left, S.left, i, weight), learned(self.right, S.right, j, weight)
         return self if found == (self.left, self.right) else type(self)(*found)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Prepare the members once, however many pairs they are in."""
         assert isinstance(A, Pairs)
         return A.with_members(self.left.prepare(A.left), self.right.prepare(A.right))
@@ -93,7 +95,7 @@ class _OnPairs(Kernel):
         return offered(self.left) & offered(self.right) & {"pullback"}
 
 
-class Tensor(_OnPairs):
+class Tensor(_OnPairs, Differentiated):
     r"""Tensor product: pairs are similar if both members are.
 
     .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) \, k_2(x_2, x'_2)
@@ -150,25 +152,26 @@ class Tensor(_OnPairs):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Multiply the blocks of both sides."""
+        A, B = packed_pair(A, B, self._ready)
         left, right = self._blocks(A, B)
         return left * right
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Multiply the diagonals of both sides."""
         left, right = self._diags(A)
         return left * right
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
         left, right = self._blocks(A, B)
         a, b = self._sides(A), self._sides(B)
-        return np.concatenate([self.left.pullback(a[0], b[0], W * right), self.right.pullback(a[1], b[1], W * left)])
+        return np.concatenate([pullback(self.left, a[0], b[0], W * right), pullback(self.right, a[1], b[1], W * left)])
 
     def __repr__(self) -> str:
         return f"{enclosed(self.left, ATOM)}.tensor({self.right!r})"
 
 
-class DirectSum(_OnPairs):
+class DirectSum(_OnPairs, Differentiated):
     r"""Direct sum: pairs are similar as far as their members are.
 
     .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) + k_2(x_2, x'_2)
@@ -207,18 +210,19 @@ class DirectSum(_OnPairs):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Add the blocks of both sides."""
+        A, B = packed_pair(A, B, self._ready)
         left, right = self._blocks(A, B)
         return left + right
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Add the diagonals of both sides."""
         left, right = self._diags(A)
         return left + right
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of both sides one after another."""
         a, b = self._sides(A), self._sides(B)
-        return np.concatenate([self.left.pullback(a[0], b[0], W), self.right.pullback(a[1], b[1], W)])
+        return np.concatenate([pullback(self.left, a[0], b[0], W), pullback(self.right, a[1], b[1], W)])
 
     def __repr__(self) -> str:
         return f"{enclosed(self.left, ATOM)}.direct_sum({self.right!r})"

@@ -17,6 +17,7 @@ from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, fill, offered
@@ -125,8 +126,8 @@ class _OnPoints(Wrapped):
         A, B = _beside(A, Z), _beside(B, Z)
         left, right = self._weights(A), self._weights(B)
         W = np.asarray(W, dtype=float)
-        total = self.kernel.pullback(A, Z, W @ right) + self.kernel.pullback(B, Z, W.T @ left)
-        return total - self.kernel.pullback(Z, Z, left.T @ W @ right)
+        total = pullback(self.kernel, A, Z, W @ right) + pullback(self.kernel, B, Z, W.T @ left)
+        return total - pullback(self.kernel, Z, Z, left.T @ W @ right)
 
     def _pull_span_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk_m(a_i, b_j)/da_i = sum_p (W a(b))_ip dk(a_i, z_p)/da_i."""
@@ -139,7 +140,7 @@ class _OnPoints(Wrapped):
         return (self._map(A) * span.scale) @ span.U.T
 
 
-class Subspace(_OnPoints):
+class Subspace(_OnPoints, Featured, Differentiated, DifferentiatedInInputs):
     r"""The kernel of the subspace that some points span: similarity as far as these points can tell.
 
     .. math:: k_m(x, x') = k(x)^\top K^{+} \, k(x'), \qquad k(x) = (k(x, z_1), \dots, k(x, z_m))^\top
@@ -192,7 +193,7 @@ class Subspace(_OnPoints):
         out[...] = row_products(left[view.rows], right[view.columns], same=view.on_diagonal)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the squared lengths of the coordinates."""
         F = self._map(A)
         return np.einsum("ij,ij->i", F, F)
@@ -202,24 +203,24 @@ class Subspace(_OnPoints):
         """Features always; derivatives where the kernel has them."""
         return frozenset({"features"}) | (offered(self.kernel) & {"pullback", "pullback_inputs"})
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the kernel PCA map, (len A, m)."""
         return self._map(A) @ self._span().U.T, None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of points."""
         return len(self._span().U)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives of k(x)' K^+ k(x') in the kernel's parameters, by three pullbacks of the kernel."""
         return self._pull_span(A, B, W)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the first argument, by one of the kernel at the points."""
         return self._pull_span_inputs(A, B, W)
 
 
-class Complement(_OnPoints):
+class Complement(_OnPoints, Differentiated, DifferentiatedInInputs):
     r"""The kernel of the orthogonal complement: similarity in what some points cannot tell.
 
     .. math:: k_\perp(x, x') = k(x, x') - k(x)^\top K^{+} \, k(x')
@@ -282,7 +283,7 @@ class Complement(_OnPoints):
         squares = own - np.einsum("ij,ij->i", F, F)
         return np.where(squares > error, squares, 0.0)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return squared distances from the subspace."""
         return self._distances(A, self._map(A))
 
@@ -291,11 +292,11 @@ class Complement(_OnPoints):
         """Derivatives where the kernel has them."""
         return offered(self.kernel) & {"pullback", "pullback_inputs"}
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivatives less those of the subspace."""
-        return self._pullback(self.kernel, A, B, W) - self._pull_span(A, B, W)
+        return self._pull_term(self.kernel, A, B, W) - self._pull_span(A, B, W)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivative less that of the subspace."""
         Z = self._span().points
         whole = self.kernel.pullback_inputs(_beside(A, Z), _beside(B, Z), W)

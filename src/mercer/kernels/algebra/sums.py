@@ -18,17 +18,19 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, dense_series, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, narrowed, pull_block
+from mercer.kernels.kernel import Kernel, Tiled, narrowed
 from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
 from mercer.kernels.power_series import Series
+from mercer.kernels.protocols import Pullback, feature_count, log_integral
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
 __public__ = __all__
 
 
-class Sum(Terms):
+class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""Sum of kernels: the feature spaces side by side.
 
     .. math:: k(x, x') = k_1(x, x') + k_2(x, x') + \dots
@@ -102,11 +104,11 @@ class Sum(Terms):
                 total += view.value(term)
         return self.guarded(total)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Add the diagonals of the terms."""
         return np.sum(self._diags(A), axis=0)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features of the terms side by side."""
         keys = keys or (None,) * len(self.terms)
         found = [k.features(narrowed(k, A), key) for k, key in zip(self.terms, keys, strict=True)]
@@ -114,9 +116,9 @@ class Sum(Terms):
         stacked = sp.hstack(matrices, format="csr") if any(map(sp.issparse, matrices)) else np.hstack(matrices)
         return stacked, tuple(key for _, key in found)
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of features of all terms together."""
-        counts = [kernel.feature_count(narrowed(kernel, A)) for kernel in self.kernels]
+        counts = [feature_count(kernel, narrowed(kernel, A)) for kernel in self.kernels]
         return None if None in counts else sum(count for count in counts if count is not None)
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
@@ -150,12 +152,8 @@ class Sum(Terms):
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the sum of the integrals, if all terms are windows."""
-        found = [kernel.log_integral(width) for kernel in self.kernels]
+        found = [log_integral(kernel, width) for kernel in self.kernels]
         return float(np.logaddexp.reduce([x for x in found if x is not None])) if None not in found else None
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivatives of the terms one after another."""
-        return pull_block(self, A, B, W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Add the tiles of the terms; weights go back to each of them."""
@@ -167,7 +165,7 @@ class Sum(Terms):
                 total += value
         return total, lambda W: np.concatenate([back(W) for _, back in found])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Add the derivatives of the terms."""
         return np.sum([kernel.pullback_inputs(A, B, W) for kernel in self.kernels], axis=0)
 
@@ -175,7 +173,7 @@ class Sum(Terms):
         return self.joined(" + ", PRODUCT)
 
 
-class Product(Terms):
+class Product(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""Product of kernels: the tensor product of the feature spaces.
 
     .. math:: k(x, x') = k_1(x, x') \, k_2(x, x') \cdots
@@ -250,11 +248,11 @@ class Product(Terms):
                 total *= view.value(term)
         return self.guarded(total)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Multiply the diagonals of the terms."""
         return np.prod(self._diags(A), axis=0)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return all products of one feature of each term."""
         keys = keys or (None,) * len(self.terms)
         found = [k.features(narrowed(k, A), key) for k, key in zip(self.terms, keys, strict=True)]
@@ -263,9 +261,9 @@ class Product(Terms):
             matrix = row_products(matrix, other)
         return matrix, tuple(key for _, key in found)
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the product of the terms' numbers of features."""
-        counts = [kernel.feature_count(narrowed(kernel, A)) for kernel in self.kernels]
+        counts = [feature_count(kernel, narrowed(kernel, A)) for kernel in self.kernels]
         return None if None in counts else int(np.prod([float(count) for count in counts if count is not None]))
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
@@ -275,10 +273,6 @@ class Product(Terms):
     def series(self) -> Series:
         """Multiply the series of the terms."""
         return functools.reduce(operator.mul, (kernel.series() for kernel in self.kernels))
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Apply the product rule."""
-        return pull_block(self, A, B, W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Multiply the tiles of the terms; weights go back to each times the product of all others."""
@@ -301,7 +295,7 @@ class Product(Terms):
 
         return total, back
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
         return np.sum([kernel.pullback_inputs(A, B, V) for kernel, V in self._others(A, B, W)], axis=0)
 
@@ -319,7 +313,7 @@ class Product(Terms):
         return self.joined(" * ", POWER)
 
 
-class Scaled(Wrapped):
+class Scaled(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""A kernel times a number that is not negative.
 
     .. math:: k(x, x') = a \, k_1(x, x'), \qquad a \ge 0
@@ -397,18 +391,18 @@ class Scaled(Wrapped):
             tile *= tile.dtype.type(self.scale)
         return self.guarded(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Multiply the kernel's diagonal."""
         return self.scale * self._diags(A)[0]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the kernel's features times sqrt(a)."""
         matrix, keys = self.kernel.features(narrowed(self.kernel, A), keys)
         return matrix * np.sqrt(self.scale), keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the kernel's number of features."""
-        return self.kernel.feature_count(narrowed(self.kernel, A))
+        return feature_count(self.kernel, narrowed(self.kernel, A))
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw from the kernel's spectral measure (normalised to mass one)."""
@@ -416,12 +410,8 @@ class Scaled(Wrapped):
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the scaled integral."""
-        found = self.kernel.log_integral(width)
+        found = log_integral(self.kernel, width)
         return None if found is None or not self.scale > 0.0 else found + math.log(self.scale)
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivative in a, then those of the kernel times a."""
-        return pull_block(self, A, B, W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Multiply the kernel's tile; the derivative in a is the tile itself."""
@@ -431,7 +421,7 @@ class Scaled(Wrapped):
             np.multiply(value, float(self.scale), out=scaled)
         return scaled, lambda W: np.concatenate([[np.vdot(W, value)], self.scale * back(W)])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the kernel's derivative times a."""
         return self.scale * self.kernel.pullback_inputs(A, B, W)
 
@@ -439,7 +429,7 @@ class Scaled(Wrapped):
         return f"{np.asarray(self.scale).item()!r} * {enclosed(self.kernel, POWER)}"
 
 
-class Constant(Tiled):
+class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     r"""The same value for every pair: a bias in feature space.
 
     .. math:: k(x, x') = c, \qquad c \ge 0
@@ -501,15 +491,15 @@ class Constant(Tiled):
         """Return a constant tile."""
         return view.full(self.value)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return a constant vector."""
         return np.full(len(A), float(self.value))
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return one constant feature."""
         return np.full((len(A), 1), np.sqrt(self.value)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return 1."""
         return 1
 
@@ -521,11 +511,11 @@ class Constant(Tiled):
         """Return one point at the origin."""
         return np.zeros((1, width)), np.array([float(self.value)])
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the sum of the weights."""
         return np.array([float(np.sum(W))])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return zeros."""
         return np.zeros((len(A), A.X.shape[1] if hasattr(A, "X") else 0))  # pyright: ignore
 

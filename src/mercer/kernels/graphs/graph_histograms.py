@@ -24,6 +24,7 @@ from mercer.domains import Samples
 from mercer.domains.structures.graphs import Graphs
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered
 from mercer.kernels.interning import find_rows
@@ -132,7 +133,7 @@ class GraphCounts:
         return GraphCounts(self.matrix[index], self.keys)
 
 
-class PatternCount(Tiled):
+class PatternCount(Tiled, Featured):
     r"""The base of kernels between graphs that count patterns.
 
     .. math:: k(G, G') = \sum_p \#_p(G)\, \#_p(G')
@@ -154,7 +155,7 @@ class PatternCount(Tiled):
     def counted(self, A: Graphs) -> GraphCounts:
         """Return the counts of all graphs of a collection."""
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count the patterns of every graph, once per collection."""
         if self.key in A.derived:
             return A
@@ -171,19 +172,19 @@ class PatternCount(Tiled):
         common.tile(view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squared counts."""
         matrix = self._counts(A).matrix
         return np.asarray((matrix * matrix).sum(axis=1), dtype=float)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
         """Return the counts, (len A, D) CSR, and the patterns of the columns; with `keys`, of those only."""
         counts = self._counts(A)
         if keys is None or keys is counts.keys:
             return counts.matrix, counts.keys
         return renumbered(counts.matrix, keys.find(counts.keys), len(keys)), keys
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct patterns of the collection."""
         return len(self._counts(A).keys)
 

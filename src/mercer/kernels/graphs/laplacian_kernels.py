@@ -13,13 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from mercer.arguments import answer_of
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Fixed, Integer, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network
 from mercer.errors import ParameterError
 from mercer.kernels.graphs.node_kernel import NodeKernel, coupling, factored, largest_eigenvalue
-from mercer.kernels.user_calls import called, real_values
+from mercer.kernels.user_calls import real_values
 from mercer.numerics.laplacians import components, solve_columns
 from mercer.numerics.laplacians import laplacian as laplacian_of
 
@@ -110,7 +111,7 @@ class LaplacianFunction(NodeKernel):
     def response(self, xi: Floats) -> Floats:
         """Return the function at eigenvalues; refuse values that are negative or increase."""
         order = np.argsort(xi, kind="stable")
-        values = real_values(called(self.function, xi[order], self), self)
+        values = real_values(answer_of(self.function, xi[order], who=self, takes="an array of eigenvalues"), self)
         good = values.shape == xi.shape and bool(np.isfinite(values).all())
         slack = _ROUNDING * float(np.abs(values).max(initial=0.0)) if good else 0.0
         if not good or (values < -slack).any() or (np.diff(values) > slack).any():
@@ -307,9 +308,9 @@ class PStepWalk(NodeKernel):
                 f"Laplacian, here {largest:.6g}. Raise it, or use laplacian='normalized' with shift=2."
             )
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compare the shift with the largest eigenvalue."""
-        A = super().prepare(A)
+        A = super()._prepare(A)
         self._require()
         return A
 

@@ -109,7 +109,7 @@ class Marginalized(CommonWalks):
         assert isinstance(A, Graphs) and isinstance(B, Graphs)
         return self._walk(view, self._how(A, B))
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every graph with itself."""
         assert isinstance(A, Graphs)
         return self._diagonal(A, self._how(A, A))

@@ -17,11 +17,14 @@ import scipy.sparse.linalg as spla
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
+from mercer.constraints import free_names
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network, Nodes
 from mercer.errors import CapabilityError, DomainError
+from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.protocols import Pullback
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import apply_polynomial, bound_of, chebyshev, components, laplacian, stationary
 from mercer.numerics.row_products import row_products
@@ -32,7 +35,7 @@ _SHOWN = 12  # edges that are printed
 _DENSE = 1500  # nodes up to which all eigenvectors are found; it takes seconds beyond
 
 
-class NodeKernel(Tiled):
+class NodeKernel(Tiled, DifferentiatedByTiles):
     r"""The base of kernels on the nodes of a graph that are functions of its Laplacian.
 
     .. math:: K = r(L) = \sum_m r(\xi_m)\, u_m u_m^\top
@@ -92,7 +95,7 @@ class NodeKernel(Tiled):
         _ = self.network
         return self
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the kernel with its graph in the form in which models keep it."""
         return self.replace(graph=self.network)
 
@@ -100,7 +103,7 @@ class NodeKernel(Tiled):
         """Turn numbers or names of nodes into Nodes."""
         return self.network.locate(X)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find the eigenvectors, once per graph, where they are used."""
         assert isinstance(A, Nodes)
         self.network.require(A)
@@ -189,7 +192,7 @@ class NodeKernel(Tiled):
             )
         return apply_polynomial(self._laplacian(), bound, coefficients, nodes, rows)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the entries of the nodes with themselves."""
         assert isinstance(A, Nodes)
         self.prepare(A)
@@ -210,13 +213,15 @@ class NodeKernel(Tiled):
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile and the way back to the free parameter."""
         if not self._free:
-            return super().value_and_pullback(view)
+            return block_derivative(view, self)
         value, slope = np.array(self.tile(view)), np.array(self._entries(view, "slope"))
         return value, lambda W: np.array([np.vdot(W, slope)])
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameter, shape (1,)."""
-        return pull_block(self, A, B, W) if self._free else super().pullback(A, B, W)
+        if not self._free and free_names(self):
+            raise self._lacks("a derivative in its parameters")
+        return super()._pullback(A, B, W) if self._free else np.zeros(0)
 
     _free: ClassVar[bool] = False
 

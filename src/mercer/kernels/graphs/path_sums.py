@@ -17,10 +17,12 @@ from mercer.arrays import Floats
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import Terms, row_products
-from mercer.kernels.kernel import Kernel, Pullback, derivative, narrowed, pull_block
+from mercer.kernels.kernel import Kernel, narrowed
 from mercer.kernels.monomials import require_few
+from mercer.kernels.protocols import Pullback, feature_count
 
 __all__ = ["PathSum"]
 __public__ = __all__
@@ -30,7 +32,7 @@ _ACCEPTED = (
 )
 
 
-class PathSum(Terms):
+class PathSum(Terms, Featured, DifferentiatedByTiles):
     r"""Path kernel: the sum over all paths of a directed graph of the products of the kernels on their edges.
 
     .. math:: k(x, x') = \mathrm{DP}(s), \qquad
@@ -72,7 +74,7 @@ class PathSum(Terms):
     cost = "sum of the terms, and a product for each edge"
 
     def __init__(self, terms: tuple[Kernel, ...], edges: tuple[Any, ...]) -> None:
-        super().__init__(terms)
+        self.terms = terms
         self.edges = edges
 
     @classmethod
@@ -223,11 +225,11 @@ class PathSum(Terms):
         np.copyto(out, self._sums([view.value(term) for term in self.terms])[0])
         return self.guarded(out)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Sum over paths of the diagonals."""
         return self._sums(self._diags(A))[0] * np.ones(len(A))
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return for every path all products of one feature of each kernel on it."""
         require_few(self, self.feature_count(A) or 0)
         keys = keys or (None,) * len(self.terms)
@@ -239,9 +241,9 @@ class PathSum(Terms):
             kept[node] = sp.hstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.hstack(parts)
         return kept[ordered[-1][0]], tuple(key for _, key in found)
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the sum over paths of the products of the terms' numbers of features."""
-        counts = [kernel.feature_count(narrowed(kernel, A)) for kernel in self.kernels]
+        counts = [feature_count(kernel, narrowed(kernel, A)) for kernel in self.kernels]
         ordered = self._ordered()
         total: dict[Any, int] = {ordered[0][0]: 1}
         for node, edges in ordered[1:]:
@@ -271,10 +273,6 @@ class PathSum(Terms):
             return np.concatenate([way(V) for (_, way), V in zip(found, through, strict=True)])
 
         return total * np.ones(view.shape), back
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivatives in the parameters of all terms."""
-        return pull_block(self, A, B, W)
 
 
 def _is_place(place: Any, count: int) -> bool:

@@ -265,7 +265,7 @@ class RandomWalk(CommonWalks):
 
     # how ------------------------------------------------------------------------------------------
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find the eigenvalues of every graph, once per collection, where they may be used."""
         assert isinstance(A, Graphs)
         fits = self.method == "spectral" or (self.method == "auto" and self._is_alike(A) and not A.directed.any())
@@ -355,7 +355,7 @@ class RandomWalk(CommonWalks):
                 out[i, j] = pair(sides[0][view.rows.start + i], sides[1][view.columns.start + j])
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every graph with itself."""
         A = self.prepare(A)
         assert isinstance(A, Graphs)

@@ -18,10 +18,12 @@ from mercer.constraints import Boolean, InstanceOf, Optional, free_values
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.graphs.graph_histograms import GraphCounts, GraphPatterns, PatternCount, tabulated, tallied
 from mercer.kernels.graphs.path_tables import Ends, Part, Paths, compare, differentiate, measure, search
-from mercer.kernels.kernel import Kernel, Pullback, offered, pull_block
+from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
 
@@ -33,7 +35,7 @@ _WORK = 2e7  # multiplications in a tile with attributes
 _DIGITS = 10  # lengths that agree in so many are the same: sums of weights depend on their order
 
 
-class ShortestPath(PatternCount):
+class ShortestPath(PatternCount, DifferentiatedByTiles):
     r"""Shortest-path kernel: pairs of nodes that are equally far apart and have equal labels, or like attributes.
 
     .. math:: k(G, G') = \sum_{u \ne v} \sum_{u' \ne v'} [d(u, v) = d(u', v')]\, k_0(u, u')\, k_0(v, v'), \quad
@@ -179,22 +181,22 @@ class ShortestPath(PatternCount):
         first, second = np.divmod(pairs, np.int64(len(A.labels) + 1))
         return _rounded(far), first, second, bounds
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the counts and the patterns of the columns; there are none if attributes are compared."""
         if self.attributes is not None:
             raise self._lacks("a finite feature map")
-        return super().features(A, keys)
+        return super()._features(A, keys)
 
-    def feature_count(self, A: Samples) -> int | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _feature_count(self, A: Samples) -> int | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the number of distinct patterns; None if attributes are compared."""
-        return super().feature_count(A) if self.attributes is None else None
+        return super()._feature_count(A) if self.attributes is None else None
 
     # both -----------------------------------------------------------------------------------------
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count the patterns of every graph or, with attributes, list its paths, once per collection."""
         if self.attributes is None:
-            return super().prepare(A)
+            return super()._prepare(A)
         assert isinstance(A, Graphs)
         return A if self._paths in A.derived else A.with_derived(self._paths, self._listed(A))
 
@@ -215,10 +217,10 @@ class ShortestPath(PatternCount):
         compare(left.paths, right.paths, K, left is right, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every graph with itself."""
         if self.attributes is None:
-            return super().diag(A)
+            return super()._diag(A)
         A = self.prepare(A)
         comparison, out = Comparison(self, A, A), np.empty(len(A))
 
@@ -240,7 +242,7 @@ class ShortestPath(PatternCount):
         assert self.attributes is not None
         return self.attributes
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Let the kernel on attributes learn from the nodes of all graphs."""
         assert isinstance(S, Graphs)
         if self.attributes is None or not len(S.labels):
@@ -296,7 +298,7 @@ class ShortestPath(PatternCount):
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile and the way back to the parameters of the kernel on attributes."""
         if self.attributes is None:
-            return super().value_and_pullback(view)
+            return block_derivative(view, self)
         a, b, K = self._compared(view)
         out = view.empty()
         compare(a.paths, b.paths, K, a is b, out)
@@ -306,16 +308,16 @@ class ShortestPath(PatternCount):
             if a.nodes is None or b.nodes is None:
                 return np.zeros(len(free_values(self)))
             differentiate(a.paths, b.paths, K, np.ascontiguousarray(W, dtype=float), V)
-            return self._on_nodes().pullback(a.nodes, b.nodes, np.where(a.labels[:, None] == b.labels, V, 0.0))
+            return pullback(self._on_nodes(), a.nodes, b.nodes, np.where(a.labels[:, None] == b.labels, V, 0.0))
 
         return out, back
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives in the parameters of the kernel on attributes."""
         if self.attributes is None:
             return np.zeros(0)
         A = self.prepare(A)
-        return pull_block(self, A, A if B is A else self.prepare(B), W)
+        return super()._pullback(A, A if B is A else self.prepare(B), W)
 
 
 @dataclass(frozen=True, eq=False)

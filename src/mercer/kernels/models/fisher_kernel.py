@@ -15,6 +15,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, ParameterError, warn_caller
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.models.given import as_model
@@ -28,7 +29,7 @@ _DRAWS = 2000  # objects drawn from a model for its information, at least
 _RANK = 1e-10  # squared singular values of scores that are smaller, relative to the largest, count as zero
 
 
-class Fisher(Tiled):
+class Fisher(Tiled, Featured):
     r"""Fisher kernel: objects are alike if they ask for the same change of a generative model's parameters.
 
     .. math:: k(x, z) = g(x)^\top I^{-1} g(z), \qquad g(x) = \partial_\theta \log p(x \mid \theta), \quad
@@ -129,7 +130,7 @@ class Fisher(Tiled):
 
     # learning -----------------------------------------------------------------------------------------
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Learn the model, and the whitening of its scores."""
         given = self._model
         model = given.learn(S, weight)
@@ -185,12 +186,12 @@ class Fisher(Tiled):
         key = self._model.key
         return None if key is None else f"fisher:{key}:{digest({'kind': self.kind, 'whitening': self.whitening})}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compute the features, once per collection."""
         key = self._key()
-        return A if key is None or key in A.derived else A.with_derived(key, self._features(A))
+        return A if key is None or key in A.derived else A.with_derived(key, self._score_features(A))
 
-    def _features(self, A: Samples) -> Floats:
+    def _score_features(self, A: Samples) -> Floats:
         G, W = self._model.require_fitted().scores(A), self._learned()
         if W is None:
             return G
@@ -203,7 +204,7 @@ class Fisher(Tiled):
 
     def _prepared(self, A: Samples) -> Floats:
         found = A.derived.get(self._key() or "")
-        return self._features(A) if found is None else found
+        return self._score_features(A) if found is None else found
 
     def _both(self, A: Samples, B: Samples) -> tuple[Floats, Floats]:
         left = self._prepared(A)
@@ -217,16 +218,16 @@ class Fisher(Tiled):
             np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the squared lengths of the features."""
         F = self._prepared(A)
         return np.einsum("ij,ij->i", F, F)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
         """Return the whitened scores, (len A, r)."""
         return self._prepared(A), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of whitened scores; None before the model is learned."""
         return self._prepared(A).shape[1] if self._model.fitted else None
 

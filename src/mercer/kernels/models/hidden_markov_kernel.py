@@ -212,7 +212,7 @@ class ByChain(JointProbability):
             self._symbols.recode(S)
         return S
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the kernel with a model that has learned from training samples, where it is one to learn."""
         return self.replace(model=self.model.learn(S, weight)) if self._learns else self
 

@@ -16,6 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Constraint, OneOf
 from mercer.domains import Samples, Strings
 from mercer.errors import DegenerateWarning, DomainError, ParameterError, warn_caller
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.numerics.row_products import row_products
@@ -65,7 +66,7 @@ class JointProbability(Tiled):
         _digest(params, digest)
         return f"{type(self).__name__}:{digest.hexdigest()[:32]}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compute log k(x, x), once per collection."""
         key = self._key
         if key in A.derived:
@@ -114,7 +115,7 @@ class JointProbability(Tiled):
             )
         return self._sides(A, B), (left, right)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return k(x, x)."""
         if self.form == "normalised":
             return np.ones(len(A))
@@ -212,7 +213,7 @@ class _Weights(Constraint):
         return "Leave it out to give all models the same weight."
 
 
-class Marginalization(JointProbability):
+class Marginalization(JointProbability, Featured):
     r"""Marginalisation kernel: the probability that one model, chosen by chance, gives both objects.
 
     .. math:: k(x, z) = \sum_{m \in M} P(x \mid m)\, P(z \mid m)\, P(m)
@@ -287,7 +288,7 @@ class Marginalization(JointProbability):
         pack = next((model.pack for model in self.models if hasattr(model, "pack")), None)
         return self.domain.pack(X) if pack is None else pack(X)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the kernel with models that have learned from training samples, where there are any to learn."""
         learned = tuple(
             model.learn(S, weight) if getattr(model, "fitted", True) is False else model for model in self.models
@@ -295,7 +296,7 @@ class Marginalization(JointProbability):
         same = all(new is old for new, old in zip(learned, self.models, strict=True))
         return self if same else self.replace(models=learned)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Ask the models for log-likelihoods, and keep lengths and directions of the feature vectors."""
         key = self._key
         if f"{key}:directions" in A.derived:
@@ -361,7 +362,7 @@ class Marginalization(JointProbability):
         np.copyto(out, product, casting="same_kind")
         return mirror(out) if symmetric else out
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
         """Return sqrt(P(m)) P(x | m), (len A, |M|); normalised, their directions."""
         prepared, key = self.prepare(A), self._key
         directions, own = prepared.derived[f"{key}:directions"], prepared.derived[key]
@@ -374,6 +375,6 @@ class Marginalization(JointProbability):
             raise overflow_error(self)
         return matrix, keys
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of models, and one more where values are normalised."""
         return len(self.models) + (self.form == "normalised")

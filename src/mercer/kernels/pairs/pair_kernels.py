@@ -14,9 +14,11 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean
 from mercer.domains import Pairs, Samples
+from mercer.domains.doors import packed_pair
 from mercer.domains.identity import identities, matches
 from mercer.domains.pairs import occurring
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
 from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
 from mercer.numerics.algebraic import all_finite
@@ -27,7 +29,7 @@ __public__ = __all__
 _PAIRS = 64  # whose objects are compared in one block where only k(a, b) of each pair is asked for
 
 
-class _BetweenPairs(Kernel):
+class _BetweenPairs(Kernel, Differentiated):
     """A kernel on pairs of objects that one kernel compares."""
 
     domain = Pairs
@@ -54,7 +56,7 @@ class _BetweenPairs(Kernel):
         """Pack the objects of both sides into one collection."""
         return Pairs.among(X, self.kernel.pack)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Return the same kernel over one that has learned from the objects, as often as they occur."""
         assert isinstance(S, Pairs)
         objects, index = S.left, S.index.T.ravel()
@@ -64,7 +66,7 @@ class _BetweenPairs(Kernel):
         found = learned(self.kernel, objects, index, None if weight is None else np.concatenate([weight, weight]))
         return self if found is self.kernel else self.replace(kernel=found)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Prepare the objects once, however many pairs they are in."""
         assert isinstance(A, Pairs)
         left = self.kernel.prepare(A.left)
@@ -99,6 +101,7 @@ class _BetweenPairs(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k for all pairs of pairs, shape (len A, len B)."""
+        A, B = packed_pair(A, B, self._ready)
         with np.errstate(over="ignore", invalid="ignore"):
             total = np.zeros((len(A), len(B)))
             for weight, _, _, left, right in self._products(A, B):
@@ -110,7 +113,7 @@ class _BetweenPairs(Kernel):
             raise overflow_error(self)
         return total
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return k of every pair with itself."""
         assert isinstance(A, Pairs)
         own = []
@@ -129,13 +132,13 @@ class _BetweenPairs(Kernel):
     def _crossed(self, A: Pairs, left: Floats, right: Floats) -> Floats:
         """Return k((a, b), (b, a)), not symmetric."""
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Apply the product rule."""
         total: Any = 0.0
         for weight, first, second, left, right in self._products(A, B):
             for (of, rows, i, columns, j), other in ((first, right), (second, left)):
                 if of is not SAME:
-                    total = total + weight * self.kernel.pullback(rows.take(i), columns.take(j), W * other)
+                    total = total + weight * pullback(self.kernel, rows.take(i), columns.take(j), W * other)
         return total
 
     # what is known ----------------------------------------------------------------------------------
@@ -275,9 +278,9 @@ class PairSum(_BetweenPairs):
         first = PairTerm(1.0, self.kernel, SAME, self.symmetric)
         return first, PairTerm(1.0, SAME, self.kernel, self.symmetric)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Prepare the objects, and find out which of them are equal."""
-        prepared = super().prepare(A)
+        prepared = super()._prepare(A)
         assert isinstance(prepared, Pairs)
         left = _told(prepared.left)
         return prepared.with_members(left, left if prepared.right is prepared.left else _told(prepared.right))

@@ -23,6 +23,7 @@ from mercer.domains.systems import Systems, are_systems
 from mercer.errors import DomainError
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Tiled
+from mercer.kernels.protocols import term_grain
 from mercer.runtime.compiled import compiled
 
 __all__ = ["DynamicalSystem", "identify"]
@@ -150,7 +151,7 @@ class DynamicalSystem(Tiled):
     def _key(self) -> str:
         return f"system:{self.kind}:{self.decay}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compute powers of transitions and, for determinants, states that are orthonormal as far as they are seen."""
         if self._key in A.derived:
             return A
@@ -176,7 +177,7 @@ class DynamicalSystem(Tiled):
         """Ask for tiles of some 20 milliseconds."""
         A, B = comparison.A, comparison.B
         if not isinstance(A, Systems) or not isinstance(B, Systems):
-            return super().grain(comparison)
+            return term_grain(self, comparison)
         (K, s), (L, r) = ((ready.powers.shape[1], ready.powers.shape[2]) for ready in map(self._prepared, (A, B)))
         each = 100.0 + s * r * (A.width + 2.0 * (s + r) * min(K, L))
         return max(1, int(np.sqrt(_NANOSECONDS / each)))
@@ -200,7 +201,7 @@ class DynamicalSystem(Tiled):
             out[i, j] = np.linalg.det(M[i, j, :q, :q]) ** 2 if q else 1.0
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squared outputs, or one."""
         if self.kind == "determinant":
             return np.ones(len(A))

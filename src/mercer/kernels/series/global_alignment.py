@@ -18,8 +18,10 @@ from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sequences import Sequences
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View, side_of_tiles
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, mirror, overflow_error, pull_block
+from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.vectors.pointwise import median_distance
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.runtime.compiled import compiled
@@ -38,7 +40,7 @@ _ROUND_BITS = int(np.float64(_ROUND).view(np.int64))
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
 
 
-class GlobalAlignmentSeries(Tiled):
+class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     r"""Global alignment kernel: a sum over all ways to pair the points of two time series in order.
 
     .. math:: K(x, y) = \sum_\pi \prod_{(i, j) \in \pi} \kappa_{ij}, \quad
@@ -121,7 +123,7 @@ class GlobalAlignmentSeries(Tiled):
     def _key(self) -> str:
         return f"alignment:series:{self.length_scale!r}:{self.band!r}"
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Replace "median" by the median distance of points times the root of the median length."""
         if not isinstance(self.length_scale, str):
             return self
@@ -131,7 +133,7 @@ class GlobalAlignmentSeries(Tiled):
         distance = median_distance(points, np.repeat(weight, S.lengths))
         return self.replace(length_scale=distance * float(np.sqrt(_median(S.lengths, weight))))
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compare every series with itself, once per collection, where values are normalised."""
         if self.form != "normalised" or self._key in A.derived:
             return A
@@ -155,7 +157,7 @@ class GlobalAlignmentSeries(Tiled):
         out[:] = self._formed(logs)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every series with itself."""
         if self.form == "normalised":
             return np.ones(len(A))
@@ -171,10 +173,6 @@ class GlobalAlignmentSeries(Tiled):
             slopes *= value
         slopes[~np.isfinite(slopes)] = 0.0  # of pairs without any alignment
         return value, lambda W: np.array([np.vdot(W, slopes) / float(self.length_scale)])
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d length_scale, shape (1,)."""
-        return pull_block(self, A, B, W)
 
     def alignment(self, x: Any, y: Any) -> Floats:
         """Return how likely two points of two series are paired, (n, m): the soft alignment.

@@ -25,6 +25,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sequences import Sequences
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror, overflow_error
 from mercer.kernels.monomials import require_few
@@ -42,7 +43,7 @@ _HALVINGS = 4  # beyond, values are near the end of the range of numbers, and ar
 _ROUNDING = 1e-17
 
 
-class Signature(Tiled):
+class Signature(Tiled, Featured):
     r"""Signature kernel: the inner product of all iterated integrals of two paths.
 
     .. math:: k(x, y) = \sum_{p=0}^P \langle S_p(x), S_p(y) \rangle, \qquad
@@ -118,7 +119,7 @@ class Signature(Tiled):
     def _key(self) -> str:
         return f"signature:{self.depth}:{self.length_scale!r}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Integrate, once per collection, where there are few integrals."""
         if not self._is_short(A) or self._key in A.derived:
             return A
@@ -141,7 +142,7 @@ class Signature(Tiled):
         self._compare(left, right, right is left, out)
         return mirror(out) if right is left else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every series with itself."""
         if self._is_short(A):
             F = self.prepare(A).derived[self._key]
@@ -152,7 +153,7 @@ class Signature(Tiled):
             self._compare(one, one, False, values[i : i + 1].reshape(1, 1))
         return values
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the iterated integrals of all orders up to P, (len A, 1 + d + ... + d^P)."""
         count = self.feature_count(A)
         if count is None:
@@ -165,7 +166,7 @@ class Signature(Tiled):
             _integrate(A.values / float(self.length_scale), A.offsets, int(self.depth or 0), F)
         return F, None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return 1 + d + ... + d^P, or None if there is no finite map."""
         if self.depth is None or self.base != "linear" or not isinstance(A, Sequences):
             return None

@@ -16,9 +16,11 @@ from mercer.constraints import Fixed, InstanceOf, Interval, Optional
 from mercer.domains import WHOLE, Samples, Vectors
 from mercer.domains.distributions import Distributions
 from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.algebra.sums import Constant, Scaled, Sum
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.protocols import term_grain
 from mercer.kernels.sets.mean_map import Members
 from mercer.kernels.vectors.dot import Linear, Polynomial
 from mercer.kernels.vectors.radial import Gaussian
@@ -33,7 +35,7 @@ _NANOSECONDS = 2e7  # of a tile
 _BLOCK = 32  # columns whose variances are multiplied before a logarithm is taken
 
 
-class ExpectedFeatures(Tiled):
+class ExpectedFeatures(Tiled, Featured):
     r"""Expected-feature kernel: distributions are as similar as independent draws from them are on average.
 
     .. math:: k(p, p') = \langle E_{x \sim p} \Phi(x), E_{x' \sim p'} \Phi(x') \rangle
@@ -104,7 +106,7 @@ class ExpectedFeatures(Tiled):
 
     # data -------------------------------------------------------------------------------------------
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> ExpectedFeatures:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> ExpectedFeatures:
         """Learn mean and variance of each column from what is not missing, and let the kernel learn from the means."""
         assert isinstance(S, Distributions)
         learned: Any = self
@@ -121,7 +123,7 @@ class ExpectedFeatures(Tiled):
     def _key(self) -> str:
         return f"filled:{self.replace(kernel=None)!r}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Fill what is missing, once per collection."""
         assert isinstance(A, Distributions)
         if not A.has_missing or self._key in A.derived:
@@ -151,7 +153,7 @@ class ExpectedFeatures(Tiled):
         """Ask for tiles of some 20 milliseconds."""
         A, B = comparison.A, comparison.B
         if not isinstance(A, Distributions) or not isinstance(B, Distributions):
-            return super().grain(comparison)
+            return term_grain(self, comparison)
         extent = max(self._filled(S).extent for S in (A, B))
         each = (4.0, 2.0 * A.width, float(A.width) ** 3)[extent]
         pairs = max(1.0, float(A.sizes.mean()) * float(B.sizes.mean()))
@@ -192,7 +194,7 @@ class ExpectedFeatures(Tiled):
             self._add(compared, view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare the components of each distribution with themselves."""
         A = self.prepare(A)
         compared, found = self._compared(A, A), np.zeros((len(A), 1, 1))
@@ -200,7 +202,7 @@ class ExpectedFeatures(Tiled):
             self._add(compared, slice(i, i + 1), slice(i, i + 1), found[i])
         return found[:, 0, 0]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
         """Return means, or means and second moments, such that their dot products are the values."""
         assert isinstance(A, Distributions)
         B = self._filled(A)
@@ -220,7 +222,7 @@ class ExpectedFeatures(Tiled):
         second = s * np.where(i == j, 1.0, np.sqrt(2.0)) * _summed(B, products)
         return np.hstack((np.full((len(A), 1), c), np.sqrt(2.0 * s * c) * mean, second)), keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of moments, if the kernel is a polynomial."""
         assert isinstance(A, Distributions)
         d = A.width

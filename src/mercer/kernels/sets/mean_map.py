@@ -17,8 +17,10 @@ from mercer.constraints import Boolean, InstanceOf, free_names
 from mercer.domains import WHOLE, Samples, Vectors, Whole
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, derivative, offered, pull_block
+from mercer.kernels.kernel import Kernel, Tiled, offered
+from mercer.kernels.protocols import Pullback, compiled_expansion, feature_count, grain_of, term_grain
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, tile_side
 
@@ -31,7 +33,7 @@ _RUN = 64  # members whose sets are compared with themselves at once
 _EXTREMES = "extremes"
 
 
-class _OfMembers(Tiled):
+class _OfMembers(Tiled, DifferentiatedByTiles):
     """A kernel on sets that compares something of their members by another kernel."""
 
     kernel: Kernel
@@ -63,10 +65,6 @@ class _OfMembers(Tiled):
     def capabilities(self) -> frozenset[str]:
         """Features and derivatives if the kernel inside has them."""
         return offered(self.kernel) & {"features", "pullback"}
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivatives in the parameters of the kernel inside, tile by tile."""
-        return pull_block(self, A, B, W)
 
 
 class Members:
@@ -111,7 +109,7 @@ class Members:
         _add_sums(np.ascontiguousarray(tile, dtype=np.float64), left, right, start, out)
 
 
-class MeanMap(_OfMembers):
+class MeanMap(_OfMembers, Featured):
     r"""Mean map: two sets are as similar as their members are on average.
 
     .. math:: k(X, X') = \frac{1}{|X| |X'|} \sum_{x \in X} \sum_{x' \in X'} k_1(x, x')
@@ -171,14 +169,14 @@ class MeanMap(_OfMembers):
             )
         return S
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> MeanMap:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> MeanMap:
         """Let the kernel inside learn from the members."""
         assert isinstance(S, Sets)
         v = None if weight is None else S.spread(np.asarray(weight, dtype=float))
         learned = self.kernel.learn(S.members, None, v)
         return self if learned is self.kernel else self.replace(kernel=learned)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Let the kernel inside prepare the members."""
         assert isinstance(A, Sets)
         return A.with_members(self.kernel.prepare(A.members))
@@ -187,9 +185,9 @@ class MeanMap(_OfMembers):
         """Ask for tiles with a few million pairs of members."""
         A, B = comparison.A, comparison.B
         if not isinstance(A, Sets) or not isinstance(B, Sets):
-            return super().grain(comparison)
+            return term_grain(self, comparison)
         mean = np.sqrt(max(1.0, float(A.sizes.mean()) * float(B.sizes.mean())))
-        inner = self.kernel.grain(Comparison(self.kernel, A.members, B.members))
+        inner = grain_of(self.kernel, Comparison(self.kernel, A.members, B.members))
         few = max(_FEW, np.sqrt(float(len(A.members)) * len(B.members)) / 4.0)  # some tiles for each thread
         members = min(np.sqrt(_PAIRS), few, np.inf if inner is None else inner)
         return max(1, int(members / mean))
@@ -209,7 +207,7 @@ class MeanMap(_OfMembers):
         """Add the weighted values of pairs of members to those of their sets; if these are one, of half of them."""
         inner = members.inner
         half = np.zeros_like(out) if inner.symmetric and rows == columns else None
-        for r, c in members.pieces(rows, columns, self.kernel.grain(inner) or tile_side(8)):
+        for r, c in members.pieces(rows, columns, grain_of(self.kernel, inner) or tile_side(8)):
             if half is not None and c.start < r.start:
                 continue
             to = out if half is None or c.start == r.start else half
@@ -225,7 +223,7 @@ class MeanMap(_OfMembers):
         self._add(members, view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare the members of each set with themselves; of small sets, some at a time."""
         A = self.prepare(A)
         assert isinstance(A, Sets)
@@ -240,7 +238,7 @@ class MeanMap(_OfMembers):
             start = run.stop
         return found
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features of the kernel inside, added over members, and its keys with their number."""
         A = self.prepare(A)
         assert isinstance(A, Sets)
@@ -249,10 +247,10 @@ class MeanMap(_OfMembers):
         matrix, found = self.kernel.features(A.members, None if keys is None else keys[0])
         return A.totals(self._weights(A)) @ matrix, (found, matrix.shape[1])
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of features of the members."""
         assert isinstance(A, Sets)
-        return self.kernel.feature_count(A.members) if len(A.members) else 0
+        return feature_count(self.kernel, A.members) if len(A.members) else 0
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile, and the way back: the weight of a pair of sets goes to pairs of members."""
@@ -260,7 +258,7 @@ class MeanMap(_OfMembers):
         def back(W: Floats) -> Floats:
             members = view.comparison.keep(("members", id(self), view.path), lambda: self._members(*view.collections))
             inner, found = members.inner, []
-            for r, c in members.pieces(view.rows, view.columns, self.kernel.grain(inner) or tile_side(8)):
+            for r, c in members.pieces(view.rows, view.columns, grain_of(self.kernel, inner) or tile_side(8)):
                 i, j = members.owners[0][r] - view.rows.start, members.owners[1][c] - view.columns.start
                 V = W[np.ix_(i, j)] * members.weights[0][r, None] * members.weights[1][c]
                 found.append(derivative(inner.at(r, c), self.kernel)[1](V))
@@ -271,7 +269,7 @@ class MeanMap(_OfMembers):
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f as the mean over members of a function that the kernel inside makes of all members, if it can."""
         assert isinstance(samples, Sets)
-        function = self.kernel.compile(samples.members, samples.totals(self._weights(samples)).T @ coef)
+        function = compiled_expansion(self.kernel, samples.members, samples.totals(self._weights(samples)).T @ coef)
         if function is None:
             return None
 
@@ -312,7 +310,7 @@ def _add_sums(tile, left, right, start, out):
             row[owner - start[1]] += weights[i] * total
 
 
-class MinMax(_OfMembers):
+class MinMax(_OfMembers, Featured):
     r"""Minimax kernel: sets of vectors are compared by the least and the largest value of each column.
 
     .. math:: k(X, X') = k_1(s(X), s(X')), \qquad
@@ -375,12 +373,12 @@ class MinMax(_OfMembers):
             )
         return self
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> MinMax:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> MinMax:
         """Let the kernel inside learn from the extremes."""
         learned = self.kernel.learn(self._extremes(S), y, weight)
         return self if learned is self.kernel else self.replace(kernel=learned)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find the extremes, once per collection, and let the kernel inside prepare them."""
         found = self._extremes(A)
         made = self.kernel.prepare(found)
@@ -417,17 +415,17 @@ class MinMax(_OfMembers):
         np.copyto(out, self._inner(view).value(self.kernel))
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the diagonal of the kernel inside."""
         return self.kernel.diag(self._sides(A, A)[0])
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the features of the extremes."""
         return self.kernel.features(self._sides(A, A)[0], keys)
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return their number."""
-        return self.kernel.feature_count(self._sides(A, A)[0])
+        return feature_count(self.kernel, self._sides(A, A)[0])
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile and the way back of the kernel inside."""

@@ -21,6 +21,7 @@ from mercer.constraints import Fixed, Integer, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError, ModelError, ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
 from mercer.kernels.interning import find_rows, intern_sequences
@@ -103,7 +104,7 @@ class _Pyramids:
         return _Pyramids(self.matrix[index], self.cells)
 
 
-class PyramidMatch(Tiled):
+class PyramidMatch(Tiled, Featured):
     r"""Pyramid match: how many members of two sets can be paired up, each pair counted by how close it is.
 
     .. math:: k(X, X') = \sum_{i=0}^{L-1} 2^{-i} (I_i - I_{i-1}), \qquad
@@ -169,7 +170,7 @@ class PyramidMatch(Tiled):
             )
         return S
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> PyramidMatch:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> PyramidMatch:
         """Choose the width and the origin so that the coarsest cells hold all members."""
         if self.width is not None:
             return self
@@ -184,7 +185,7 @@ class PyramidMatch(Tiled):
     def _key(self) -> str:
         return f"pyramid:{self!r}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find the cells of the members, once per collection."""
         return A if self._key in A.derived else A.with_derived(self._key, self._pyramids(A))
 
@@ -258,12 +259,12 @@ class PyramidMatch(Tiled):
         common.tile(view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the numbers of members: each is its own partner at the finest level."""
         assert isinstance(A, Sets)
         return A.sizes.astype(float)
 
-    def features(self, A: Samples, keys: Cells | None = None) -> tuple[sp.csr_array, Cells]:
+    def _features(self, A: Samples, keys: Cells | None = None) -> tuple[sp.csr_array, Cells]:
         """Return the roots of the weights at the cells and ranks of each set, and the cells of the columns."""
         found = self._prepared(A)
         cells = found.cells if keys is None else keys
@@ -271,7 +272,7 @@ class PyramidMatch(Tiled):
         roots = np.sqrt(self._factors(cells))
         return sp.csr_array((roots[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape), cells
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of cells with their ranks, once the width is known."""
         return None if self.width is None else len(self._prepared(A).cells)
 

@@ -22,8 +22,10 @@ from mercer.constraints import InstanceOf, Integer, OneOf, Optional
 from mercer.domains import WHOLE, Samples, Vectors, Whole
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.protocols import grain_of, term_grain
 from mercer.kernels.sets.mean_map import require_vectors
 from mercer.numerics.ragged import Ragged
 from mercer.numerics.row_products import row_products
@@ -36,7 +38,7 @@ _MILLISECONDS = 20.0  # of a tile
 _EPS = float(np.finfo(float).eps)
 
 
-class PrincipalAngles(Tiled):
+class PrincipalAngles(Tiled, Featured):
     r"""Principal-angle kernel: sets are similar if the subspaces that they span make small angles.
 
     .. math:: k(X, X') = \det(U^\top U')^2 = \prod_i \cos^2 \theta_i
@@ -121,7 +123,7 @@ class PrincipalAngles(Tiled):
             )
         return S
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> PrincipalAngles:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> PrincipalAngles:
         """Let the kernel of the members learn from them."""
         if self.kernel is None:
             return self
@@ -134,7 +136,7 @@ class PrincipalAngles(Tiled):
     def _key(self) -> str:
         return f"bases:{self.dimension}:{self.kernel!r}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find a basis of each span, once per collection."""
         if self._key in A.derived:
             return A
@@ -166,7 +168,7 @@ class PrincipalAngles(Tiled):
         """Ask for tiles of some 20 milliseconds."""
         A, B = comparison.A, comparison.B
         if not isinstance(A, Sets) or not isinstance(B, Sets):
-            return super().grain(comparison)
+            return term_grain(self, comparison)
         q = float(max(A.sizes.max(initial=1), B.sizes.max(initial=1)))
         q = min(q, float(self.dimension or q), np.inf if self.kernel is not None else float(_width(A)))
         members = float(A.sizes.mean()) * float(B.sizes.mean()) if self.kernel is not None else q * q
@@ -190,7 +192,7 @@ class PrincipalAngles(Tiled):
         inner, sides = view.comparison.keep(("spans", id(self), view.path), partial(self._compared, A, B))
         (left, r), (right, c) = (side.piece(s) for side, s in zip(sides, (view.rows, view.columns), strict=True))
         G = np.zeros((left.shape[0], right.shape[0]))
-        side = self.kernel.grain(inner) or tile_side(8)
+        side = grain_of(self.kernel, inner) or tile_side(8)
         for i in spans(r.stop - r.start, side):
             for j in spans(c.stop - c.start, side):
                 rows, columns = (slice(at.start + s.start, at.start + s.stop) for s, at in ((i, r), (j, c)))
@@ -218,7 +220,7 @@ class PrincipalAngles(Tiled):
             out[i, j] = np.linalg.det(G[i, j, :q, :q]) ** 2 if q else 1.0
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return one, or the dimensions."""
         if self.kind == "determinant":
             return np.ones(len(A))
@@ -228,14 +230,14 @@ class PrincipalAngles(Tiled):
             return _dimensions(found).astype(float)
         return _Spans(found).dimensions.astype(float)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
         """Return the projection matrices U U^T, each off-diagonal entry once, times sqrt(2)."""
         U = self.prepare(A).derived[self._key]
         i, j = np.triu_indices(U.shape[2])
         P = np.einsum("nqi,nqj->nij", U, U)[:, i, j]
         return P * np.where(i == j, 1.0, np.sqrt(2.0)), keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return d (d + 1) / 2 for projections of vectors."""
         if "features" not in self.capabilities:
             return None
@@ -265,7 +267,7 @@ class PrincipalAngles(Tiled):
         return self.kind == "determinant" or self.dimension is not None
 
 
-class BinetCauchy(Tiled):
+class BinetCauchy(Tiled, Featured):
     r"""Binet-Cauchy kernel: matrices are compared by their minors of one order.
 
     .. math:: k(A, B) = \operatorname{tr} C_q(A^\top B) = \sum_{I, J} \det A_{IJ} \det B_{IJ}
@@ -330,7 +332,7 @@ class BinetCauchy(Tiled):
     def _key(self) -> str:
         return f"minors:{self.kind}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Lay the matrices out; of sets of more members than columns, triangular factors are enough."""
         if self._key in A.derived:
             return A
@@ -347,7 +349,7 @@ class BinetCauchy(Tiled):
         """Ask for tiles of some 20 milliseconds."""
         A, B = comparison.A, comparison.B
         if not isinstance(A, Sets) or not isinstance(B, Sets):
-            return super().grain(comparison)
+            return term_grain(self, comparison)
         p = float(min(max(A.sizes.max(initial=1), B.sizes.max(initial=1)), _width(A)))
         each = 20.0 * p * p if self.degree <= 2 else 5000.0 + 20.0 * p**3
         return max(1, int(np.sqrt(_MILLISECONDS * 1e6 / (100.0 + each))))
@@ -369,13 +371,13 @@ class BinetCauchy(Tiled):
                 np.copyto(out, _minors(A, B, q, self.kind == "moments", view.on_diagonal))
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return e_q of the squared singular values, or of their squares."""
         M = self._prepared(A)
         values = np.linalg.svd(M, compute_uv=False) ** (4 if self.kind == "moments" else 2)
         return elementary_symmetric(values, int(self.degree))
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Floats, Any]:
         """Return the entries of the matrices, or of their moments; for q = 1."""
         M = self._prepared(A)
         if self.kind == "matrices":
@@ -384,7 +386,7 @@ class BinetCauchy(Tiled):
         moments = (M.transpose(0, 2, 1) @ M)[:, i, j]
         return moments * np.where(i == j, 1.0, np.sqrt(2.0)), keys
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of entries, or of moments, if q = 1."""
         if "features" not in self.capabilities:
             return None

@@ -18,8 +18,10 @@ from mercer.domains import Samples
 from mercer.domains.sequences import Sequences
 from mercer.domains.tensors import Tensors
 from mercer.errors import DomainError
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Tiled
+from mercer.kernels.protocols import Pullback
 from mercer.numerics.row_products import row_products
 from mercer.runtime.tiling import blas_for
 
@@ -49,7 +51,7 @@ class _Places(Constraint):
         return f"Write {name}={self.example}."
 
 
-class _Projections(Tiled):
+class _Projections(Tiled, DifferentiatedByTiles):
     """A Gaussian of the projection distances of the subspaces that a sample has, one or several."""
 
     normalised = True
@@ -64,7 +66,7 @@ class _Projections(Tiled):
     @abstractmethod
     def _key(self) -> str: ...
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Find the subspaces, once per collection, whatever the length scale."""
         if f"{self._key}:0" in A.derived:
             return A
@@ -83,7 +85,7 @@ class _Projections(Tiled):
         out *= -0.5
         return np.exp(out, out=out)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return ones."""
         return np.ones(len(A))
 
@@ -98,10 +100,6 @@ class _Projections(Tiled):
         """Return squared distances in units of the length scale, whose square may be no number."""
         with np.errstate(over="ignore"):
             return self._distances(view) / float(self.length_scale) / float(self.length_scale)
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d length_scale, shape (1,)."""
-        return pull_block(self, A, B, W)
 
     def _found(self, A: Samples) -> list[Floats]:
         prefix = f"{self._key}:"

@@ -166,7 +166,7 @@ class _Alignment(Tiled):
         self._symbols(S)
         return S
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Compare every string with itself, once per collection, where values are normalised."""
         if self.form != "normalised" or self._key in A.derived:
             return A
@@ -194,7 +194,7 @@ class _Alignment(Tiled):
             np.fill_diagonal(out, 0.0)
         return self._formed(out)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every string with itself."""
         if self.form == "normalised":
             return np.ones(len(A))

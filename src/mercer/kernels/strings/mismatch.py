@@ -20,6 +20,7 @@ from mercer.arrays import Codes, Floats
 from mercer.constraints import Constraint, Integer, Interval
 from mercer.domains import Samples, Strings
 from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, renumbered
 from mercer.kernels.kernel import Tiled
@@ -58,7 +59,7 @@ class _Alphabet(Constraint):
         return f"Name every symbol that can occur, once, for example {name}='ACGT'."
 
 
-class Mismatch(Tiled):
+class Mismatch(Tiled, Featured):
     r"""Mismatch kernel: common substrings of a given length, some symbols of which may be wrong.
 
     .. math:: k(s, t) = \sum_{u \in \Sigma^k} \#(s, u, m)\, \#(t, u, m)
@@ -161,7 +162,7 @@ class Mismatch(Tiled):
         self._recoded(S)
         return S
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count what the kernel compares, once per collection."""
         if self._key in A.derived:
             return A
@@ -187,21 +188,21 @@ class Mismatch(Tiled):
         factors = None if self._by_features else self._factors[left.groups]
         return compared(left.found, None if B is A else self._counts(B).found, factors)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squared numbers."""
         counts = self._counts(A)
         squares = counts.matrix * counts.matrix
         factors = np.ones(len(counts.groups)) if self._by_features else self._factors[counts.groups]
         return np.asarray(squares @ factors, dtype=float)
 
-    def features(self, A: Samples, keys: Kmers | None = None) -> Words:
+    def _features(self, A: Samples, keys: Kmers | None = None) -> Words:
         """Return #(s, u, m), (len A, D) CSR, and the words u of the columns; with `keys`, of those only."""
         matrix, words = self._counts(A).found if self._by_features else self._neighbours(A)
         if keys is None or keys is words:
             return matrix, words
         return renumbered(matrix, keys.find(words), len(keys)), keys
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of words near the k-mers of the collection."""
         return len(self.features(A)[1])
 

@@ -22,10 +22,12 @@ from mercer import budget
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import free_names
 from mercer.domains import Samples, Strings
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered
-from mercer.kernels.kernel import Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import Kmers
+from mercer.kernels.protocols import Pullback
 from mercer.runtime.compiled import compiled
 
 _LIMIT = 2**62
@@ -33,7 +35,7 @@ Words = tuple[sp.csr_array, Kmers]  # numbers of the words of each string, and t
 Weights = Callable[[Indices], Floats]  # of groups of patterns
 
 
-class PatternKernel(Tiled):
+class PatternKernel(Tiled, Featured, DifferentiatedByTiles):
     """A kernel whose features are counts of words, each with the factor decay^group of its pattern.
 
     A subclass has the parameter `decay` and says which patterns it reads.
@@ -50,7 +52,7 @@ class PatternKernel(Tiled):
     @abstractmethod
     def _key(self) -> str: ...
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count words by groups, once per collection, whatever the decay."""
         if self._key in A.derived:
             return A
@@ -78,16 +80,16 @@ class PatternKernel(Tiled):
     def _weighted(self, A: Samples) -> Words:
         return self._words(A).weighted(self._weights)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squared weighted counts."""
         matrix, _ = self._weighted(A)
         return np.asarray((matrix * matrix).sum(axis=1), dtype=float)
 
-    def features(self, A: Samples, keys: Kmers | None = None) -> Words:
+    def _features(self, A: Samples, keys: Kmers | None = None) -> Words:
         """Return the weighted counts, (len A, D) CSR, and the words of the columns; with `keys`, of those only."""
         return _placed(self._weighted(A), keys)
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct words of the collection."""
         return len(self._words(A).words)
 
@@ -101,10 +103,6 @@ class PatternKernel(Tiled):
         )
         slope = (dF @ G.T + F @ dG.T).toarray()
         return (F @ G.T).toarray(), lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
-        return pull_block(self, A, B, W)
 
 
 def require_room(count: int, length: int) -> None:

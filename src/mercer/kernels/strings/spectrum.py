@@ -23,17 +23,19 @@ from mercer.domains.samples import is_hashable
 from mercer.domains.strings import listed
 from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import renumbered
-from mercer.kernels.kernel import Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import KmerCounts, Kmers, common_kmers, count_kmers
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.tries import common_substrings
 
 __all__ = ["BlendedSpectrum", "Match", "Spectrum"]
 __public__ = __all__
 
 
-class Spectrum(Tiled):
+class Spectrum(Tiled, Featured):
     r"""Spectrum kernel: how many substrings of a given length two strings have in common.
 
     .. math:: k(s, t) = \sum_{u \in \Sigma^p} \#(s, u)\, \#(t, u)
@@ -87,7 +89,7 @@ class Spectrum(Tiled):
     def _key(self) -> str:
         return f"spectrum:{self.length}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count the k-mers of every string, once per collection; a trie needs nothing."""
         return A if self.method == "trie" else self._prepared(A)
 
@@ -111,21 +113,21 @@ class Spectrum(Tiled):
             common.tile(view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squared counts."""
         if self.method == "trie":
             return np.concatenate([self.block(one, one)[0] for one in A] or [np.empty(0)])
         matrix = self._counts(A).matrix
         return np.asarray((matrix * matrix).sum(axis=1), dtype=float)
 
-    def features(self, A: Samples, keys: Kmers | None = None) -> tuple[sp.csr_array, Kmers]:
+    def _features(self, A: Samples, keys: Kmers | None = None) -> tuple[sp.csr_array, Kmers]:
         """Return the counts, (len A, D) CSR, and the k-mers of the columns; with `keys`, of those only."""
         counts = self._counts(A)
         if keys is None or keys is counts.kmers:
             return counts.matrix, counts.kmers
         return renumbered(counts.matrix, keys.find(counts.kmers), len(keys)), keys
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct k-mers of the collection."""
         return len(self._counts(A).kmers)
 
@@ -133,7 +135,7 @@ class Spectrum(Tiled):
         return self._prepared(A).derived[self._key]
 
 
-class BlendedSpectrum(Tiled):
+class BlendedSpectrum(Tiled, Featured, DifferentiatedByTiles):
     r"""Blended spectrum kernel: common substrings of all lengths up to one, weighted by length.
 
     .. math:: k(s, t) = \sum_{l=1}^p \lambda^l \sum_{u \in \Sigma^l} \#(s, u)\, \#(t, u)
@@ -180,7 +182,7 @@ class BlendedSpectrum(Tiled):
         with np.errstate(over="ignore"):  # values that are not finite are refused with advice
             return [(p, float(np.float64(self.decay) ** p), Spectrum(p)) for p in lengths]
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count the substrings of every length, once per collection."""
         for _, _, kernel in self._terms:
             A = kernel.prepare(A)
@@ -193,21 +195,21 @@ class BlendedSpectrum(Tiled):
             out += weight * kernel.tile(view)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the weighted sums of squared counts."""
         A = self.prepare(A)
         return np.sum([weight * kernel.diag(A) for _, weight, kernel in self._terms], axis=0)
 
-    def features(self, A: Samples, keys: tuple[Kmers, ...] | None = None) -> tuple[sp.csr_array, tuple[Kmers, ...]]:
+    def _features(self, A: Samples, keys: tuple[Kmers, ...] | None = None) -> tuple[sp.csr_array, tuple[Kmers, ...]]:
         """Return counts times roots of weights, (len A, D) CSR, and the k-mers of the columns, by length."""
         A = self.prepare(A)
         parts = [kernel.features(A, None if keys is None else keys[p - 1]) for p, _, kernel in self._terms]
         weighted = [np.sqrt(weight) * matrix for (matrix, _), (_, weight, _) in zip(parts, self._terms, strict=True)]
         return sp.csr_array(sp.hstack(weighted, format="csr")), tuple(found for _, found in parts)
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct substrings of the collection, up to the length."""
-        return sum(kernel.feature_count(A) for _, _, kernel in self._terms)
+        return sum(kernel._feature_count(A) for _, _, kernel in self._terms)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
         """Return the numbers of a tile and the way back to the decay."""
@@ -217,10 +219,6 @@ class BlendedSpectrum(Tiled):
             value += weight * tile
             slope += p * weight / self.decay * tile
         return value, lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
-        return pull_block(self, A, B, W)
 
 
 class Match(Spectrum):

@@ -13,8 +13,10 @@ import numpy as np
 from mercer.arrays import Codes, Floats
 from mercer.constraints import Integer, Interval, free_names
 from mercer.domains import Samples, Strings
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View, side_of_tiles
-from mercer.kernels.kernel import Pullback, Tiled, mirror, pull_block
+from mercer.kernels.kernel import Tiled, mirror
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.patterns import PatternKernel, require_room
 from mercer.runtime.compiled import compiled
 
@@ -26,7 +28,7 @@ _TABLE = 512  # entries of a table of a level for one string, over all levels: t
 _CELLS = 2.5e7  # entries of tables that take some 20 milliseconds
 
 
-class Subsequence(Tiled):
+class Subsequence(Tiled, DifferentiatedByTiles):
     r"""Gap-weighted subsequence kernel: common subsequences, each weighted by how far it is spread out.
 
     .. math:: k(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\, \phi_u(t), \qquad
@@ -96,7 +98,7 @@ class Subsequence(Tiled):
         out *= self._scale
         return mirror(out) if symmetric else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Compare every string with itself."""
         assert isinstance(A, Strings)
         out = np.empty((1, 1))
@@ -119,10 +121,6 @@ class Subsequence(Tiled):
         slope = self._scale * (slope + 2.0 * p / decay * value)
         value *= self._scale
         return value, lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
-        return pull_block(self, A, B, W)
 
 
 def aligned(A: Samples, B: Samples) -> tuple[Strings, Strings]:

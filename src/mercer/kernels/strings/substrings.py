@@ -18,16 +18,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import budget
+from mercer.arguments import answer_of
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Integer, Optional, Positive, free_names
 from mercer.domains import Samples, Strings
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, as_csr, overlap
-from mercer.kernels.kernel import Pullback, Tiled, overflow_error, pull_block
+from mercer.kernels.kernel import Tiled, overflow_error
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_arrays import SuffixTree
-from mercer.kernels.user_calls import called
 from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
 
@@ -38,7 +40,7 @@ _TREE_BYTES = 96  # for each symbol, while the tree is made
 _WORK = 2000.0  # a symbol takes about as long as so many floating-point operations
 
 
-class Substrings(Tiled):
+class Substrings(Tiled, Featured, DifferentiatedByTiles):
     r"""All common substrings of two strings, whatever their length, with weights by length.
 
     .. math:: k(s, t) = \sum_{u} c_{|u|}\, \#(s, u)\, \#(t, u), \qquad
@@ -142,7 +144,10 @@ class Substrings(Tiled):
         """Return c_0 = 0, c_1, ..., c_deepest."""
         lengths = np.arange(1.0, deepest + 1.0)
         if callable(self.weights):
-            factors = _as_numbers(called(self.weights, lengths.copy(), self) if deepest else lengths)
+            given: Any = lengths
+            if deepest:
+                given = answer_of(self.weights, lengths.copy(), who=self, takes="an array of lengths")
+            factors = _as_numbers(given)
             if factors is None or not _are_weights(factors, lengths.shape):
                 raise DomainError(
                     f"The function given as weights of Substrings returned {factors!r:.60} for the lengths 1 to "
@@ -177,7 +182,7 @@ class Substrings(Tiled):
     def _key(self) -> str:
         return f"suffixes:{self._limit}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Note that slices of the collection share a suffix tree, which is made when it is first needed."""
         if self._key in A.derived:
             return A
@@ -208,14 +213,14 @@ class Substrings(Tiled):
         assert isinstance(A, Strings)
         return overlap(right.nodes.match(A, table), right.counts)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the weighted sums of squared counts."""
         rows = self._rows(A)
         squares = rows.counts.copy()
         squares.data **= 2
         return np.asarray(squares @ rows.nodes.edges(self._table(rows.nodes.deepest)), dtype=float)
 
-    def features(self, A: Samples, keys: SuffixNodes | None = None) -> tuple[sp.csr_array, SuffixNodes]:
+    def _features(self, A: Samples, keys: SuffixNodes | None = None) -> tuple[sp.csr_array, SuffixNodes]:
         """Return counts of nodes times roots of their weights, (len A, D) CSR, and the nodes of the columns.
 
         Of strings that are not in the tree of the nodes, what ends on an edge counts in part, so that the product with
@@ -231,7 +236,7 @@ class Substrings(Tiled):
         inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
         return _times(nodes.match(A, table), inverse), nodes
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of nodes of the tree."""
         return len(self._rows(A).nodes)
 
@@ -259,10 +264,6 @@ class Substrings(Tiled):
         _add_below(tree.leaves, columns[owners], tree.parent, tree.inner, below)
         _add_above(tree.parent, tree.inner, nodes.edges(table), below, above)
         return SubstringFunction(nodes, table, above, below, coef.shape[1:])
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
-        return pull_block(self, A, B, W)
 
 
 def _as_numbers(value: Any) -> Floats | None:

@@ -22,6 +22,7 @@ from mercer.domains import Samples, Whole
 from mercer.domains.samples import is_hashable
 from mercer.domains.texts import Texts
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
 from mercer.kernels.kernel import Kernel, Tiled
@@ -55,7 +56,7 @@ class Bag:
         return Bag(self.matrix[index], self.terms)
 
 
-class OfTerms(Tiled):
+class OfTerms(Tiled, Featured):
     """A kernel that is the dot product of sparse vectors of terms, made once per collection."""
 
     domain = Texts
@@ -100,7 +101,7 @@ class OfTerms(Tiled):
     def places(self, terms: Any, others: Any) -> Indices:
         """Return for each of the other terms its place among the terms, or -1."""
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Make the vectors of terms, once per collection."""
         key = repr(self)  # what is learned shows a digest there
         return A if key in A.derived else A.with_derived(key, self.bag(A))
@@ -126,17 +127,17 @@ class OfTerms(Tiled):
             return bag.matrix
         return renumbered(bag.matrix, self.places(terms, bag.terms), len(terms))
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of squares."""
         matrix = self.prepared(A).matrix
         return np.asarray((matrix * matrix).sum(axis=1), dtype=float)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
         """Return the vectors of terms, (len A, D) CSR, and the terms of the columns; with `keys`, of those only."""
         bag = self.prepared(A)
         return (bag.matrix, bag.terms) if keys is None else (self._renumbered(bag, keys), keys)
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct terms of the collection."""
         return len(self.prepared(A).terms)
 
@@ -357,7 +358,7 @@ class TfIdf(OfTerms):
     def _words(self) -> BagOfWords:
         return BagOfWords(frequency=self.frequency, tokenizer=self.tokenizer)
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Count the documents with each word."""
         if self.corpus is not None:
             return self
@@ -395,9 +396,9 @@ class TfIdf(OfTerms):
         data = known.data * self._idf(corpus)[known.indices]
         return Bag(sp.csr_array((data, known.indices, known.indptr), shape=known.shape), corpus.words)
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of words of the corpus; before it is learned, that of the collection."""
-        return self._words.feature_count(A) if self.corpus is None else len(self.corpus.words)
+        return self._words._feature_count(A) if self.corpus is None else len(self.corpus.words)
 
     def places(self, terms: Any, others: Any) -> Indices:
         """Find words among others."""

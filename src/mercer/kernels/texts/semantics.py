@@ -22,10 +22,12 @@ from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.counts import renumbered
 from mercer.kernels.kernel import Kernel, narrowed
+from mercer.kernels.protocols import HasFeatures, offers
 from mercer.kernels.texts.bag_of_words import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, digest, find
 from mercer.numerics.row_products import row_products
 from mercer.numerics.sparse_checks import sparse_fault
@@ -168,7 +170,7 @@ class Semantic(OfTerms):
         """That of the base."""
         return self._base.tokenizer
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Let the base learn its weights."""
         learned = self._base.learn(S, y, weight)
         return self if isinstance(learned, BagOfWords) else self.replace(base=learned)
@@ -191,12 +193,12 @@ class Semantic(OfTerms):
         S = sp.csr_array((np.array(data, dtype=float), (rows, columns)), shape=(len(words.terms), len(place)))
         return Bag(_sorted(words.matrix @ S), tuple(place))
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of meanings of the collection, whether the base has learned its weights or not."""
         base = self._base
         if isinstance(base, TfIdf) and base.corpus is None:
-            return self.replace(base=BagOfWords(tokenizer=base.tokenizer)).feature_count(A)
-        return super().feature_count(A)
+            return self.replace(base=BagOfWords(tokenizer=base.tokenizer))._feature_count(A)
+        return super()._feature_count(A)
 
     def places(self, terms: Any, others: Any) -> Indices:
         """Find meanings among others."""
@@ -240,7 +242,7 @@ def _sorted(matrix: Any) -> sp.csr_array:
 # ---------------------------------------------------------------------------- maps that are learned
 
 
-class _Learned(Wrapped):
+class _Learned(Wrapped, Featured):
     """A kernel phi' S S' phi whose map S is learned from the features phi of training samples."""
 
     anchored = True  # what was learned stays where it is when the data move
@@ -265,7 +267,7 @@ class _Learned(Wrapped):
         super().check()
         if self.map is not None:
             self.map.check()
-        if "features" not in self.kernel.capabilities:
+        if not offers(self.kernel, HasFeatures):
             raise ParameterError(
                 f"{type(self).__name__} was given base={self.kernel!r}, which has no finite feature map; it maps "
                 "features. Use BagOfWords(), TfIdf(), or another kernel that lists features in `capabilities`."
@@ -276,7 +278,7 @@ class _Learned(Wrapped):
     def _matrix(self, F: Any) -> Any:
         """Return S, given the features of the training samples."""
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Find the map, after the base has learned what it learns; a sample of weight v counts as v samples."""
         if self.map is not None:
             return self
@@ -296,13 +298,13 @@ class _Learned(Wrapped):
             )
         return self.map
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the mapped features, (len A, q)."""
         found = self._map()
         F, _ = self.kernel.features(narrowed(self.kernel, A), found.keys)
         return F @ found.matrix, None
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of columns of the map; before it is learned, how many there are if these samples are."""
         return self._most(A) if self.map is None else self.map.matrix.shape[1]
 
@@ -310,14 +312,14 @@ class _Learned(Wrapped):
     def _most(self, A: Samples) -> int:
         """Return the number of columns of a map that is learned from these samples."""
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Map the features, once per collection."""
         key = repr(self)  # what is learned shows a digest there
         if key in A.derived:
             return A
         self._map()
-        A = super().prepare(A)
-        size = len(A) * self.feature_count(A) * 8
+        A = super()._prepare(A)
+        size = len(A) * self._feature_count(A) * 8
         budget.Plan(f"{self!r} on {len(A)} samples", {"mapped features": size}).require(None)
         G = self.features(A)[0]
         return A.with_derived(key, np.ascontiguousarray(G.toarray() if sp.issparse(G) else G))
@@ -336,7 +338,7 @@ class _Learned(Wrapped):
         np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the squared lengths of the mapped features."""
         return np.square(self._mapped(A)).sum(axis=1)
 

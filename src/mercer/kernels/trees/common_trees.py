@@ -23,9 +23,11 @@ from mercer.constraints import OneOf, Positive, free_names
 from mercer.domains import Samples
 from mercer.domains.structures.trees import Trees
 from mercer.domains.vocabularies import codes_among
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.interning import find_sequences, intern_sequences
-from mercer.kernels.kernel import Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Tiled
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.trees.postorder import subtree_sizes
 from mercer.kernels.trees.tree_pairs import DIAGONAL, PLAIN, SYMMETRIC, corooted_tile, partial_tile, subset_tile
 from mercer.numerics.ragged import Ragged
@@ -37,7 +39,7 @@ __public__ = __all__
 _NANOSECONDS = 2e7  # for a tile
 
 
-class _NodePairs(Tiled):
+class _NodePairs(Tiled, DifferentiatedByTiles):
     """The base of kernels that add something over pairs of nodes with equal productions or labels."""
 
     domain = Trees
@@ -50,7 +52,7 @@ class _NodePairs(Tiled):
     def _key(self) -> str:
         return f"{'labels' if self.by_label else 'productions'}:{self.leaves}"
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Number the productions, or labels, of all nodes, once per collection."""
         if self._key in A.derived:
             return A
@@ -78,11 +80,7 @@ class _NodePairs(Tiled):
         places = [("decay", "mu").index(name) for name in names]
         return out, lambda W: np.array([np.vdot(W, slopes[place]) for place in places])
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameters, shape (p,)."""
-        return pull_block(self, A, B, W)
-
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return what each tree gives with itself."""
         numbered = self._of(A)
         values = np.empty((len(A), 1))

@@ -24,10 +24,12 @@ from mercer.domains import Samples
 from mercer.domains.structures.trees import Trees
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
 from mercer.kernels.interning import find_rows
-from mercer.kernels.kernel import Pullback, Tiled, overflow_error, pull_block
+from mercer.kernels.kernel import Tiled, overflow_error
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.trees.postorder import node_parents, subtree_sizes
 from mercer.runtime.compiled import compiled
 
@@ -55,7 +57,7 @@ class _Counts:
         return _Counts(self.matrix[index], self.keys)
 
 
-class _Counting(Tiled):
+class _Counting(Tiled, Featured):
     """The base of kernels that count features of trees; each feature has a weight."""
 
     domain = Trees
@@ -73,7 +75,7 @@ class _Counting(Tiled):
         """Return the weight of each feature."""
         return np.ones(len(keys))
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Count the features of every tree, once per collection."""
         if self._key in A.derived:
             return A
@@ -101,12 +103,12 @@ class _Counting(Tiled):
         view.comparison.keep((view.path, self._key, name, repr(self)), make).tile(view.rows, view.columns, out)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the weighted sums of squared counts."""
         counts = self._of(A)
         return np.asarray((counts.matrix * counts.matrix) @ self._weights(counts.keys), dtype=float)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[sp.csr_array, Any]:
         """Return counts times roots of weights, (len A, D) CSR, and what the columns are; with `keys`, those only."""
         counts = self._of(A)
         keys = counts.keys if keys is None else keys
@@ -120,12 +122,12 @@ class _Counting(Tiled):
         weighted = sp.csr_array((matrix.data * roots[matrix.indices], matrix.indices, matrix.indptr), matrix.shape)
         return weighted, keys
 
-    def feature_count(self, A: Samples) -> int:
+    def _feature_count(self, A: Samples) -> int:
         """Return the number of distinct features of the collection."""
         return len(self._of(A).keys)
 
 
-class Subtree(_Counting):
+class Subtree(_Counting, DifferentiatedByTiles):
     r"""Subtree kernel: the complete subtrees, nodes with all that is below them, that two trees have in common.
 
     .. math:: k(x, x') = \sum_t \lambda^{|t|}\, \#(x, t)\, \#(x', t)
@@ -194,10 +196,6 @@ class Subtree(_Counting):
         value = self.tile(view)
         slope = self._tile(view, "slope", lambda keys: self._weights(keys) * keys.sizes / self.decay).copy()
         return value, lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/d decay, shape (1,)."""
-        return pull_block(self, A, B, W)
 
 
 class TreeSpectrum(_Counting):

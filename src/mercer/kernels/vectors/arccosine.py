@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.vectors.pointwise import dense
@@ -22,7 +23,7 @@ __all__ = ["ArcCosine"]
 __public__ = __all__
 
 
-class ArcCosine(Tiled):
+class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
     r"""Arc-cosine kernel: an infinitely wide layer of threshold or rectified units with random weights.
 
     .. math:: k(x, x') = \frac{1}{\pi} \|x\|^n \|x'\|^n J_n(\theta), \quad
@@ -102,7 +103,7 @@ class ArcCosine(Tiled):
         cosine = np.cos(phi)
         return lengths**2 * np.maximum(phi * (1 + 2 * cosine**2) - 3 * np.sin(phi) * cosine, 0.0) / np.pi
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return 1, |x|^2 or 3 |x|^4; 1/2 for a zero vector at degree 0."""
         assert isinstance(A, Vectors)
         _, a = _directions(A)
@@ -111,11 +112,11 @@ class ArcCosine(Tiled):
                 return np.where(a > 0, 1.0, 0.5)
             return a**2 if self.degree == 1 else 3.0 * a**4
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk(a_i, b_j)/da_i."""
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X, Z = dense(A), dense(B)

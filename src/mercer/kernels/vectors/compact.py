@@ -155,7 +155,7 @@ class Wendland(_Compact):
         """Pack rows of numbers, of at most `dimension` columns."""
         return _narrow_enough(self, super().pack(X), self.dimension)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of more columns than `dimension`."""
         return _narrow_enough(self, A, self.dimension)
 
@@ -290,7 +290,7 @@ class RadialFunction(Radial):
         """Pack rows of numbers, of at most `dimension` columns."""
         return _narrow_enough(self, super().pack(X), self.dimension)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of more columns than `dimension`."""
         return _narrow_enough(self, A, self.dimension)
 
@@ -306,7 +306,7 @@ class RadialFunction(Radial):
         slopes = np.asarray(numbers_at(self.derivative, r, "RadialFunction"), dtype=r.dtype)
         return -(inv_l**2) * np.divide(slopes, r, out=np.zeros_like(r), where=r > 0)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return g(0) for every sample."""
         return np.full(len(A), numbers_at(self.function, np.zeros((1, 1)), "RadialFunction").item())
 

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.power_series import Degrees
+from mercer.kernels.protocols import HasSeries, offers
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["Hermitian", "halves", "joined"]
@@ -71,7 +73,7 @@ class Hermitian(Kernel):
     def check(self) -> Any:
         """Raise ParameterError unless the kernel is a positive definite power series in the dot product."""
         kernel = self.kernel
-        if not isinstance(kernel, Kernel) or kernel.order != 0 or "series" not in kernel.capabilities:
+        if not isinstance(kernel, Kernel) or kernel.order != 0 or not offers(kernel, HasSeries):
             raise ParameterError(
                 f"Hermitian was given {kernel!r}; a positive definite kernel that is a power series in the dot product "
                 "is accepted. Use for example ExponentialDot(1.0), and .normalized() for a Gaussian."
@@ -87,7 +89,7 @@ class Hermitian(Kernel):
         """Pack halves of complex vectors."""
         return self.prepare(super().pack(X))
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples that are not halves of complex vectors."""
         assert isinstance(A, Vectors)
         last = dense(A.columns((A.width - 1,)))
@@ -100,6 +102,7 @@ class Hermitian(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Evaluate the series at complex dot products, and take the part that each pair of halves asks for."""
+        A, B = packed_pair(A, B, self._ready)
         (x, a), (z, b) = _vectors(A), _vectors(B)
         if x.shape[1] != z.shape[1]:
             raise DomainError(
@@ -112,7 +115,7 @@ class Hermitian(Kernel):
         out = np.where(sign == 0, h.real, sign * h.imag + 0.0).astype(np.result_type(_dtype(A), _dtype(B)))
         return mirror(out) if B is A else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Evaluate the series at squared lengths, which are real."""
         x, _ = _vectors(A)
         return np.asarray(self.kernel.series()((np.abs(x) ** 2).sum(axis=1)), dtype=float)

@@ -78,11 +78,11 @@ class NegativeDistance(Radial):
         """Return beta r^(beta - 2) / l^2."""
         return _beyond_zero(_distance(tile, inv_l), float(self.exponent) - 2.0, float(self.exponent) * inv_l**2)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return zeros."""
         return np.zeros(len(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the exponent, -d^beta log d."""
         h, length = self._base_block(A, B)
         r = _distance(h, 1.0 / length)
@@ -141,17 +141,17 @@ class Logarithmic(Radial):
         beta = float(self.exponent)
         return _beyond_zero(r, beta - 2.0, beta * inv_l**2) / (1.0 + r**beta)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return zeros."""
         return np.zeros(len(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the exponent, -r^beta log(r) / (1 + r^beta), then in the length scale."""
         h, length = self._base_block(A, B)
         r = _distance(h, 1.0 / length)
         power = r ** float(self.exponent)
         own = -np.vdot(W, special.xlogy(power, r) / (1.0 + power))
-        return np.concatenate([[own], super().pullback(A, B, W)])
+        return np.concatenate([[own], super()._pullback(A, B, W)])
 
 
 class Multiquadric(Radial):
@@ -198,7 +198,7 @@ class Multiquadric(Radial):
         """Return 1 / (l^2 sqrt(1 + r^2))."""
         return inv_l**2 / np.hypot(_distance(tile, inv_l), 1.0)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return -1 for every sample."""
         return np.full(len(A), -1.0)
 
@@ -301,11 +301,11 @@ class ThinPlate(Radial):
         logs = np.log(r, out=np.full_like(r, -0.5), where=r > 0)
         return (-2.0 * logs - 1.0) * inv_l**2
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return zeros."""
         return np.zeros(len(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there are no free parameters."""
         return np.empty(0)
 

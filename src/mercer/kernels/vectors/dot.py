@@ -15,6 +15,7 @@ from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Fixed, Integer, Interval, Positive, free_values
 from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
+from mercer.kernels.abilities import Featured
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.power_series import Series
 from mercer.kernels.vectors import profiles
@@ -28,7 +29,7 @@ _NOT_NEGATIVE = Interval(0.0, np.inf, closed="left")
 _REAL = Interval(-np.inf, np.inf)
 
 
-class Linear(DotProduct):
+class Linear(DotProduct, Featured):
     r"""Linear kernel: the dot product itself.
 
     .. math:: k(x, x') = \langle x, x' \rangle
@@ -58,12 +59,12 @@ class Linear(DotProduct):
         """Return ones."""
         return np.ones_like(tile)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the vectors."""
         assert isinstance(A, Vectors)
         return A.X, None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return d."""
         assert isinstance(A, Vectors)
         return A.width
@@ -74,17 +75,17 @@ class Linear(DotProduct):
         """Return t."""
         return Series.of((0.0, 1.0))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij b_j."""
         assert isinstance(B, Vectors)
         return np.asarray(W @ B.X, dtype=float)
 
 
-class Polynomial(DotProduct):
+class Polynomial(DotProduct, Featured):
     r"""Polynomial kernel: all products of up to p coordinates.
 
     .. math:: k(x, x') = (s \langle x, x' \rangle + c)^p
@@ -163,7 +164,7 @@ class Polynomial(DotProduct):
         lower = self._lower(t)
         return [lower, t * lower]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the weighted monomials of degree p in (sqrt(s) x, sqrt(c))."""
         assert isinstance(A, Vectors)
         require_few(self, self.feature_count(A) or 0)
@@ -173,7 +174,7 @@ class Polynomial(DotProduct):
             Y = sp.hstack([Y, sp.csr_array(column)], format="csr") if A.is_sparse else np.hstack([Y, column])
         return monomials(Y, int(self.degree)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of monomials."""
         assert isinstance(A, Vectors)
         return monomial_count(A.width + (self.offset > 0), int(self.degree))
@@ -236,7 +237,7 @@ class ExponentialDot(DotProduct):
         return [self.slope(t, 1.0) * t * (-2.0 * self._inverse)]
 
 
-class PowerSeries(DotProduct):
+class PowerSeries(DotProduct, Featured):
     r"""A power series in the dot product with coefficients of your own.
 
     .. math:: k(x, x') = \sum_{n=0}^{N} a_n \langle x, x' \rangle^n, \qquad a_n \ge 0 \text{ for } n \ge 1
@@ -342,7 +343,7 @@ class PowerSeries(DotProduct):
         with np.errstate(over="ignore"):
             return [t**n for n in range(len(self._a))]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the weighted monomials of each degree times sqrt(a_n)."""
         assert isinstance(A, Vectors)
         if self.order != 0:
@@ -352,7 +353,7 @@ class PowerSeries(DotProduct):
         levels = [monomials(A.X, int(n)) * root[n] for n in np.flatnonzero(self._a)]
         return (sp.hstack(levels, format="csr") if A.is_sparse else np.hstack(levels)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of monomials that occur; None if a_0 is negative."""
         assert isinstance(A, Vectors)
         if self.order != 0:

@@ -17,7 +17,9 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples, Strings, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import DegenerateWarning, DomainError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.vectors import profiles
@@ -32,14 +34,14 @@ __public__ = __all__
 _CHI, _ADDITIVE, _MINIMUM = range(3)  # which sum over coordinates
 
 
-class _Histogram(Kernel):
+class _Histogram(Kernel, Differentiated, DifferentiatedInInputs):
     """A kernel made of one sum over the coordinates of vectors that are not negative."""
 
     domain = Vectors
     continuous = True
     sum = _MINIMUM
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Raise DomainError if an entry is negative."""
         assert isinstance(A, Vectors)
         values = A.X if isinstance(A.X, np.ndarray) else A.X.data
@@ -62,13 +64,14 @@ class _Histogram(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the sum over coordinates."""
+        A, B = packed_pair(A, B, self._ready)
         return mirror(self._sums(A, B)) if B is A else self._sums(A, B)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij times the derivative of the sum in a_i."""
         X, Z = dense(A), dense(B)
         out = np.zeros_like(X)
@@ -123,22 +126,23 @@ class ChiSquared(_Histogram):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return exp(-gamma chi^2)."""
+        A, B = packed_pair(A, B, self._ready)
         out = self._sums(A, B)
         profiles.exp_scaled(out, -float(self.gamma))
         return mirror(out) if B is A else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return ones."""
         return np.ones(len(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in gamma, -chi^2 k."""
         chi = self._sums(A, B).astype(float)
         return np.array([-float(np.vdot(W, chi * np.exp(-self.gamma * chi)))])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk(a_i, b_j)/da_i."""
-        return super().pullback_inputs(A, B, W * (-self.gamma) * self.block(A, B))
+        return super()._pullback_inputs(A, B, W * (-self.gamma) * self.block(A, B))
 
     def _derivative(self, X: Floats, z: Floats) -> Floats:
         """Return (x - z)(x + 3 z) / (x + z)^2; 0 where both are 0."""
@@ -173,7 +177,7 @@ class AdditiveChiSquared(_Histogram):
     injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     sum = _ADDITIVE
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of the entries."""
         return _row_sums(A)
 
@@ -209,7 +213,7 @@ class Intersection(_Histogram):
     injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     sum = _MINIMUM
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sums of the entries."""
         return _row_sums(A)
 
@@ -218,7 +222,7 @@ class Intersection(_Histogram):
         return 0.5 * ((z > X).astype(float) + (z >= X))
 
 
-class Tanimoto(Tiled):
+class Tanimoto(Tiled, Differentiated, DifferentiatedInInputs):
     r"""Tanimoto kernel: the common part of two sets, or of two fingerprints.
 
     .. math:: k(x, x') = \frac{\langle x, x' \rangle}{\|x\|^2 + \|x'\|^2 - \langle x, x' \rangle}
@@ -262,7 +266,7 @@ class Tanimoto(Tiled):
             return Strings.pack([sorted(one, key=_by_name) for one in X])
         return Vectors.pack(X)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Warn of zero vectors and empty sets."""
         if isinstance(A, Strings):
             filled, what = A.lengths > 0, "empty sets"
@@ -294,15 +298,15 @@ class Tanimoto(Tiled):
             tile[...] = t.toarray() if sp.issparse(t) else t
         return _share(tile, a[view.rows], b[view.columns])
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return ones."""
         return np.ones(len(A))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij (b_j (a + b) - 2 t a_i) / (a + b - t)^2; 0 at zero vectors."""
         if isinstance(A, Strings):
             raise self._lacks("a derivative in its inputs where they are sets")

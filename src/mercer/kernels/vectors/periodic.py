@@ -103,7 +103,7 @@ class Periodic(Radial):
             total += float(np.vdot(G, t * np.sin(turn * t)))
         return np.array([total * turn / float(self.period), np.vdot(G, tile) * (-2.0 / length)])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return -sum_j W_ij k_ij (2 pi / (l^2 p)) sin(2 pi (a_i - b_j) / p)."""
         h, length = self._base_block(A, B)
         G = W * self.slope(h, 1.0 / length)

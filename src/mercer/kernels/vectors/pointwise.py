@@ -16,8 +16,10 @@ from mercer.arrays import Floats
 from mercer.constraints import Positive, free_values
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import DifferentiatedByTiles, DifferentiatedInInputs
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.kernel import Kernel, Pullback, Tiled, pull_block
+from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.protocols import Pullback
 
 LENGTH_SCALE = Positive(vector=True, words=("median",))
 _BLOCK = 2**14  # rows of a stream that are looked at together
@@ -81,7 +83,7 @@ class OneBase(Tiled):
         return view.base(self.base()[0])
 
 
-class Radial(OneBase):
+class Radial(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
     """A kernel that depends on the distance alone, k(x, z) = g(|x - z| / l).
 
     Parameters
@@ -111,24 +113,20 @@ class Radial(OneBase):
             return Base("distance"), float(self.length_scale)
         return Base("distance", scale=tuple(map(float, self.length_scale))), 1.0
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Replace "median" by the median distance of the samples."""
         if not isinstance(self.length_scale, str):
             return self
         assert isinstance(S, Vectors)
         return self.replace(length_scale=median_distance(S, weight))
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return ones."""
         return np.ones(len(A))
 
     def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
         """Return dk/dh for a tile of h where the kernel's values are known, in a new array."""
         return self.slope(tile, inv_l)
-
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the derivative in the length scale or scales: dk/dl = (dk/dh) (-2 h / l)."""
-        return pull_block(self, A, B, W)
 
     def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
         """Return the derivative in the length scale or scales, weighted and summed."""
@@ -147,7 +145,7 @@ class Radial(OneBase):
         squares = G.sum(axis=1) @ X**2 + G.sum(axis=0) @ Z**2 - 2.0 * np.einsum("id,id->d", X, G @ Z)
         return squares / scales
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk/dh (b_j - a_i) / l^2."""
         h, length = self._base_block(A, B)
         G = W * self.slope(h, 1.0 / length)
@@ -156,7 +154,7 @@ class Radial(OneBase):
         return gradient if np.ndim(self.length_scale) == 0 else gradient / np.asarray(self.length_scale) ** 2
 
 
-class DotProduct(OneBase):
+class DotProduct(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
     """A kernel that depends on the dot product alone, k(x, z) = psi(<x, z>)."""
 
     continuous = True
@@ -177,7 +175,7 @@ class DotProduct(OneBase):
                 tile *= inv_l
         self.apply(tile)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Apply the function to squared norms."""
         assert isinstance(A, Vectors)
         values = np.array(A.squared_norms, dtype=float)[None, :]
@@ -190,17 +188,13 @@ class DotProduct(OneBase):
             raise self._lacks("derivative in its parameters")
         return []
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Contract the derivative in each free parameter with the weights."""
-        return pull_block(self, A, B, W)
-
     def pull_tile(self, view: View, W: Floats, tile: Floats, value: Floats, unit: float) -> Floats:
         """Contract the derivative in each free parameter with the weights."""
         with np.errstate(over="ignore"):
             t = tile if unit == 1.0 else tile * unit * unit
         return np.array([float(np.vdot(W, slope)) for slope in self.parameter_slopes(t)])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij psi'(t_ij) b_j."""
         t, _ = self._base_block(A, B)
         return (W * self.slope(t, 1.0)) @ dense(B)

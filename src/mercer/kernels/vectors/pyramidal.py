@@ -13,7 +13,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.runtime.compiled import compiled
@@ -22,7 +24,7 @@ __all__ = ["Pyramidal"]
 __public__ = __all__
 
 
-class Pyramidal(Kernel):
+class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     r"""Pyramidal kernel on images: products of near pixels, then products of what patches have in common.
 
     .. math:: k(x, x') = \Bigl( \sum_q \Bigl( \sum_{r \in q} x_r x'_r \Bigr)^{p_1} \Bigr)^{p_2}
@@ -86,7 +88,7 @@ class Pyramidal(Kernel):
         assert patch is not None
         return patch
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Raise DomainError unless the columns are the pixels of an image."""
         assert isinstance(A, Vectors)
         pixels = int(np.prod(self.shape))
@@ -104,6 +106,7 @@ class Pyramidal(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the sums of patch products for all pairs."""
+        A, B = packed_pair(A, B, self._ready)
         X, Z = self._images(A), self._images(B)
         out = np.empty((len(X), len(Z)), np.result_type(X, Z))
         _block(
@@ -115,7 +118,7 @@ class Pyramidal(Kernel):
         )
         return mirror(out) if B is A else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return k(x, x)."""
         X = self._images(A, float)
         out = np.empty((len(X), 1))
@@ -123,7 +126,7 @@ class Pyramidal(Kernel):
             _block(X[i : i + 1], X[i : i + 1], self._patch, (self.p1, self.p2), out[i : i + 1])
         return out[:, 0]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return monomials of degree p_2 in the monomials of degree p_1 of each patch."""
         require_few(self, self.feature_count(A) or 0)
         images = self._images(A)
@@ -133,17 +136,17 @@ class Pyramidal(Kernel):
         inner = [monomials(patches[:, q], int(self.p1)) for q in range(rows * columns)]
         return monomials(np.hstack(inner), int(self.p2)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of monomials of monomials."""
         (height, width), (a, b) = map(int, self.shape), self._patch
         inner = (height - a + 1) * (width - b + 1) * monomial_count(a * b, int(self.p1))
         return monomial_count(inner, int(self.p2))
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk(a_i, b_j)/da_i."""
         X, Z = self._images(A, float), self._images(B, float)
         out = np.zeros_like(X)

@@ -403,7 +403,7 @@ class Laplacian(Radial):
         scales = np.asarray(self.length_scale, dtype=float)
         return np.array([np.vdot(V, np.abs(X[:, [m]] - Z[:, m])) for m in range(X.shape[1])]) / scales**2
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return -sum_j W_ij k_ij sign(a_i - b_j) / l."""
         d, length = self._base_block(A, B)
         V = W * np.exp(-d / length)

@@ -16,7 +16,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import View, common_dtype, require_same_columns
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.kernels.user_calls import numbers_at
@@ -30,7 +32,7 @@ _WEIGHTS = Interval(0.0, math.inf, closed="left", vector=True)
 _FARTHEST = 1e4  # of distances, in one over the scale of a density
 
 
-class SpectralMixture(Kernel):
+class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
     r"""Spectral mixture kernel: bells of frequencies, each of which is a wave that fades.
 
     .. math:: k(x, x') = \sum_q w_q \exp\!\Big(-\frac{1}{2} \sum_j s_{qj}^2 t_j^2\Big)
@@ -116,7 +118,7 @@ class SpectralMixture(Kernel):
         """As for strictness."""
         return self.strict
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of another number of columns than the means have."""
         _require_width(self, A, np.size(self.means) // np.size(self.weights))
         return A
@@ -128,6 +130,7 @@ class SpectralMixture(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
+        A, B = packed_pair(A, B, self._ready)
         require_same_columns(A, B)
         steps = _steps(A, B)
         out = np.zeros((len(A), len(B)))
@@ -136,7 +139,7 @@ class SpectralMixture(Kernel):
             out += w * fade * np.cos(turn)
         return (mirror(out) if B is A else out).astype(common_dtype(A, B), copy=False)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sum of the weights."""
         return np.full(len(A), float(np.sum(np.asarray(self.weights, dtype=float))))
 
@@ -167,7 +170,7 @@ class SpectralMixture(Kernel):
         value = float(self.spectral_density(np.zeros((1, width)))[0])
         return width * math.log(2.0 * math.pi) + math.log(value) if value > 0.0 else None
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives in all weights, then in all means, then in all scales."""
         steps, W = _steps(A, B), np.asarray(W, dtype=float)
         weights, means, scales = [], [], []
@@ -180,7 +183,7 @@ class SpectralMixture(Kernel):
             scales += [-w * s * np.vdot(even, t * t) for t, s in zip(steps, scale, strict=True)]
         return np.array([*weights, *means, *scales], dtype=float)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return -sum_j W_ij sum_q w_q exp(..) (s^2 t cos + mu sin)."""
         steps, W = _steps(A, B), np.asarray(W, dtype=float)
         out = np.zeros((len(A), len(steps)))
@@ -193,7 +196,7 @@ class SpectralMixture(Kernel):
         return out
 
 
-class SpectralSamples(Tiled):
+class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     r"""A kernel of finitely many frequencies: sums of waves that never fade.
 
     .. math:: k(x, x') = \sum_i w_i \cos\langle \omega_i, x - x' \rangle
@@ -293,7 +296,7 @@ class SpectralSamples(Tiled):
         q = len(np.asarray(self.omega, dtype=float))
         return np.full(q, 1.0 / q) if self.weights is None else np.asarray(self.weights, dtype=float)
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of another number of columns than the frequencies have."""
         _require_width(self, A, np.shape(self.omega)[1])
         return A
@@ -308,7 +311,7 @@ class SpectralSamples(Tiled):
         np.copyto(out, F @ G.T)
         return out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the sum of the weights."""
         return np.full(len(A), float(self._weights().sum()))
 
@@ -320,12 +323,12 @@ class SpectralSamples(Tiled):
         root = np.sqrt(self._weights())
         return np.hstack([root * np.cos(turn), root * np.sin(turn)])
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the cosines, then the sines, times the roots of the weights."""
         assert isinstance(A, Vectors)
         return self._waves(dense(A)).astype(A.X.dtype, copy=False), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return twice the number of frequencies."""
         return 2 * len(self._weights())
 
@@ -340,7 +343,7 @@ class SpectralSamples(Tiled):
         omega, w = np.asarray(self.omega, dtype=float), 0.5 * self._weights()
         return np.vstack([omega, -omega]), np.concatenate([w, w])
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_ij W_ij cos(omega . (a_i - b_j)) for each weight that was given."""
         if self.weights is None:
             return np.zeros(0)
@@ -349,7 +352,7 @@ class SpectralSamples(Tiled):
         left, right = np.exp(1j * (X - Z[0]) @ omega), np.exp(-1j * (Z - Z[0]) @ omega)
         return np.einsum("iq,iq->q", left, np.asarray(W, dtype=float) @ right).real
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return -sum_j W_ij sum_q w_q sin(omega_q . (a_i - b_j)) omega_q."""
         X, Z = dense(A), dense(B)
         omega = np.asarray(self.omega, dtype=float)
@@ -412,13 +415,14 @@ class SpectralDensity(Kernel):
             )
         return super().check()
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of more than one column."""
         _require_width(self, A, 1)
         return A
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
+        A, B = packed_pair(A, B, self._ready)
         require_same_columns(A, B)
         with np.errstate(over="ignore"):
             t = np.abs(_steps(A, B)[0])
@@ -432,7 +436,7 @@ class SpectralDensity(Kernel):
             out[inside] = _octave(self.density, float(self.scale), int(octave))(t[inside])
         return (mirror(out) if B is A else out).astype(common_dtype(A, B), copy=False)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return twice the integral of the density."""
         return np.full(len(A), _octave(self.density, float(self.scale), 0)(np.zeros(1))[0])
 

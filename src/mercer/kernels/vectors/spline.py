@@ -18,7 +18,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Positive
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.pointwise import dense
@@ -28,7 +30,7 @@ __all__ = ["BSpline", "Brownian", "LinearSpline"]
 __public__ = __all__
 
 
-class _Columnwise(Kernel):
+class _Columnwise(Kernel, DifferentiatedInInputs):
     """A product over the columns of one kernel on the line."""
 
     domain = Vectors
@@ -44,12 +46,13 @@ class _Columnwise(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
+        A, B = packed_pair(A, B, self._ready)
         _require_same_columns(A, B)
         out = np.empty((len(A), len(B)), common_dtype(A, B))
         self._fill(dense(A), np.ascontiguousarray(dense(B).T), out)
         return out
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk/da_i, by the product rule over the columns."""
         return np.stack([slopes.sum(axis=1) for slopes, _ in self._weighted_slopes(A, B, W)])
 
@@ -62,7 +65,7 @@ class _Columnwise(Kernel):
             yield _product_of_others(values) * slopes * w, x - Zt
 
 
-class BSpline(_Columnwise):
+class BSpline(_Columnwise, Differentiated):
     r"""B-spline kernel: a bell made of polynomial pieces, exactly zero beyond a distance.
 
     .. math:: k(x, x') = \prod_j B_{2p+1}\!\left((x_j - x'_j) / l_j\right), \qquad B_{i+1} = B_i \otimes B_0
@@ -122,7 +125,7 @@ class BSpline(_Columnwise):
             )
         return self
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse samples that do not have one column per length scale."""
         scales = np.size(self.length_scale)
         if np.ndim(self.length_scale) and isinstance(A, Vectors) and A.width != scales:
@@ -152,7 +155,7 @@ class BSpline(_Columnwise):
         inside = place < len(pieces)
         return values * inside, -np.sign(u) * slopes * inside / scales
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return B(0)^d."""
         assert isinstance(A, Vectors)
         return np.full(len(A), _pieces(int(self.degree))[0].sum() ** A.width)
@@ -180,14 +183,14 @@ class BSpline(_Columnwise):
         """Return log of the product of the length scales, since a B-spline has integral 1."""
         return float(np.log(self._scales(width)).sum())
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivative in the length scale or scales: -(x - z) / l times that in x, by columns."""
         total = sum((slopes * t).sum(axis=1) for slopes, t in self._weighted_slopes(A, B, W))
         gradient = -np.asarray(total, dtype=float) / np.asarray(self.length_scale, dtype=float)
         return gradient if np.ndim(self.length_scale) else np.array([gradient.sum()])
 
 
-class LinearSpline(_Columnwise):
+class LinearSpline(_Columnwise, Differentiated):
     r"""Linear spline kernel: straight lines between any number of nodes.
 
     .. math:: k(x, x') = \prod_j \left(1 + x_j x'_j + \frac{\min(x_j, x'_j)^3}{3}
@@ -221,7 +224,7 @@ class LinearSpline(_Columnwise):
         """Pack rows of numbers, none of them negative."""
         return _not_negative(self, super().pack(X))
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse negative numbers."""
         return _not_negative(self, A)
 
@@ -232,18 +235,18 @@ class LinearSpline(_Columnwise):
         m, M = np.minimum(x, Zt), np.maximum(x, Zt)
         return 1.0 + x * Zt + m * m * (3.0 * M - m) / 6.0, Zt + m * Zt - 0.5 * m * m
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return prod_j (1 + x_j^2 + x_j^3 / 3)."""
         X = dense(A)
         with np.errstate(over="ignore"):
             return np.prod(1.0 + X * X * (1.0 + X / 3.0), axis=1)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there are no free parameters."""
         return np.empty(0)
 
 
-class Brownian(_Columnwise):
+class Brownian(_Columnwise, Differentiated):
     r"""Brownian kernel: the covariance of a random walk that starts at zero.
 
     .. math:: k(x, x') = \prod_j \min(x_j, x'_j), \qquad x, x' \ge 0
@@ -277,7 +280,7 @@ class Brownian(_Columnwise):
         """Pack rows of numbers, none of them negative."""
         return _not_negative(self, super().pack(X))
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Refuse negative numbers."""
         return _not_negative(self, A)
 
@@ -287,12 +290,12 @@ class Brownian(_Columnwise):
     def _factors(self, x: Floats, Zt: Floats) -> tuple[Floats, Floats]:
         return np.minimum(x, Zt), 0.5 + 0.5 * np.sign(Zt - x)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the product of the coordinates."""
         with np.errstate(over="ignore"):
             return np.prod(dense(A), axis=1)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there are no free parameters."""
         return np.empty(0)
 

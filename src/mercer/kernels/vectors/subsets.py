@@ -16,7 +16,9 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
+from mercer.domains.doors import packed_pair
 from mercer.errors import CapabilityError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
 from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.monomials import require_few
 from mercer.kernels.vectors.pointwise import dense
@@ -29,7 +31,7 @@ _CHUNK = 2**22  # numbers kept at once while derivatives are computed
 _WIDEST = 20  # columns whose 2^d subsets are written out as features
 
 
-class Anova(Kernel):
+class Anova(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     r"""ANOVA kernel: interactions of exactly P different coordinates.
 
     .. math:: k(x, x') = \sum_{1 \le i_1 < \dots < i_P \le d} \prod_{p=1}^P k_0(x_{i_p}, x'_{i_p})
@@ -103,7 +105,7 @@ class Anova(Kernel):
         found = super().capabilities
         return found if self.base is None else found & self.base.capabilities - {"features", "frequencies"}
 
-    def learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
         """Refuse a base that learns from data: one base serves columns of different spread."""
         assert isinstance(S, Vectors)
         if self.base is not None and self.base.learn(S[:1].columns((0,))) is not self.base:
@@ -114,7 +116,7 @@ class Anova(Kernel):
             )
         return self
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Let the base look at the columns, as some accept only certain numbers."""
         if self.base is not None:
             for column in _columns(A):
@@ -123,6 +125,7 @@ class Anova(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return e_P for all pairs by the recursion over coordinates."""
+        A, B = packed_pair(A, B, self._ready)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         dtype = np.result_type(A.X.dtype, B.X.dtype)
         if self.base is None:
@@ -150,7 +153,7 @@ class Anova(Kernel):
         for a, b in _column_pairs(A, B):
             yield self.base.block(a, b)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return e_P of the self-similarities of the coordinates."""
         sums = np.zeros((int(self.degree) + 1, len(A)))
         sums[0] = 1.0
@@ -159,7 +162,7 @@ class Anova(Kernel):
                 _step(sums, dense(column)[:, 0] ** 2 if self.base is None else self.base.diag(column))
         return sums[-1]
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the products of P different columns."""
         assert isinstance(A, Vectors)
         if self.base is not None:
@@ -169,22 +172,22 @@ class Anova(Kernel):
         X = A.X if isinstance(A.X, np.ndarray) else A.X.toarray()
         return _subset_products(X, int(self.degree)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return C(d, P) for the product; None for another base."""
         assert isinstance(A, Vectors)
         return math.comb(A.width, int(self.degree)) if self.base is None else None
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives in the base's parameters by the chain rule."""
         if self.base is None:
             return np.empty(0)
         total: Any = 0.0
         for rows, factors in self._weights(A, B, W):
             for (a, b), factor in zip(_column_pairs(A[rows], B), factors, strict=True):
-                total = total + self.base.pullback(a, b, factor)
+                total = total + pullback(self.base, a, b, factor)
         return np.asarray(total, dtype=float)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij dk(a_i, b_j)/da_i."""
         assert isinstance(A, Vectors)
         out, Z = np.empty((len(A), A.width)), dense(B)
@@ -220,7 +223,7 @@ class Anova(Kernel):
             yield rows, factors
 
 
-class AllSubsets(Kernel):
+class AllSubsets(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     r"""All-subsets kernel: interactions of any number of different coordinates.
 
     .. math:: k(x, x') = \prod_{i=1}^d (1 + x_i x'_i)
@@ -250,6 +253,7 @@ class AllSubsets(Kernel):
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the products over coordinates."""
+        A, B = packed_pair(A, B, self._ready)
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         dtype = np.result_type(A.X.dtype, B.X.dtype)
         out = np.ones((len(A), len(B)), dtype)
@@ -260,7 +264,7 @@ class AllSubsets(Kernel):
             _subsets_dense(left, right, out)
         return mirror(out) if B is A else out
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return the products of 1 + x_i^2."""
         assert isinstance(A, Vectors)
         with np.errstate(over="ignore"):
@@ -269,7 +273,7 @@ class AllSubsets(Kernel):
             factors = 1.0 + np.square(A.X.data, dtype=float)
             return np.array([np.prod(row) for row in np.split(factors, A.X.indptr[1:-1])])
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the products of the columns of every subset; the empty product is 1."""
         assert isinstance(A, Vectors)
         if A.width > _WIDEST:
@@ -285,16 +289,16 @@ class AllSubsets(Kernel):
                 F = np.hstack([F, F * X[:, i : i + 1]])
         return F, None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return 2^d."""
         assert isinstance(A, Vectors)
         return 2**A.width
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij b_jk times the product over all coordinates but k, without division."""
         X, Z = dense(A), dense(B)
         out = np.empty_like(X)

@@ -16,6 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Integer, Interval, Positive
 from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.algebra.maps import Same
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
@@ -29,7 +30,7 @@ __public__ = __all__
 _ROUNDING = 1e-10  # relative: below this, asymmetry and negative eigenvalues are taken for rounding
 
 
-class Mahalanobis(Tiled):
+class Mahalanobis(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     r"""Dot product under a matrix: directions count as much as the matrix says.
 
     .. math:: k(x, x') = x^\top B \, x', \qquad B \succeq 0
@@ -68,7 +69,7 @@ class Mahalanobis(Tiled):
         check_semidefinite(self.matrix, "matrix", self)
         return super().check()
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Raise DomainError unless there are as many columns as the matrix has."""
         assert isinstance(A, Vectors)
         width = np.shape(self.matrix)[0]
@@ -87,32 +88,32 @@ class Mahalanobis(Tiled):
             left = view.comparison.keep(("matrix", id(self), view.path), lambda: A.X @ _array(self.matrix))
             return product_tile(view, left, B)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return x' B x."""
         assert isinstance(A, Vectors)
         with np.errstate(over="ignore", invalid="ignore"):
             return _row_dots(A.X @ _array(self.matrix), A.X)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return R x with B = R' R."""
         assert isinstance(A, Vectors)
         return np.asarray(A.X @ semidefinite_root(self.matrix)).astype(A.X.dtype, copy=False), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the rank of the matrix."""
         return semidefinite_root(self.matrix).shape[1]
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij B b_j."""
         assert isinstance(B, Vectors)
         return np.asarray(W @ B.X) @ _array(self.matrix)
 
 
-class LocalityImproved(Tiled):
+class LocalityImproved(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     r"""Locality-improved kernel for sequences: positions near a site count most.
 
     .. math:: k(x, x') = (x^\top \Omega \, x' + c)^p, \qquad
@@ -171,7 +172,7 @@ class LocalityImproved(Tiled):
         self.degree = degree
         self.offset = offset
 
-    def prepare(self, A: Samples) -> Samples:
+    def _prepare(self, A: Samples) -> Samples:
         """Raise DomainError unless the columns are whole positions."""
         assert isinstance(A, Vectors)
         if A.width % self.letters:
@@ -206,7 +207,7 @@ class LocalityImproved(Tiled):
         w = self.weights(A.width)
         return scaled_columns(A.X, np.sqrt(w) if root else w)
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return (x' Omega x + c)^p."""
         assert isinstance(A, Vectors)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -214,7 +215,7 @@ class LocalityImproved(Tiled):
         profiles.power(values, int(self.degree), 1.0, float(self.offset))
         return values
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the weighted monomials of degree p in (sqrt(w) x, sqrt(c))."""
         assert isinstance(A, Vectors)
         require_few(self, self.feature_count(A) or 0)
@@ -224,7 +225,7 @@ class LocalityImproved(Tiled):
             Y = sp.hstack([Y, sp.csr_array(column)], format="csr") if A.is_sparse else np.hstack([Y, column])
         return monomials(Y, int(self.degree)), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of monomials."""
         assert isinstance(A, Vectors)
         return monomial_count(A.width + (self.offset > 0), int(self.degree))
@@ -235,7 +236,7 @@ class LocalityImproved(Tiled):
         profiles.power(t, int(self.degree) - 1, 1.0, float(self.offset))
         return W * (self.degree * t)
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return the derivatives in length scale and offset."""
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         G = self._slope(A, B, W)
@@ -243,13 +244,13 @@ class LocalityImproved(Tiled):
         columns = _column_dots(A.X, np.asarray(G @ B.X))
         return np.array([float(columns @ moment), float(G.sum())])
 
-    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return sum_j W_ij p (...)^(p-1) Omega b_j."""
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         return np.asarray(self._slope(A, B, W) @ B.X, dtype=float) * self.weights(A.width)
 
 
-class Basis(Tiled):
+class Basis(Tiled, Featured, Differentiated):
     r"""Kernel of finitely many basis functions with a prior covariance of their weights.
 
     .. math:: k(x, x') = \phi(x)^\top \Sigma_p \, \phi(x')
@@ -355,21 +356,21 @@ class Basis(Tiled):
             left = view.comparison.keep(("covariance", id(self), view.path), lambda: self._weighted(A))
             return product_tile(view, left, self._values(B))
 
-    def diag(self, A: Samples) -> Floats:
+    def _diag(self, A: Samples) -> Floats:
         """Return phi(x)' Sigma phi(x)."""
         with np.errstate(over="ignore", invalid="ignore"):
             return _row_dots(self._weighted(A), self._values(A).X)
 
-    def features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
         """Return the basis functions times a root of the covariance."""
         X = self._values(A).X
         return (X if self.covariance is None else np.asarray(X @ semidefinite_root(self._matrix()))), None
 
-    def feature_count(self, A: Samples) -> int | None:
+    def _feature_count(self, A: Samples) -> int | None:
         """Return the number of basis functions, or the rank of their covariance."""
         return self._values(A).width if self.covariance is None else semidefinite_root(self._matrix()).shape[1]
 
-    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
 

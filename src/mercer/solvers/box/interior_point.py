@@ -80,8 +80,7 @@ class InteriorPoint(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         began = time.perf_counter()
         n = len(problem.linear)
         memory = getattr(getattr(problem.gram, "resources", None), "memory", None)

@@ -7,7 +7,6 @@ G = K B - 1[c = y_i] the gradient, v_i = max_c G_ic - min_{c: B_ic below its bou
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,13 @@ from mercer.gram.gram import HasRows
 from mercer.problems import MulticlassQP, Solution, Status, Trace
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import serial_blas
-from mercer.solvers.solver import Monitor, Solver, largest_order
+from mercer.solvers.box.working_sets import POLISHED, PROXIMAL, WORK, WorkingSets
+from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["SequentialDual"]
 __public__ = __all__
 
 _MOST_ITERATIONS = 20_000
-_LARGEST_SET = 2048  # samples whose block of K stays in cache, or nearly
-_WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 ms
-_CALLS = 20  # of that loop at most for one working set
-_EASED = 0.1  # a working set is solved to this part of the violation it started with
-_POLISHED = 2000  # free coefficients up to which they are solved for by a factorisation
-_ROUNDS = 60  # of polishing at most
-_EXACT = 1e-13  # of the largest gradient: a smaller violation cannot be told from rounding
-_PROXIMAL = 1e-10  # of the largest curvature, so that a singular K can be factored; the step only gets shorter
-_NARROW = 1e-5  # of the largest |Phi(x)|: with a smaller margin samples count as not separable
 
 
 class SequentialDual(Solver):
@@ -99,7 +90,7 @@ class SequentialDual(Solver):
         self.max_iter = max_iter
         self.polish = polish
 
-    def solve(self, problem: Any, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
+    def _solve(self, problem: Any, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         """Solution of a MulticlassQP; ``coef`` has shape (n, c).
 
         Parameters
@@ -110,7 +101,6 @@ class SequentialDual(Solver):
         monitor : callable, optional
             Called as ``monitor(iteration, violation)`` after each working set; a true answer ends the run.
         """
-        self.check_capabilities(problem)
         with serial_blas():  # one order of summation, whatever the number of threads
             descent = _Descent(problem, start, monitor)
             status = descent.run(self.tol, self.max_iter or _MOST_ITERATIONS)
@@ -126,144 +116,56 @@ class SequentialDual(Solver):
         )
 
 
-class _Descent:
+class _Descent(WorkingSets):
     """State of one run: coefficients, gradient and violations of all samples."""
 
     def __init__(self, problem: MulticlassQP, start: Floats | None, monitor: Monitor | None = None) -> None:
-        self.began = time.perf_counter()
-        self.gram = problem.gram
-        self.order = largest_order(problem.gram, _LARGEST_SET)
-        self.fine: Any = problem.gram.refined() if hasattr(problem.gram, "refined") else problem.gram  # in float64
         self.codes = np.ascontiguousarray(problem.codes, dtype=np.intp)
         self.upper = np.ascontiguousarray(problem.upper, dtype=np.float64)
         shape = len(self.codes), int(problem.n_classes)
         self.B = np.zeros(shape) if start is None else _feasible(start, self.codes, self.upper)
         self.G = np.empty(shape)
         self.v, self.free = np.empty(len(self.codes)), np.empty(len(self.codes), dtype=np.bool_)
-        self.unbounded = bool(np.isinf(self.upper).any())
-        self.largest = float(np.max(self.gram.diag(), initial=0.0)) if self.unbounded else 0.0
-        self.rows: list[tuple[float, float, float]] = []
-        self.monitor = monitor
-        self.answer: bool | Status = False
+        super().__init__(problem.gram, monitor, bool(np.isinf(self.upper).any()))
         self.refresh()
-        self.look()
 
     def refresh(self) -> None:
-        """Compute the gradient anew."""
+        """Compute the gradient and the violations anew."""
         self.G[...] = self.fine @ self.B if self.B.any() else 0.0
         self.G[np.arange(len(self.codes)), self.codes] -= 1.0
+        self.look()
 
     def look(self) -> None:
         """Compute the violations anew, and which samples have coefficients that can move both ways."""
         _violations(self.G, self.B, self.codes, self.upper, self.v, self.free)
-
-    def violation(self) -> float:
-        """Return the largest violation."""
-        return float(np.max(self.v, initial=0.0))
 
     def objective(self) -> float:
         """Return what is minimised, from the gradient: 1/2 <B, G> - 1/2 sum_i B_iy."""
         right = self.B[np.arange(len(self.codes)), self.codes]
         return 0.5 * float(np.einsum("ic,ic->", self.B, self.G) - right.sum())
 
-    def record(self) -> float:
-        worst = self.violation()
-        self.rows.append((self.objective(), worst, time.perf_counter() - self.began))
-        return worst
+    def steepest(self) -> float:
+        """Return the largest entry of the gradient by size."""
+        return float(np.max(np.abs(self.G), initial=0.0))
 
-    def ask(self) -> bool | Status:
-        """Ask the monitor whether to stop."""
-        if self.monitor is not None:
-            self.answer = self.monitor(max(len(self.rows) - 1, 1), self.violation())
-        return self.answer
-
-    def run(self, tol: float, limit: int) -> Status:
-        """Go from working set to working set until the violation is small; how it ended."""
-        worst = self.record()
-        refreshed, believed = True, math.inf
-        for _ in range(limit):
-            if worst <= tol and not refreshed:
-                self.refresh()
-                self.look()
-                refreshed, worst = True, self.violation()
-                if worst > 0.5 * believed:  # no nearer than when last computed anew
-                    if self.gram is self.fine:
-                        return Status.STALLED
-                    self.gram = self.fine  # float32 is not exact enough for this tolerance
-                believed = worst if worst > tol else math.inf
-            if worst <= tol:
-                return Status.CONVERGED
-            moved = self.step(self.choose(), tol)
-            refreshed = False
-            worst = self.record()
-            if not moved or (self.unbounded and self.inseparable()):
-                self.refresh()
-                self.look()
-                return Status.STALLED
-            if self.answer or self.ask():
-                self.refresh()
-                self.look()
-                return self.answer if isinstance(self.answer, Status) else Status.STOPPED
-        self.refresh()
-        self.look()
-        return Status.CONVERGED if self.violation() <= tol else Status.MAX_ITER
-
-    def choose(self) -> Indices:
-        """Return the working set: the most violating samples, then the free ones, each by violation."""
-        size = min(self.order, len(self.v))
-        order = np.argsort(-self.v, kind="stable")
-        top = order[: max(1, size // 2)]
-        top = top[self.v[top] > 0.0]
-        rest = order[len(top) :]
-        rest = rest[self.free[rest]][: size - len(top)]
-        return np.sort(np.concatenate([top, rest]))
+    def evidence(self) -> tuple[float, float]:
+        """Return sum_i B_iy and |f|^2."""
+        right = float(self.B[np.arange(len(self.codes)), self.codes].sum())
+        return right, 2.0 * self.objective() + 2.0 * right
 
     def step(self, index: Indices, tol: float) -> bool:
         """Solve a working set on its own block, bring its changes to the gradient of all; whether there are any."""
         K = np.ascontiguousarray(self.gram.rows(index, index), dtype=np.float64)
         before, G = self.B[index], np.ascontiguousarray(self.G[index].T)
         B = np.array(before.T, order="C")  # a copy: a single row is contiguous either way
-        enough = max(_EASED * float(self.v[index].max()), 0.5 * tol)
         codes, upper = self.codes[index], self.upper[index]
-        for _ in range(
-            1 if self.unbounded else _CALLS
-        ):  # between two calls Python looks for Ctrl-C, and the monitor at the clock
-            if _descend(K, G, B, codes, upper, enough, _WORK) > 0 or self.ask():
-                break
+        self.descend(index, tol, lambda enough: _descend(K, G, B, codes, upper, enough, WORK))
         B = np.ascontiguousarray(B.T)
         moved = np.flatnonzero(np.any(before != B, axis=1))
         self.B[index] = B
         self.gram.update(index[moved], (B - before)[moved], self.G)
         self.look()
         return len(moved) > 0
-
-    def inseparable(self) -> bool:
-        """Tell whether no function has a margin to speak of, where coefficients are not bounded.
-
-        Any f with margin 1 has sum_i B_iy <= <f_B, f> <= |f_B| |f|, so that the margin of the unit ball is at most
-        |f_B| / sum_i B_iy.
-        """
-        right = float(self.B[np.arange(len(self.codes)), self.codes].sum())
-        squared = 2.0 * self.objective() + 2.0 * right
-        return max(squared, 0.0) <= (_NARROW * right) ** 2 * self.largest
-
-    def polish(self) -> None:
-        """Newton steps on the free coefficients, and descent for those that become free, down to rounding."""
-        self.gram = self.fine
-        best, since = math.inf, 0
-        for _ in range(_ROUNDS):
-            enough = _EXACT * max(1.0, float(np.max(np.abs(self.G), initial=0.0)))
-            if self.violation() <= enough or since >= 4 or not self.newton():
-                break
-            if self.violation() > enough:
-                self.step(self.choose(), enough)
-            since = 0 if self.violation() < 0.5 * best else since + 1
-            best = min(best, self.violation())
-            if self.answer or self.ask():
-                break
-        self.refresh()
-        self.look()
-        self.record()
 
     def newton(self) -> bool:
         """Go to the minimum over the free coefficients, or as far as their bounds allow; False if there are too many.
@@ -276,7 +178,7 @@ class _Descent:
         bound[np.arange(len(index)), self.codes[index]] = self.upper[index]
         B, G = self.B[index], self.G[index]
         below = bound > B
-        if below.sum() - len(index) > min(_POLISHED, self.order) or not 0 < len(index) <= self.order:
+        if below.sum() - len(index) > min(POLISHED, self.order) or not 0 < len(index) <= self.order:
             return False
         K = self.gram.rows(index, index)
         if K.dtype != np.float64:
@@ -288,7 +190,7 @@ class _Descent:
         same = c[:, None] == c
         same = same.astype(float) - (c[:, None] == r) - (r[:, None] == c) + (r[:, None] == r)
         H = K[np.ix_(i, i)] * same
-        H[np.diag_indices_from(H)] += _PROXIMAL * max(float(np.max(np.diagonal(H))), np.finfo(float).tiny)
+        H[np.diag_indices_from(H)] += PROXIMAL * max(float(np.max(np.diagonal(H))), np.finfo(float).tiny)
         try:
             z = cho_solve(cho_factor(H, overwrite_a=True), G[i, r] - G[i, c])
         except np.linalg.LinAlgError:  # of an indefinite kernel

@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import parse_bytes
-from mercer.constraints import Boolean, Integer, Optional, Positive
+from mercer.constraints import Boolean, Bytes, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
 from mercer.problems import BoxQP, Solution, Status, Trace
@@ -108,7 +108,7 @@ class SMO(Solver):
     (array([ 0. , -0.5,  0.5,  0. ]), 'CONVERGED')
     """
 
-    constraints = {"tol": Positive(), "max_iter": Optional(Integer(1)), "shrinking": Boolean()}
+    constraints = {"cache": Bytes(), "tol": Positive(), "max_iter": Optional(Integer(1)), "shrinking": Boolean()}
     solves = BoxQP
     needs = (HasRows,)
     remedy = "Use gram=Dense() or gram=Tiles()."
@@ -121,13 +121,7 @@ class SMO(Solver):
         self.cache = cache
         self.shrinking = shrinking
 
-    def check(self) -> Any:
-        """Raise ParameterError unless the options are acceptable."""
-        parse_bytes(self.cache)
-        return super().check()
-
-    def solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: BoxQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         if not len(problem.total):
             raise ParameterError(
                 "SMO was given a problem without a sum; it moves pairs of variables whose sum is fixed. "

@@ -83,8 +83,7 @@ class Cholesky(Solver):
     def __init__(self, precision: str = "double") -> None:
         self.precision = precision
 
-    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)
         system = _System.of(_matrix(problem.gram), problem.shift, problem.border)

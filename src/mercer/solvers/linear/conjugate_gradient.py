@@ -123,8 +123,7 @@ class ConjugateGradient(Solver):
         self.rank = rank
         self.block = block
 
-    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         rhs = Columns.of(problem.rhs)
         n = len(rhs.values)
         system = _System(problem, self._preconditioner(problem, n))

@@ -83,8 +83,7 @@ class PrimalGradient(Solver):
         self.samples = samples
         self.max_iter = max_iter
 
-    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         gram: Any = problem.gram
         n = len(problem.rhs)
         if not hasattr(gram, "sweep") or n <= self.samples * max(gram.rank, 1):

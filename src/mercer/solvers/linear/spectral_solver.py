@@ -59,8 +59,7 @@ class Spectral(Solver):
         shift = np.asarray(problem.shift)
         return shift.ndim == 0 or bool((shift == shift[:1]).all())
 
-    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         if not self.fits(problem):
             raise CapabilityError(
                 "Spectral was given shifts that differ from sample to sample, as sample weights make them; it needs "

@@ -59,8 +59,7 @@ class Woodbury(Solver):
     needs = (HasFactor,)
     remedy = "Use a Gram with a factor, as gram=Nystrom(500), or leave out solver=."
 
-    def solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         began = time.perf_counter()
         rhs = Columns.of(problem.rhs)
         shift = positive_shift(problem.shift, len(rhs.values))

@@ -99,8 +99,7 @@ class BlockDescent(Solver):
         self.polish = polish
         self.random_state = random_state
 
-    def solve(self, problem: MulticlassQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: MulticlassQP, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         if not isinstance(problem.gram, Rows):
             raise CapabilityError(
                 f"BlockDescent was given a Gram of type {type(problem.gram).__name__}; it works in the weights of a "

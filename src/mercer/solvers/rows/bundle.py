@@ -70,8 +70,7 @@ class BundleMethod(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         with serial_blas():
             return _Bundle(problem, None, start).run(self.tol, self.max_iter, monitor)
 
@@ -118,8 +117,7 @@ class CuttingPlane(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         terms = Terms.of(problem.loss, problem.y, problem.weight, np.zeros(len(problem.y)))
         with serial_blas():
             return _Bundle(problem, terms, start).run(self.tol, self.max_iter, monitor)

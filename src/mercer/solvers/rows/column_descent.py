@@ -75,8 +75,7 @@ class ColumnDescent(Solver):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def solve(self, problem: SparseRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: SparseRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         columns = _Columns.of(Rows.of(problem.X, problem.constant), np.asarray(problem.y, dtype=np.float64))
         with serial_blas():
             return _Run(self, columns, np.asarray(problem.weight, dtype=np.float64), start).run(problem, monitor)

@@ -110,8 +110,7 @@ class DualDescent(Solver):
         self.polish = polish
         self.random_state = random_state
 
-    def solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: LinearRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         rows = Rows.of(problem.X, problem.constant)
         terms = Terms.of(problem.loss, problem.y, problem.weight, rows.squares)
         kept = kept_by(

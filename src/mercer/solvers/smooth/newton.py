@@ -109,8 +109,7 @@ class Newton(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: SmoothRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: SmoothRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         require_penalty(self, problem.penalty)
         kept = kept_by(
             monitor, "Newton", options=repr(self), gram=repr(problem.gram), loss=problem.loss, targets=problem.y,

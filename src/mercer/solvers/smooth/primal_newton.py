@@ -17,6 +17,7 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Integer, Interval
 from mercer.errors import CapabilityError, NotPositiveDefinite
+from mercer.gram.gram import is_low_rank
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.numerics.cholesky import CholeskyFactor
 from mercer.problems import ConvexRisk, Solution, Status, Trace
@@ -142,8 +143,7 @@ class PrimalNewton(Solver):
                 "accepted, and those with a box dual, as Hinge(). Leave out solver=, which chooses one."
             )
 
-    def solve(self, problem: ConvexRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: ConvexRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         require_penalty(self, problem.penalty)
         if np.ndim(problem.y) == 1 or np.shape(problem.y)[1] == 1 or hasattr(problem.loss, "hessian_product"):
             return self._solved(problem, start, monitor)
@@ -177,7 +177,7 @@ class PrimalNewton(Solver):
     @staticmethod
     def suits(gram: Any, loss: Any) -> bool:
         """Tell whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
-        if not isinstance(gram, FactorGram) or not handles(loss):
+        if not is_low_rank(gram) or not handles(loss):
             return False
         n, r = len(gram.samples), gram.rank
         least = 0.0 if gram.samples.is_streamed else _LONG if loss.smooth else _SHORT

@@ -75,8 +75,7 @@ class ProximalPoint(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: ConvexRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: ConvexRisk, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         require_penalty(self, problem.penalty)
         path = ProximalPath(problem, start, monitor)
         return path.at(problem.penalty, self.tol, self.max_iter)

@@ -62,10 +62,9 @@ class ComplementaryPivoting(Solver):
     def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
-    def solve(
+    def _solve(
         self, problem: PenalisedLeastSquares, start: Floats | None = None, monitor: Monitor | None = None
     ) -> Solution:
-        self.check_capabilities(problem)
         began = time.perf_counter()
         D = problem.design.shape[1]
         every = np.arange(D)

@@ -72,10 +72,9 @@ class CoordinateDescent(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(
+    def _solve(
         self, problem: PenalisedLeastSquares, start: Floats | None = None, monitor: Monitor | None = None
     ) -> Solution:
-        self.check_capabilities(problem)
         return _Descent(self, start, problem.design.shape[1]).run(problem, monitor)
 
     def path(

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Array, Floats, Indices
+from mercer.gram.gram import is_low_rank
 from mercer.gram.low_rank.factor import FactorGram
 from mercer.runtime.tiling import spans
 
@@ -228,7 +229,7 @@ def design_of(X: Any, weight: Floats, fit_intercept: bool = True) -> Design:
         return _Sparse(X, weight, fit_intercept)
     if isinstance(X, np.ndarray):
         return _Dense(X, weight, fit_intercept)
-    return (_Factor if isinstance(X, FactorGram) else _Kernel)(X, weight, fit_intercept)
+    return (_Factor if is_low_rank(X) else _Kernel)(X, weight, fit_intercept)
 
 
 @dataclass(frozen=True, eq=False)

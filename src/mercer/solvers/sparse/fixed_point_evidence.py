@@ -161,8 +161,7 @@ class FixedPointEvidence(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: SparseEvidence, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: SparseEvidence, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         model = model_of(problem)
         small = np.count_nonzero(model.lengths) < _SMALL
         with serial_blas() if small else nullcontext():

@@ -92,8 +92,7 @@ class IncrementalEvidence(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, problem: SparseEvidence, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
-        self.check_capabilities(problem)
+    def _solve(self, problem: SparseEvidence, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         with serial_blas():  # small matrices, whose products gain nothing by threads
             return self._search(problem, monitor)
 

@@ -95,10 +95,9 @@ class LeastAngle(Solver):
     def __init__(self, max_iter: int | None = None) -> None:
         self.max_iter = max_iter
 
-    def solve(
+    def _solve(
         self, problem: PenalisedLeastSquares, start: Floats | None = None, monitor: Monitor | None = None
     ) -> Solution:
-        self.check_capabilities(problem)
         walk = _Walk(problem)
         n, D = problem.design.shape
         status = walk.go(max(8 * min(n, D), 500) if self.max_iter is None else self.max_iter, monitor)

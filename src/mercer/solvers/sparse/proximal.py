@@ -205,10 +205,9 @@ class ProximalGradient(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(
+    def _solve(
         self, problem: GroupedLeastSquares, start: Floats | None = None, monitor: Monitor | None = None
     ) -> Solution:
-        self.check_capabilities(problem)
         began, rows = time.perf_counter(), []
         n, D = problem.design.shape
         unit = 0.5 * float(problem.target @ problem.target) or 1.0

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from mercer.arrays import Floats, Indices
-from mercer.gram.low_rank.factor import FactorGram
+from mercer.gram.gram import is_low_rank
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import spans
 
@@ -83,7 +83,7 @@ class Design:
         """Sums of weighted squares of each basis function, (M,)."""
         n = self.shape[0]
         out = np.full(self.shape[1], weight.sum())
-        if isinstance(self.gram, FactorGram):  # K W K has the diagonal of F (F^T W F) F^T
+        if is_low_rank(self.gram):  # K W K has the diagonal of F (F^T W F) F^T
             M = self.gram.normal(weight, weight)[0]
             for span in spans(n, _ROWS):
                 F = self.gram.factor(span)

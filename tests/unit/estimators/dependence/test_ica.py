@@ -71,7 +71,8 @@ def test_two_components_are_the_best_of_all_angles(name):
     grid = [function(np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]))[0] for a in angles]
     assert model.contrast_ <= min(grid) * (1.0 + 1e-6)
     assert model.contrast_ >= min(grid) * 0.95  # the grid is fine
-    assert model.contrast_ == min(model.contrasts_) and len(model.contrasts_) == 3
+    assert model.contrast_ <= min(model.contrasts_) * (1.0 + 1e-9)
+    assert len(model.contrasts_) == (1 if name == "kcc" else 3)
 
 
 def test_better_than_fast_ica_where_its_contrast_is_blind():

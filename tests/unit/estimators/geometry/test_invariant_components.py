@@ -95,6 +95,18 @@ def test_other_samples_in_the_place_of_targets_are_refused():
             InvariantComponents(Spectrum(1)).fit(words, y)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("storage", [list, tuple, np.array])
+def test_few_texts_in_the_place_of_targets_are_refused(n, storage):
+    texts = ["abc", "bcd", "cde"][:n]
+    with pytest.raises(DomainError, match="variants are given by name"):
+        InvariantComponents(Spectrum(1)).fit(texts, storage([text + "x" for text in texts]))
+
+
+def test_classes_of_texts_are_targets():
+    assert InvariantComponents(Spectrum(1)).fit(["ab", "bc", "ca"], ["u", "v", "u"]).ratios_.size
+
+
 @pytest.mark.parametrize("y", [X[:, 0], X[:, :1], X[:, :2], ["a", "b"] * 20, np.arange(40), list(range(40))])
 def test_targets_are_ignored(y):
     a, b = (InvariantComponents(Gaussian(3.0)).fit(X, given, variants=V) for given in (y, None))

@@ -191,3 +191,10 @@ def test_sparse_affinities_are_a_graph():
     np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-8)
     with pytest.raises(DomainError, match="not symmetric"):
         LaplacianEigenmap("precomputed").fit(sp.csr_array(sp.triu(G)))
+
+
+@pytest.mark.parametrize("neighbours", [None, 2])
+def test_an_empty_text_is_named(neighbours):
+    texts = ["abc", "bcd", "", "cda", "dab"]
+    with pytest.raises(DomainError, match=r"sample 2 .*empty text.* [Ll]eave"):
+        DiffusionMap(Spectrum(1), 2, n_neighbors=neighbours).fit(texts)

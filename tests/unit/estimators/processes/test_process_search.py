@@ -51,3 +51,29 @@ def test_the_size_of_a_kernel_finds_the_unit_of_y():
         far = GaussianProcessRegressor(1.0 * Gaussian(1.0)).fit(Z, a * y)
         assert np.isclose(far.kernel_.scale / a**2, near.kernel_.scale, rtol=1e-2)
         assert np.allclose(far.predict(Z) / a, near.predict(Z), atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_length_scales_of_all_columns_reach_what_they_reach_from_the_start(seed, monkeypatch):
+    """Of many parameters a quarter of the samples has optima of its own, from which that of all is not reached."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(120, 6))
+    y = np.tanh(Z @ rng.normal(size=(6, 20)) / np.sqrt(6.0)) @ rng.normal(size=20)
+    y += 0.1 * y.std() * rng.normal(size=120)
+    plain = GaussianProcessRegressor(1.0 * Gaussian((1.0,) * 6), 0.1).fit(Z, y)
+    monkeypatch.setattr("mercer.estimators.processes.process_search._MANY", 100)
+    many = GaussianProcessRegressor(1.0 * Gaussian((1.0,) * 6), 0.1).fit(Z, y)
+    assert many.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 1e-2
+
+
+def test_what_is_white_noise_to_some_samples_is_not_so_to_all(monkeypatch):
+    """Signal in those samples only that the search does not begin with."""
+    rng = np.random.default_rng(0)
+    Z = np.sort(rng.uniform(-3.0, 3.0, size=200))[:, None]
+    y = np.sin(2.0 * Z[:, 0])
+    some = np.random.RandomState(0).permutation(200)[:50]
+    y[some] = rng.normal(size=50)
+    plain = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1, random_state=0).fit(Z, y)
+    monkeypatch.setattr("mercer.estimators.processes.process_search._MANY", 100)
+    quick = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1, random_state=0).fit(Z, y)
+    assert quick.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 1e-2

@@ -38,7 +38,7 @@ def streamed(monkeypatch, precision="double", rank=25):
     """A Gram that holds nothing and reads few rows at a time."""
     monkeypatch.setattr("mercer.gram.low_rank.factor_plan.SHARE", 0.0)
     for module in ("factor", "factor_plan"):
-        monkeypatch.setattr(f"mercer.gram.{module}.ROWS", 32)
+        monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     monkeypatch.setattr("mercer.gram.low_rank.factor.DEEP", 64)
     gram = Nystrom(rank, precision=precision).build(KERNEL, S)
     assert gram._held is None and gram._kept is None
@@ -113,7 +113,7 @@ def test_weights_may_be_negative(monkeypatch):
 def test_the_number_of_threads_changes_no_bit(precision, monkeypatch):
     monkeypatch.setattr("mercer.gram.low_rank.factor_plan.SHARE", 0.0)
     for module in ("factor", "factor_plan"):
-        monkeypatch.setattr(f"mercer.gram.{module}.ROWS", 32)
+        monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     w, found = rng.uniform(size=300), []
     for threads in (1, 2):
         gram = Nystrom(25, precision=precision).build(KERNEL, S, Resources(n_threads=threads))

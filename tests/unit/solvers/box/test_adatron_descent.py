@@ -13,6 +13,7 @@ from mercer.gram import Dense, Features, Tiles
 from mercer.kernels import Gaussian, Linear
 from mercer.problems import BoxQP, Status
 from mercer.solvers.box import adatron_descent as adatron
+from mercer.solvers.box import working_sets
 from mercer.solvers.box.adatron_descent import Adatron
 from tests.unit.solvers.matrices import Products
 
@@ -128,9 +129,9 @@ def test_from_a_start():
 def test_a_working_set_smaller_than_the_free_variables(monkeypatch):
     X, y = two(150, 0.2)
     expected = Adatron().solve(problem(X, y, 10.0))
-    monkeypatch.setattr(adatron, "_LARGEST_SET", 8)
-    monkeypatch.setattr(adatron, "_WORK", 200)
-    monkeypatch.setattr(adatron, "_POLISHED", 0)
+    monkeypatch.setattr(working_sets, "_LARGEST_SET", 8)
+    monkeypatch.setattr(adatron, "WORK", 200)
+    monkeypatch.setattr(adatron, "POLISHED", 0)
     given = problem(X, y, 10.0)
     solution = Adatron(1e-6, max_iter=20_000).solve(given)
     assert solution.status is Status.CONVERGED and len(solution.trace) > 20

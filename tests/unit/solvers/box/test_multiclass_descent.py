@@ -14,7 +14,7 @@ from mercer.gram import Dense, Features, Tiles
 from mercer.kernels import Gaussian, Linear
 from mercer.problems import LinearSystem, MulticlassQP, Status
 from mercer.solvers import SequentialDual
-from mercer.solvers.box import multiclass_descent
+from mercer.solvers.box import multiclass_descent, working_sets
 from tests.unit.solvers.matrices import Products
 
 
@@ -178,9 +178,9 @@ def test_the_order_of_samples_and_classes_does_not_matter():
 def test_a_working_set_smaller_than_the_free_samples(monkeypatch):
     X, y = blobs(150, 4, spread=0.3)
     expected = SequentialDual().solve(problem(X, y, 10.0))
-    monkeypatch.setattr(multiclass_descent, "_LARGEST_SET", 24)
-    monkeypatch.setattr(multiclass_descent, "_WORK", 2000)
-    monkeypatch.setattr(multiclass_descent, "_POLISHED", 0)
+    monkeypatch.setattr(working_sets, "_LARGEST_SET", 24)
+    monkeypatch.setattr(multiclass_descent, "WORK", 2000)
+    monkeypatch.setattr(multiclass_descent, "POLISHED", 0)
     solution = SequentialDual(1e-5).solve(problem(X, y, 10.0))
     assert solution.status is Status.CONVERGED and len(solution.trace) > 20
     np.testing.assert_allclose(gram(X) @ solution.coef, gram(X) @ expected.coef, atol=1e-4)

@@ -1,0 +1,297 @@
+"""The first model: a kernel, a machine and its parameters, chosen for data of any kind without a word from the user.
+
+`automatic` is the function for Python; the command line reads files and calls `candidates` and `choose` itself, since
+it shows each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+
+import mercer.kernels  # whose names are imported when they are used
+from mercer.arguments import checked
+from mercer.arrays import Array
+from mercer.budget import Clock
+from mercer.constraints import InstanceOf, OneOf, Optional, Positive
+from mercer.domains import Vectors
+from mercer.domains.vocabularies import is_missing
+from mercer.errors import DomainError, TargetError, TimeBudgetError
+from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
+from mercer.io.columns import Column, number_column, numbers_identify, text_column
+from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
+from mercer.numerics.sparse_checks import used_columns
+from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels, text_kernel
+from mercer.selection.margins import COSTS, best_margin
+from mercer.targets import Multiclass, Real
+
+__all__ = ["automatic"]
+
+MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
+MOST_CLASSES = 20  # each pair of which is a problem
+MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
+
+
+@checked(
+    task=Optional(OneOf("classification", "regression")),
+    kernel=Optional(InstanceOf(Kernel)),
+    max_time=Optional(Positive()),
+)
+def automatic(
+    X: Any, y: Any, *, task: str | None = None, kernel: Kernel | None = None, max_time: float | None = None
+) -> Any:
+    """Choose a kernel and a machine for data of any kind by leave-one-out, and fit the machine.
+
+    Parameters
+    ----------
+    X : table, (n, d) array, sparse matrix, or a list of texts, sequences, trees or graphs
+        A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are told
+        apart by their values, constant columns and identifiers are left out. No value may be missing.
+    y : (n,) array
+        Classes or numbers.
+    task : "classification" or "regression", optional
+        None is decided from y: texts, truth values and few different whole numbers are classes.
+    kernel : Kernel, optional
+        The only one to be tried, for data of another kind.
+    max_time : float, optional
+        Seconds for the choice and the fit; beyond them a `TimeBudgetError` is raised.
+
+    Returns
+    -------
+    model : KernelRidge, SVC or KernelMeanClassifier
+        Fitted to all samples. ``model.story_`` is a list of sentences that say what was chosen and why, and
+        ``model.score_`` the R^2 or the accuracy of the predictions of samples left out.
+
+    Notes
+    -----
+    At most 2000 samples, drawn once and for all, decide; ridge regression is compared by leave-one-out in closed form,
+    support vector machines by exact leave-one-out on at most 500 samples.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = mercer.automatic(X, y)
+    >>> type(model).__name__, bool(model.score_ > 0.9)
+    ('SVC', True)
+    """
+    clock = Clock.start(max_time)
+    found, values = _target(y, task)
+    story = [f"{found}, {'as asked' if task else 'by the values of y'}"]
+    kernels = (kernel,) if kernel is not None else candidates_for(X, story)
+    S = kernels[0].pack(X)
+    if len(S) != len(values):
+        raise TargetError(
+            f"X has {len(S)} samples and y has {len(values)} values; there must be one for each. Give the y "
+            "of these samples."
+        )
+    rows, n = some_rows(len(values)), len(values)
+    chosen = choose(kernels, S.take(rows), values[rows], n, found, lambda _: _remaining(clock))
+    if len(chosen.rows) < n:
+        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once and for all, decided")
+    model = chosen.model.set_params(max_time=_remaining(clock))
+    model.fit(X, values)
+    model.set_params(max_time=None)
+    model.story_ = [*story, *chosen.steps]
+    model.score_ = chosen.score
+    return model
+
+
+def _target(y: Any, task: str | None) -> tuple[str, Array]:
+    """Return the task and y as classes or as numbers; whatever is wrong with y is told by the target that reads it."""
+    if task != "classification":
+        try:
+            numbers = Real().learn(y).encode(y)
+        except (TargetError, TypeError, ValueError):
+            if task == "regression":
+                raise
+        else:
+            if numbers.ndim != 1:
+                raise TargetError(
+                    f"y has shape {numbers.shape}; one number for each sample is needed. Give one column."
+                )
+            if task == "regression" or find_task(numbers) == "regression":
+                return "regression", numbers
+    classes = Multiclass().learn(y)
+    return "classification", np.asarray(classes.decode(classes.encode(y)))
+
+
+def _remaining(clock: Clock) -> float | None:
+    if clock.max_time is None:
+        return None
+    if clock.expired:
+        raise TimeBudgetError(
+            f"max_time={clock.max_time:g} seconds were over before a model was chosen. Allow more, or use fewer "
+            "samples."
+        )
+    return max(clock.max_time - clock.seconds, 1e-3)
+
+
+# candidates -------------------------------------------------------------------------------------------------
+
+
+def candidates_for(X: Any, steps: list[str]) -> tuple[Kernel, ...]:
+    """Return the kernels to choose from for data as Python has them; what is left out is added to `steps`."""
+    if sp.issparse(X):
+        return sparse_kernels(Vectors.pack(X).X)
+    columns = _columns(X)
+    if columns is not None:
+        left = [name for name, column in columns.items() if column.kind in ("constant", "identifier")]
+        if left:
+            steps.append(f"left out, being constant or naming the rows: {', '.join(map(str, left))}")
+        absent = [name for name, column in columns.items() if column.missing and name not in left]
+        if absent:
+            raise DomainError(
+                f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave these "
+                "columns or rows out."
+            )
+        kinds = {name: "number" if column.kind == "boolean" else column.kind for name, column in columns.items()}
+        rows = some_rows(len(next(iter(columns.values())).values)) if columns else ()
+        some = {name: [column.values[i] for i in rows] for name, column in columns.items()}
+        return table_kernels(some, kinds)
+    listed = [X] if isinstance(X, (str, bytes)) else list(X)
+    texts = [str(x) for x in listed if isinstance(x, str)]
+    if texts and len(texts) == len(listed):
+        return (text_kernel(texts),)
+    if listed and all(isinstance(x, Mapping) or hasattr(x, "adjacency") for x in listed):
+        return (mercer.kernels.WeisfeilerLehman(3).normalized(),)
+    if listed and all(isinstance(x, tuple) for x in listed):
+        return (mercer.kernels.PartialTree().normalized(),)
+    if listed and all(isinstance(x, list) for x in listed):
+        return sequence_kernels(listed)
+    given = f"samples such as {str(listed[0])[:40]!r}" if listed else "no samples"
+    raise DomainError(
+        f"X has {given}; automatic() takes tables, arrays, and lists of texts, sequences (lists of "
+        "symbols), trees (tuples) or graphs (dicts with edges). Name a kernel for other data: "
+        "automatic(X, y, kernel=...)."
+    )
+
+
+def _columns(X: Any) -> dict[Any, Column] | None:
+    """Return the columns of a table or of an array with their kinds; None if X is neither."""
+    if isinstance(X, Mapping):
+        return {name: _column(str(name), np.asarray(values)) for name, values in X.items()}
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    if isinstance(frame, nw.DataFrame):
+        return {name: _column(name, frame[name].to_numpy()) for name in frame.columns}
+    if isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 1:  # an array of texts, trees or graphs
+        return None
+    if isinstance(X, np.ndarray) or _is_matrix(X) or not isinstance(X, Sequence):
+        array = np.asarray(Vectors.pack(X).X, dtype=float)  # says what is wrong, if it is no table of numbers
+        return {j: number_column(array[:, j]) for j in range(array.shape[1])}
+    return None
+
+
+def _is_matrix(X: Any) -> bool:
+    """Tell whether X is a list of rows of numbers."""
+    rows = X if isinstance(X, (list, tuple)) else ()
+    if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) and len(row) for row in rows):
+        return False
+    return all(isinstance(value, (int, float, np.number)) for value in rows[0]) and len({len(row) for row in rows}) == 1
+
+
+def _column(name: str, values: Any) -> Column:
+    """Return one column; numbers must be finite, texts are texts."""
+    values = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    if values.ndim != 1 or isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fiubOU":
+        raise DomainError(
+            f"Column {name!r} is of type {values.dtype} and shape {values.shape}; columns of numbers, truth values or "
+            "texts are taken. Turn dates into numbers, such as days since the first; fill in what is masked."
+        )
+    if values.dtype.kind in "fiub":
+        numbers = values.astype(float)
+        if np.isinf(numbers).any():
+            raise DomainError(f"Column {name!r} holds infinity; numbers must be finite. Replace or drop these rows.")
+        column = number_column(numbers)
+        return Column(column.values, "identifier", 0) if numbers_identify(name, numbers) else column
+    odd = next((v for v in values if not (isinstance(v, (str, bool, int)) or is_missing(v))), None)
+    if odd is not None:
+        raise DomainError(
+            f"Column {name!r} holds {str(odd)[:40]!r} of type {type(odd).__name__}; columns of numbers, truth values "
+            "or texts are taken. Turn it into one of them, or leave the column out."
+        )
+    return text_column(name, [None if is_missing(value) else str(value) for value in values])
+
+
+def sequence_kernels(sequences: Sequence[Any]) -> tuple[Kernel, ...]:
+    """Return spectrum kernels of lengths up to five; the shortest is the last, since it wins a tie."""
+    shortest = min(map(len, sequences))
+    return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
+
+
+def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
+    """Return Gaussians at multiples of the root of the total variance of sparse rows."""
+    X = X[some_rows(X.shape[0])]
+    X, *_ = used_columns(X, X)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    variance = float(np.asarray(X.multiply(X).mean(axis=0)).sum() - np.sum(mean**2))
+    size = float(f"{np.sqrt(max(variance, 0.0)) or 1.0:.4g}")
+    return tuple(Gaussian(factor * size) for factor in FACTORS)
+
+
+def structured_kernels(kind: str) -> tuple[Kernel, ...]:
+    """Return the kernel for a Gram matrix, for trees or for graphs."""
+    return {
+        "gram": (Precomputed(),),
+        "trees": (mercer.kernels.PartialTree().normalized(),),
+        "graphs": (mercer.kernels.WeisfeilerLehman(3).normalized(),),
+    }[kind]
+
+
+# the choice -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model to be fitted, what it says of rows left out, which rows these were, and how it was found."""
+
+    model: Any
+    predictions: Array
+    rows: Array
+    score: float
+    steps: list[str]
+
+
+def choose(kernels: Sequence[Kernel], X: Any, y: Array, n: int, task: str, watch: Callable[[float], Any]) -> Chosen:
+    """Choose by leave-one-out on the rows given, for a model that is going to have n of them."""
+    return (_classifier if task == "classification" else _regressor)(tuple(kernels), X, y, n, watch)
+
+
+def _regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
+    choice = best_ridge(kernels, X, y, watch)
+    model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
+    steps = [f"{_compared(len(choice.tried))} by closed-form leave-one-out"]
+    return Chosen(model, choice.predictions, np.arange(len(y)), choice.score, steps)
+
+
+def _classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
+    """The better one of a support vector machine and the nearest mean, by leaving one out of the same rows."""
+    S = kernels[0].pack(X)
+    few = some_rows(len(y), COARSE)
+    counts = np.unique(y[few], return_counts=True)[1]
+    means = best_means(kernels, S.take(few), y[few])
+    steps = [f"{_compared(len(means.tried))} by leave-one-out"]
+    if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
+        margin = best_margin(kernels, S.take(few), y[few], watch)
+        rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
+        steps = [f"{_compared(len(margin.tried), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
+        if margin.score >= means.score:
+            model = SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
+            return Chosen(model, np.unique(y[few])[margin.predictions], few, margin.score, steps)
+    if len(few) < len(y):
+        means = best_means(kernels, S, y, watch)
+    predictions = np.unique(y)[means.predictions]
+    return Chosen(KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), means.score, steps)
+
+
+def _compared(kernels: int, more: str = "") -> str:
+    if kernels > 1:
+        return f"{kernels} kernels{more} were compared"
+    return f"one kernel{more} were compared" if more else "one kernel was tried"

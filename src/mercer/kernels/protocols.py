@@ -1,0 +1,261 @@
+"""What only some kernels can do, each as a small protocol, and how to ask for it.
+
+A kernel of a user satisfies a protocol by writing its methods; those of this package derive from the classes in
+`mercer.kernels.abilities`, which open the methods to raw data. Callers ask `offers(kernel, HasFeatures)`: a sum has the
+method, but offers it only if all of its terms do.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mercer.arrays import Floats
+from mercer.domains import Samples
+from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.power_series import Series
+
+if TYPE_CHECKING:
+    from mercer.kernels.kernel import Kernel
+
+__all__ = [
+    "CAPABILITIES", "Compiles", "Differentiable", "HasAtoms", "HasBases", "HasFeatures", "HasFrequencies", "HasGrain",
+    "HasQuickTiles", "HasSeries", "HasSpectralDensity", "InputDifferentiable", "IsWindow", "TileDifferentiable",
+    "bases_of", "compiled_expansion", "feature_count", "grain_of", "log_integral", "offers", "quick_tiles",
+    "term_grain",
+]  # fmt: skip
+
+Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
+
+
+# what users of kernels ask for ------------------------------------------------------------------------
+
+
+@runtime_checkable
+class HasFeatures(Protocol):
+    """A kernel with a finite feature map; most of them tell its size as well, see `feature_count`."""
+
+    def features(self, A: Samples, keys: Any = ...) -> tuple[Any, Any]:
+        """Return (matrix, keys): a finite feature map, shape (len A, D), dense or sparse."""
+        ...
+
+
+@runtime_checkable
+class HasFrequencies(Protocol):
+    """A stationary kernel whose spectral measure can be drawn from."""
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw from the spectral measure, shape (count, width): k(x, z) = E cos(w . (x - z))."""
+        ...
+
+
+@runtime_checkable
+class HasSeries(Protocol):
+    """A kernel that is a power series in the dot product."""
+
+    def series(self) -> Series:
+        """Return the kernel as a power series in the dot product, k(x, z) = sum_n a_n <x, z>^n."""
+        ...
+
+
+@runtime_checkable
+class HasSpectralDensity(Protocol):
+    """A stationary kernel whose spectral measure has a density."""
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return v at frequencies (m, d), shape (m,): k(x, z) = integral of v(w) cos(w . (x - z)) dw.
+
+        It integrates to k(0), over all frequencies of both signs. `mercer.hilbert.spectral_measure` finds it for sums
+        and products too.
+        """
+        ...
+
+
+@runtime_checkable
+class HasAtoms(Protocol):
+    """A stationary kernel whose spectral measure consists of points."""
+
+    def spectral_atoms(self, width: int) -> tuple[Floats, Floats]:
+        """Return (frequencies w (q, width), masses m (q,)): k(x, z) = sum_i m_i cos(w_i . (x - z)), up to rounding."""
+        ...
+
+
+@runtime_checkable
+class Differentiable(Protocol):
+    """A kernel with a derivative in its free parameters."""
+
+    def pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_ij W_ij dk(a_i, b_j)/dtheta for the free parameters theta, shape (p,)."""
+        ...
+
+
+@runtime_checkable
+class InputDifferentiable(Protocol):
+    """A kernel with a derivative in its inputs."""
+
+    def pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return sum_j W_ij dk(a_i, b_j)/da_i (first argument only), shape (len A, d)."""
+        ...
+
+
+@runtime_checkable
+class IsWindow(Protocol):
+    """A kernel that may be the density of a distribution around its second argument, but for a factor."""
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window.
+
+        A window is nowhere negative, and its integral is finite and the same for every z: divided by it, k(., z) is
+        the density of a distribution around z.
+        """
+        ...
+
+
+# what drivers of tiles ask for ------------------------------------------------------------------------
+
+
+@runtime_checkable
+class TileDifferentiable(Protocol):
+    """A kernel that is differentiated tile by tile, together with its value."""
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the kernel's numbers on one tile, which must not be overwritten, and the way back to parameters.
+
+        The second is a function of weights W of the tile's shape that returns sum_ij W_ij dk(a_i, b_j)/dtheta, (p,).
+        """
+        ...
+
+
+@runtime_checkable
+class HasQuickTiles(Protocol):
+    """A kernel whose tiles can be made in one pass."""
+
+    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
+        """Return a function that makes tiles of a comparison in one pass, or None where there is no such way.
+
+        It is called with rows, columns (two slices) and perhaps V, and returns the tile or, without writing it, the
+        tile times V, which has the tile's dtype and a column per output. Entries are off by the rounding of the tile's
+        dtype, as `tile` has them, but for near points no more exact. A tile is valid until the thread's next one.
+        """
+        ...
+
+
+@runtime_checkable
+class Compiles(Protocol):
+    """A kernel whose expansions can be put into one function."""
+
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return f(x) = sum_i coef_i k(s_i, x) as one function, or None where pair by pair is the only way.
+
+        Parameters
+        ----------
+        samples : Samples
+            The s_i, as the kernel packs them.
+        coef : (n,) or (n, k) array
+
+        Returns
+        -------
+        callable or None
+            It takes packed samples and returns an array of shape (m,) or (m, k).
+        """
+        ...
+
+
+@runtime_checkable
+class HasGrain(Protocol):
+    """A kernel whose pairs take long, so that its tiles should be small."""
+
+    def grain(self, comparison: Comparison) -> int | None:
+        """Return how many rows and columns a tile should have at most, or None for as many as stay in cache.
+
+        A kernel whose pairs take long asks for tiles of some 20 milliseconds, so that threads get equal shares and
+        Ctrl-C is answered. A term of a composite is asked with the whole comparison, whose samples need not be of the
+        term's domain.
+        """
+        ...
+
+
+@runtime_checkable
+class HasBases(Protocol):
+    """A kernel that is a function of dot products or distances, which a view computes once for all terms."""
+
+    def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
+        """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
+        ...
+
+
+# asking ---------------------------------------------------------------------------------------------
+
+# the method by which a capability is known, its protocol, and what a kernel without it has not
+CAPABILITIES: dict[str, tuple[type, str]] = {
+    "features": (HasFeatures, "finite feature map"),
+    "frequencies": (HasFrequencies, "sampler of its spectral measure"),
+    "pullback": (Differentiable, "derivative in its parameters"),
+    "pullback_inputs": (InputDifferentiable, "derivative in its inputs"),
+    "series": (HasSeries, "power series in the dot product"),
+    "spectral_density": (HasSpectralDensity, "spectral density of its own"),
+    "spectral_atoms": (HasAtoms, "spectral measure of points"),
+}
+_NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
+
+
+def offers(kernel: Kernel, protocol: type) -> bool:
+    """Tell whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> offers(Linear(), HasFeatures), offers(Linear() + Gaussian(1.0), HasFeatures)
+    (True, False)
+    """
+    if not writes(type(kernel), protocol):
+        return False
+    name = _NAMES.get(protocol)
+    return name is None or name in kernel.capabilities
+
+
+@functools.cache
+def writes(cls: type, protocol: type) -> bool:
+    """Tell whether a class has the methods of a protocol."""
+    return all(callable(getattr(cls, name, None)) for name in vars(protocol) if not name.startswith("_"))
+
+
+def feature_count(kernel: Kernel, A: Samples) -> int | None:
+    """Return D, the number of features of a kernel on samples, or None if there is no finite map or it is not told."""
+    count = getattr(kernel, "feature_count", None) if offers(kernel, HasFeatures) else None
+    return None if count is None else count(A)
+
+
+def log_integral(kernel: Kernel, width: int) -> float | None:
+    """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window."""
+    return kernel.log_integral(width) if offers(kernel, IsWindow) else None
+
+
+def bases_of(kernel: Kernel) -> Iterable[tuple[Path, Base, float | None]]:
+    """Return the bases that a kernel's `tile` asks of a view."""
+    return kernel.bases() if offers(kernel, HasBases) else ()
+
+
+def quick_tiles(kernel: Kernel, comparison: Comparison) -> Callable[..., Floats] | None:
+    """Return the function that makes tiles in one pass, if a kernel has one."""
+    return kernel.quick(comparison) if offers(kernel, HasQuickTiles) else None
+
+
+def compiled_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can put it so."""
+    return kernel.compile(samples, coef) if offers(kernel, Compiles) else None
+
+
+def grain_of(kernel: Kernel, comparison: Comparison) -> int | None:
+    """Return how many rows and columns a tile should have at most, or None for as many as stay in cache."""
+    return kernel.grain(comparison) if offers(kernel, HasGrain) else term_grain(kernel, comparison)
+
+
+def term_grain(kernel: Kernel, comparison: Comparison) -> int | None:
+    """Return the smallest grain that the terms of a kernel ask for."""
+    terms: Any = (child for _, child in kernel._children() if hasattr(child, "block"))
+    asked = (grain_of(term, comparison) for term in terms)
+    return min((side for side in asked if side is not None), default=None)

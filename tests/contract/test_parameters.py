@@ -1,0 +1,43 @@
+"""Every parameter of every public estimator has a constraint, and the catalogue shows it."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import mercer.estimators
+import mercer.io
+from mercer import catalogue
+from mercer.errors import ParameterError
+from mercer.estimators import imported
+from mercer.spec import constraints_of
+
+PUBLIC = [row.cls for row in catalogue.estimators()]
+IMPORTED = [getattr(imported, name) for name in imported.__all__]
+
+
+@pytest.mark.parametrize("cls", [*PUBLIC, *IMPORTED], ids=lambda cls: cls.__name__)
+def test_every_parameter_has_a_constraint_that_accepts_its_default(cls):
+    declared = constraints_of(cls)
+    for name, parameter in inspect.signature(cls).parameters.items():
+        assert name in declared, f"{cls.__name__} declares nothing about {name}"
+        if parameter.default is not inspect.Parameter.empty:
+            declared[name].check(name, parameter.default, cls)
+
+
+@pytest.mark.parametrize("row", catalogue.estimators(), ids=lambda row: row.name)
+def test_the_catalogue_shows_what_every_parameter_may_be(row):
+    assert all(parameter.accepts for parameter in row.parameters), row.name
+
+
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_bases_declare_under_one_name(cls):
+    names = {name for base in cls.__mro__ for name in vars(base) if name.endswith("constraints")}
+    assert {name for name in names if not name.startswith("_parameter")} <= {"constraints"}  # scikit-learn has its own
+
+
+@pytest.mark.parametrize("name", ["gamma", "degree", "coef0", "memory"])
+def test_parameters_of_every_estimator_are_looked_at_by_fit(name):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+    with pytest.raises(ParameterError, match=f"KernelLogisticRegression was given {name}="):
+        mercer.KernelLogisticRegression("poly", **{name: "much"}).fit(X, y)
