@@ -88,6 +88,8 @@ class GramSpec(Spec, ABC):
         Whether one of the other ways is chosen when the samples are there.
     structured : bool
         Whether K is held as a product of smaller matrices.
+    distributed : bool
+        Whether other processes hold it.
     differentiable : bool
         Whether K as it is held has a derivative in the kernel's parameters that is known in closed form.
     """
@@ -98,6 +100,7 @@ class GramSpec(Spec, ABC):
     low_rank: ClassVar[bool] = False
     undecided: ClassVar[bool] = False
     structured: ClassVar[bool] = False
+    distributed: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
 
     @abstractmethod
