@@ -292,10 +292,9 @@ def _public(package: str, base: type = object) -> list[type]:
 def _kernel(cls: Any) -> KernelEntry:
     domain = inspect.getattr_static(cls, "domain", None)
     open_ended = _varies(cls, "capabilities", own=True)
-    known = importlib.import_module("mercer.kernels").Kernel
     offers = {}
     for name in CAPABILITIES:
-        written = getattr(cls, name) is not getattr(known, name)
+        written = hasattr(cls, name)
         offers[name] = None if written and open_ended else written
     row = _entry(cls, offers)
     return KernelEntry(

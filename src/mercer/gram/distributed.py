@@ -98,6 +98,7 @@ class Distributed(GramSpec):
     """
 
     exact = True
+    distributed = True
 
     constraints = {
         "address": Optional(InstanceOf(str, DaskClient)),
