@@ -180,6 +180,41 @@ def test_only_optional_packages_are_imported_inside_functions():
     assert not offenders
 
 
+def test_only_estimators_look_at_their_subclasses():
+    """A base class of kernels, Grams, solvers or models changes no method of a class that somebody else writes."""
+    offenders = [
+        where(path, function.lineno)
+        for path, tree in trees().items()
+        if "estimators" not in path.parts
+        for function in functions(tree)
+        if function.name == "__init_subclass__"
+    ]
+    assert not offenders
+
+
+def test_nobody_asks_for_the_class_of_a_gram():
+    """Outside of its package a Gram is known by its properties: see `GramSpec`, `Gram` and the protocols there."""
+    grams = {
+        node.name
+        for path, tree in trees().items()
+        if "gram" in path.parts
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if ast.unparse(base) in ("GramSpec", "Gram", "FactorGram", "DenseGram", "_Over")
+    }
+    assert {"Dense", "Tiles", "DenseGram", "FactorGram", "Centered"} <= grams
+    offenders = [
+        where(path, node.lineno)
+        for path, tree in trees().items()
+        if "gram" not in path.parts
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+        if {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)} & grams
+    ]
+    assert not offenders
+
+
 def test_optional_packages_are_imported_inside_functions_only():
     offenders = [
         f"{where(path, node.lineno)} {name}"

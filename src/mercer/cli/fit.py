@@ -134,7 +134,7 @@ def _parsed(request: Request) -> Any:
 def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
     """Give an estimator the budgets of the command, where it takes them and has none of its own."""
     known = estimator.get_params(deep=False)
-    if request.dask is not None and not isinstance(known.get("gram"), mercer.gram.Distributed):
+    if request.dask is not None and not getattr(known.get("gram"), "distributed", False):
         if "gram" not in known:
             raise UsageFault(
                 f"--dask was given with {type(estimator).__name__}, which has no Gram matrix to distribute. Leave "

@@ -13,7 +13,16 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.kernel_names import kernel_from_word
 from mercer.kernels import Constant, Gaussian, Kernel, Matern, RationalQuadratic
 
-__all__ = ["AnyKernel", "Translated", "as_kernel", "check_searched", "is_foreign", "is_scikit_learn", "translated"]
+__all__ = [
+    "AnyKernel",
+    "Translated",
+    "any_kernel",
+    "as_kernel",
+    "check_searched",
+    "is_foreign",
+    "is_scikit_learn",
+    "translated",
+]
 
 _HOME = "sklearn.gaussian_process.kernels"
 _BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless it is told others
@@ -100,6 +109,23 @@ def as_kernel(given: Any, width: int = 1) -> Any:
             "here. Leave out WhiteKernel: in a ridge it is a part of alpha, in GaussianProcessRegressor of noise."
         )
     return kernel
+
+
+def any_kernel(given: Any, width: int = 1) -> Any:
+    """Return the kernel that is given in whatever way `AnyKernel` accepts: None as it is, a word by its defaults.
+
+    Parameters
+    ----------
+    given : Kernel, str, function, kernel object of scikit-learn or None
+    width : int, default 1
+        Number of columns of the data.
+
+    Examples
+    --------
+    >>> any_kernel("rbf", 2)
+    Gaussian(1.0)
+    """
+    return kernel_from_word(given, width) if isinstance(given, str) else as_kernel(given, width)
 
 
 def translated(given: Any, width: int = 1) -> Translated:

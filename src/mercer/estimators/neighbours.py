@@ -153,8 +153,8 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     Parameters
     ----------
     near : Neighbours
-    weights : {"one", "kernel"}
-        Of an edge: 1, or k(x_i, x_j).
+    weights : {"one", "half", "kernel"}
+        Of an edge: 1; 1/2 if one of the two is a neighbour of the other, and 1 if both are; or k(x_i, x_j).
 
     Examples
     --------
@@ -165,14 +165,14 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
            [0., 1., 0.]])
     """
     n, k = near.index.shape
-    values = np.ones(n * k) if weights == "one" else near.values.ravel()
+    values = near.values.ravel() if weights == "kernel" else np.ones(n * k)
     if values.min(initial=0.0) < 0.0:
         raise DomainError(
             f"k(x_i, x_j) = {values.min():.3g} was found as the weight of an edge; weights must not be negative. Use a "
             "kernel without negative values, as Gaussian(), or weights='one'."
         )
     A = sp.csr_array((values, near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-    A = sp.csr_array(A.maximum(A.T.tocsr()))
+    A = sp.csr_array(0.5 * (A + A.T) if weights == "half" else A.maximum(A.T.tocsr()))
     lonely = np.flatnonzero(~(np.asarray(A.sum(axis=1)).ravel() > 0.0))
     if len(lonely):
         raise DomainError(

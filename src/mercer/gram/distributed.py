@@ -99,6 +99,7 @@ class Distributed(GramSpec):
     """
 
     exact = True
+    distributed = True
 
     constraints = {
         "address": Optional(InstanceOf(str, DaskClient)),

@@ -89,6 +89,8 @@ class GramSpec(Spec, ABC):
         Whether one of the other ways is chosen when the samples are there.
     structured : bool
         Whether K is held as a product of smaller matrices.
+    distributed : bool
+        Whether other processes hold it.
     differentiable : bool
         Whether K as it is held has a derivative in the kernel's parameters that is known in closed form.
     """
@@ -99,6 +101,7 @@ class GramSpec(Spec, ABC):
     low_rank: ClassVar[bool] = False
     undecided: ClassVar[bool] = False
     structured: ClassVar[bool] = False
+    distributed: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
 
     @abstractmethod
@@ -273,39 +276,39 @@ def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
     return getattr(gram, "landmarks", None) is not None
 
 
-# what the user has written, or None ----------------------------------------------------------------------
+# what the user has written, if anything ----------------------------------------------------------------
 
 
-def is_undecided(spec: GramSpec | None) -> TypeGuard[Auto]:
+def is_undecided(spec: Any) -> TypeGuard[Auto]:
     """Tell whether a way to hold K was asked for that chooses when the samples are there."""
-    return spec is not None and spec.undecided
+    return isinstance(spec, GramSpec) and spec.undecided
 
 
-def is_stored(spec: GramSpec | None) -> TypeGuard[Dense]:
+def is_stored(spec: Any) -> TypeGuard[Dense]:
     """Tell whether all of K is asked for as an array."""
-    return spec is not None and spec.stored
+    return isinstance(spec, GramSpec) and spec.stored
 
 
-def is_streamed(spec: GramSpec | None) -> TypeGuard[Tiles]:
+def is_streamed(spec: Any) -> TypeGuard[Tiles]:
     """Tell whether K itself is asked for, tile by tile, nothing of it held."""
-    return spec is not None and spec.streamed and spec.exact
+    return isinstance(spec, GramSpec) and spec.streamed and spec.exact
 
 
-def is_transform(spec: GramSpec | None) -> TypeGuard[FastGauss]:
+def is_transform(spec: Any) -> TypeGuard[FastGauss]:
     """Tell whether products alone are asked for, to a tolerance."""
-    return spec is not None and spec.streamed and not spec.exact
+    return isinstance(spec, GramSpec) and spec.streamed and not spec.exact
 
 
-def has_features(spec: GramSpec | None) -> TypeGuard[Features]:
+def has_features(spec: Any) -> TypeGuard[Features]:
     """Tell whether the kernel's own finite features are asked for."""
-    return spec is not None and spec.low_rank and spec.exact
+    return isinstance(spec, GramSpec) and spec.low_rank and spec.exact
 
 
-def is_approximate_factor(spec: GramSpec | None) -> bool:
+def is_approximate_factor(spec: Any) -> bool:
     """Tell whether K is asked for by a factor of few columns that approximates it."""
-    return spec is not None and spec.low_rank and not spec.exact
+    return isinstance(spec, GramSpec) and spec.low_rank and not spec.exact
 
 
-def is_factored(spec: GramSpec | None) -> bool:
+def is_factored(spec: Any) -> bool:
     """Tell whether K is asked for by a factor, approximate or of the kernel's own features."""
-    return spec is not None and spec.low_rank
+    return isinstance(spec, GramSpec) and spec.low_rank

@@ -1,11 +1,12 @@
 """One run of fit: progress, time, and an estimator left whole."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mercer import SVC, KernelRidge
+from mercer import SVC, KernelRidge, estimators
 from mercer.errors import IndefiniteWarning, ParameterError, TargetError, TimeBudgetError
 from mercer.estimators.fits import _CALLBACK_STATE, STEPS, Run, _share, fitting, whole
 from mercer.kernels import Sigmoid
@@ -135,3 +136,9 @@ def test_warnings_point_to_the_line_of_the_user():
         warnings.simplefilter("always")
         SVC(Sigmoid()).fit(X, LABELS)
     assert [one.filename for one in told if one.category is IndefiniteWarning] == [__file__]
+
+
+def test_every_fit_goes_this_way():
+    sources = Path(estimators.__file__).parent.rglob("*.py")
+    own = [path.name for path in sources if "run.begin(" in path.read_text() and path.name != "fits.py"]
+    assert own == []

@@ -88,3 +88,9 @@ def test_errors_tell_what_to_do():
     for kernel, data in ((Linear(), many), (Polynomial(2), X), (Linear(), np.tile(X, 10))):
         with pytest.raises(Stopped):
             find_neighbours(kernel, Vectors.pack(data), 3, one)
+
+
+def test_ties_that_both_find_count_twice_as_much():
+    C = NearestNeighbors(n_neighbors=4).fit(X).kneighbors_graph()  # without the samples themselves
+    A = affinities(find_neighbours(Linear(), Vectors.pack(X), 4), "half")
+    np.testing.assert_array_equal(A.toarray(), (0.5 * (C + C.T)).toarray())

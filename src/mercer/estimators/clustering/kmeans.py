@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +20,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities
+from mercer.domains.vectors import require_sound
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.clustering.cuts import checked_degrees, checked_weights, first_met, tied
 from mercer.estimators.clustering.lloyd import Cloud, Partition, lloyd, random_labels, restarts_at_once, seeded_labels
@@ -27,7 +29,7 @@ from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatch
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.neighbours import held_gram
 from mercer.gram import FeatureExpansion, Gram, GramSpec, HasFactor
-from mercer.kernels import Kernel, Linear
+from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
@@ -76,7 +78,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Mini-batches of so many samples, in the coordinates of a Gram that has a factor, such as ``Nystrom(500)``.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`: by features where there are few (then it is the algorithm of Lloyd), else
-        dense if it fits, else in tiles, which never form K. A matrix given as "precomputed" is not copied.
+        dense if it fits, else in tiles, which never form K. A matrix given as "precomputed" is not copied;
+        a sparse one is made dense.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. Out of time, the best partition so far is kept.
     random_state : int, RandomState or None, default 0
@@ -180,6 +183,24 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"init={'labels' if not isinstance(self.init, str) else self.init!r}; mini-batches know the variance "
                 "alone, without a shift, from seeds. Leave out one or the other."
             )
+
+    def _pack(self, X: Any) -> tuple[Samples, Kernel]:
+        return super()._pack(self._filled(X))
+
+    def _pack_new(self, X: Any) -> Samples:
+        return super()._pack_new(self._filled(X))
+
+    def _filled(self, X: Any) -> Any:
+        """Return sparse similarities as an array, if there is room: distances to means need all of them."""
+        if not sp.issparse(X) or not (
+            isinstance(self.kernel, Precomputed) or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        ):
+            return X
+        require_sound(X)
+        options = ("a sparse matrix with SpectralClustering", "fewer samples")
+        what = f"KernelKMeans on sparse similarities of shape {X.shape}"
+        Plan(what, {"similarities": 8 * X.shape[0] * X.shape[1]}, options).require(self.memory)
+        return X.toarray()
 
     def _check_order(self, kernel: Kernel) -> None:
         if kernel.order is None and (self.objective == "cut" or self.shift):

@@ -76,9 +76,9 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's words.
     n_neighbors : int, None or "auto", default "auto"
-        Tie samples by 1 if one is among this many nearest of the other under the kernel, in a sparse graph without ties
-        to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and None with one or with a
-        ``gram``.
+        Tie samples by 1/2 if one is among this many nearest of the other under the kernel, and by 1 if each is, in a
+        sparse graph without ties to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and
+        None with one or with a ``gram``.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default "kmeans"
         How the embedded samples are divided: by k-means, by the rotation that brings them nearest to indicators, or by
         k samples that a pivoted QR decomposition picks.
@@ -240,7 +240,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
                     degrees = checked_degrees(np.asarray(A @ checked_weights(s)))
                 Z = self._embed(A, S, s, degrees, chance, run)
             with run.stage("k-means", 0.98), serial_blas():
-                labels = self._divide(Z, s, chance)
+                labels = self._divide(Z, s, np.sqrt(s * degrees), chance)
             self.cut_ = normalized_cut(A, labels, s)
             if copies is not None:
                 Z, labels = Z[copies], labels[copies]
@@ -265,7 +265,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return sp.csr_array(np.ones((1, 1))), copies
         with run.stage("neighbours", 0.4):
             near = find_neighbours(self.kernel_, distinct, int(self.n_neighbors_), run.resources())
-        return affinities(near, "one"), copies
+        return affinities(near, "half"), copies
 
     def _embed(self, A: Any, S: Any, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
         """Return the coordinates of the samples; keep the function that gives them."""
@@ -352,7 +352,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             )
         return pairs
 
-    def _divide(self, Z: Floats, s: Floats, chance: Any) -> Array:
+    def _divide(self, Z: Floats, s: Floats, roots: Floats, chance: Any) -> Array:
         """Divide the embedded samples by k-means; keep the centres."""
         k = self.n_clusters
         if k == 1:
@@ -360,7 +360,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return np.zeros(len(Z), dtype=np.intp)
         gram = Features().build(Linear(), Vectors.pack(Z))
         cloud = Cloud(gram, s, gram @ s)
-        labels = self._assigned(Z, cloud, chance)
+        labels = self._assigned(Z, cloud, roots, chance)
         held = int(np.sum(np.bincount(labels, s, k) > 0.0))
         if held < k:
             warn_caller(
@@ -376,15 +376,17 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         self.inertia_ = float(s @ np.sum((Z - self.cluster_centers_[labels]) ** 2, axis=1))
         return labels
 
-    def _assigned(self, Z: Floats, cloud: Cloud, chance: Any) -> Array:
+    def _assigned(self, Z: Floats, cloud: Cloud, roots: Floats, chance: Any) -> Array:
         """Return the clusters of embedded samples, numbered in any order."""
         k = self.n_clusters
         if self.assign_labels == "kmeans":
             starts = [seeded_labels(cloud, k, chance)[1] for _ in range(self.n_init)]
             return lloyd(cloud, starts, k, 300, threads=self.n_threads).labels
+        if self.assign_labels == "cluster_qr":  # orthonormal vectors, in which samples that are hardly tied lie near 0
+            return pivoted(np.column_stack([np.full(len(Z), 1.0 / np.linalg.norm(roots)), Z]) * roots[:, None])
         size = np.sqrt(np.mean(Z**2)) or 1.0
         V = np.column_stack([np.full(len(Z), size), Z])  # with the constant, which has the same length
-        return pivoted(V) if self.assign_labels == "cluster_qr" else discretized(V, chance, self.n_init)
+        return discretized(V, chance, self.n_init)
 
     def _place(self, Z: Floats, labels: Array, packed: Any, used: Any) -> None:
         """Keep coordinates and labels of all samples; of those of weight zero they are predicted."""

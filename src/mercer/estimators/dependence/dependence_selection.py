@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.arrays import Bools, Floats, real_numbers
 from mercer.budget import Plan, budget, parse_bytes
-from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
+from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, ConvergenceWarning, DomainError, ParameterError, TargetError, warn_caller
 from mercer.estimators.dependence.dependence_scores import (
@@ -30,6 +30,7 @@ from mercer.estimators.dependence.dependence_scores import (
 )
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.fits import Run, fitting
+from mercer.estimators.foreign import AnyKernel, any_kernel
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, GramSpec, Tiles
 from mercer.gram.gram import is_factored, is_stored, is_streamed, is_undecided
@@ -47,7 +48,7 @@ def _compares_rows(kernel: Kernel) -> bool:
     return all(part.domain is Vectors for part in (kernel, *parts))
 
 
-def target_samples(y: Any, kernel: Kernel | None, n: int) -> tuple[Kernel, Samples]:
+def target_samples(y: Any, kernel: Any, n: int) -> tuple[Kernel, Samples]:
     """Return a kernel for targets, and the targets as it packs them.
 
     Labels become indicators under the linear kernel, so that k is 1 for equal ones and 0 for others; numbers are
@@ -64,7 +65,7 @@ def target_samples(y: Any, kernel: Kernel | None, n: int) -> tuple[Kernel, Sampl
             "the target y is None). Give y."
         )
     if kernel is not None:
-        kernel.check()
+        kernel = any_kernel(kernel, np.shape(y)[1] if np.ndim(y) == 2 else 1).check()
         S = kernel.pack(np.asarray(y)[:, None] if kernel.domain is Vectors and np.ndim(y) == 1 else y)
     else:
         values = np.asarray(y)
@@ -97,12 +98,12 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, optional
+    kernel : Kernel, str, function or None, default None
         Compares samples by some of their columns. None is the Gaussian whose length scale is the median distance,
         times sqrt(q / d) for q of d columns.
     n_features_to_select : int, float or None, default None
         q, or its share of d; None is half of the columns.
-    target_kernel : Kernel, optional
+    target_kernel : Kernel, str, function or None, default None
         Compares targets. None: labels are equal or not; numbers by the Gaussian at their median distance.
     direction : {"backward", "forward"}, default "backward"
     step : float, default 0.1
@@ -149,9 +150,9 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
 
     policies = ()
     constraints = {
-        "kernel": Optional(InstanceOf(Kernel)),
+        "kernel": AnyKernel(),
         "n_features_to_select": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="right"))),
-        "target_kernel": Optional(InstanceOf(Kernel)),
+        "target_kernel": AnyKernel(),
         "direction": OneOf("backward", "forward"),
         "step": Interval(0.0, 1.0, closed="left"),
         "estimate": OneOf("unbiased", "biased"),
@@ -159,10 +160,10 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Any = None,
         n_features_to_select: int | float | None = None,
         *,
-        target_kernel: Kernel | None = None,
+        target_kernel: Any = None,
         direction: str = "backward",
         step: float = 0.1,
         estimate: str = "unbiased",
@@ -221,7 +222,8 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     def _vectors(self, X: Any) -> tuple[Vectors, Any]:
         """Pack the samples, and remember their columns; the kernel compares some of them."""
         self._check_policy()
-        kernel = self.kernel
+        packed = pack_vectors(X, self.kernel)
+        kernel = any_kernel(self.kernel, packed.width)
         if isinstance(kernel, Precomputed):
             raise CapabilityError(
                 "DependenceSelector was given Precomputed(); similarities have no columns to choose from. Give "
@@ -232,7 +234,6 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
                 f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
                 "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
             )
-        packed = pack_vectors(X, kernel)
         remember_columns(self, X, packed, reset=True)
         return packed, kernel
 
@@ -344,7 +345,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         own = {"samples": 16 * n * n_features}
         what, options = f"DependenceSelector on {n} samples", ("gram=Tiles()", "gram=Nystrom(500)")
         if spec.low_rank:
-            kernel = self.kernel or Gaussian()
+            kernel = any_kernel(self.kernel, n_features) or Gaussian()
             built = spec.plan(kernel, n, n_features, self.memory)
             own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}
             return Plan(what, {**own, **built.buffers}, built.options)

@@ -18,13 +18,14 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import InstanceOf, Integer, Interval, Optional, Positive
+from mercer.constraints import Integer, Interval, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence.dependence_selection import target_samples
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
+from mercer.estimators.foreign import AnyKernel, any_kernel
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.pivoting import pivoted_cholesky
@@ -55,10 +56,10 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     ----------
     n_components : int, default 1
         m, directions.
-    kernel : Kernel, optional
+    kernel : Kernel, str, function or None, default None
         Compares projections; with a derivative in its inputs. None is the Gaussian of length scale sqrt(m): columns
         are scaled to variance 1.
-    target_kernel : Kernel, optional
+    target_kernel : Kernel, str, function or None, default None
         Compares targets. None: labels are equal or not; numbers by the Gaussian at their median distance.
     epsilon : float, default 1e-3
         Ridge, relative to n. Positive.
@@ -106,8 +107,8 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     constraints = {
         "n_components": Integer(1),
-        "kernel": Optional(InstanceOf(Kernel)),
-        "target_kernel": Optional(InstanceOf(Kernel)),
+        "kernel": AnyKernel(),
+        "target_kernel": AnyKernel(),
         "epsilon": Positive(),
         "n_init": Integer(1),
         "max_iter": Integer(1),
@@ -118,9 +119,9 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def __init__(
         self,
         n_components: int = 1,
-        kernel: Kernel | None = None,
+        kernel: Any = None,
         *,
-        target_kernel: Kernel | None = None,
+        target_kernel: Any = None,
         epsilon: float = 1e-3,
         n_init: int = 3,
         max_iter: int = 200,
@@ -223,8 +224,9 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _resolved(self, Z: Floats, w: Floats) -> Kernel:
         if self.kernel is None:
             return Gaussian(float(np.sqrt(self.n_components)))
-        check_movable(self.kernel, type(self).__name__)
-        return self.kernel.learn(Vectors.pack(np.ascontiguousarray(Z[:, : self.n_components])), None, w)
+        kernel = any_kernel(self.kernel, self.n_components)
+        check_movable(kernel, type(self).__name__)
+        return kernel.learn(Vectors.pack(np.ascontiguousarray(Z[:, : self.n_components])), None, w)
 
     def _target_factor(self, targets: Samples, w: Floats) -> Floats:
         """Return the centred factor of the targets, (n, r)."""

@@ -23,13 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arguments import real_array
 from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional, Positive
+from mercer.constraints import Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence.ica_starts import starts, turned_pairs
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
+from mercer.estimators.foreign import AnyKernel, any_kernel
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
@@ -189,7 +190,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     ----------
     n_components : int, optional
         q; None is the number of directions in which the samples vary.
-    kernel : Kernel, optional
+    kernel : Kernel, str, function or None, default None
         Compares values of one component, whose variance is 1; with a derivative in its inputs. None is
         ``Gaussian(1.0)`` for up to 1000 samples and ``Gaussian(0.5)`` for more.
     contrast : {"kgv", "kcc", "hsic"}, default "kgv"
@@ -257,7 +258,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kernel_: Kernel
     constraints = {
         "n_components": Optional(Integer(1)),
-        "kernel": Optional(InstanceOf(Kernel)),
+        "kernel": AnyKernel(),
         "contrast": OneOf(*CONTRASTS),
         "kappa": Optional(Positive()),
         "n_init": Integer(1),
@@ -269,7 +270,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def __init__(
         self,
         n_components: int | None = None,
-        kernel: Kernel | None = None,
+        kernel: Any = None,
         *,
         contrast: str = "kgv",
         kappa: float | None = None,
@@ -367,7 +368,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _resolved(self, total: float) -> Kernel:
         self.kappa_ = self.kappa if self.kappa is not None else 0.02 if total <= 1000 else 0.002
         if self.kernel is not None:
-            return self.kernel
+            return any_kernel(self.kernel)
         return Gaussian(1.0 if total <= 1000 else 0.5)
 
     def _whiten(self, X: Floats, w: Floats) -> Floats:

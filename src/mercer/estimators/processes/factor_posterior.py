@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import special
@@ -497,7 +497,7 @@ def _pinned(spec: GramSpec, gram: Factored) -> GramSpec:
 
 def rank_of(gram: Factored) -> int:
     """Return r, the number of columns of a factor."""
-    return gram.rank if is_low_rank(gram) else gram.matrix.shape[1]
+    return cast(FeatureGram, gram).matrix.shape[1] if not is_low_rank(gram) else gram.rank
 
 
 def _function(gram: Factored, weights: Floats) -> Any:
@@ -514,14 +514,14 @@ def _moment(gram: Factored, U: Floats) -> Floats:
     """Return F^T U."""
     if is_low_rank(gram):
         return gram.moment(U)
-    return np.asarray(gram.matrix.T @ U, dtype=float)
+    return np.asarray(cast(FeatureGram, gram).matrix.T @ U, dtype=float)
 
 
 def _times(gram: Factored, V: Floats) -> Floats:
     """Return F V."""
     if is_low_rank(gram):
         return gram.times(V)
-    return np.asarray(gram.matrix @ V, dtype=float)
+    return np.asarray(cast(FeatureGram, gram).matrix @ V, dtype=float)
 
 
 def _solved(factor: CholeskyFactor, G: Floats) -> Floats:

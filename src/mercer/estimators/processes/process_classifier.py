@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -26,7 +26,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError, warn_cal
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
-from mercer.estimators.processes.factor_posterior import FactorWay, Propagated, Softmax, TwoClasses
+from mercer.estimators.processes.factor_posterior import Factored, FactorWay, Propagated, Softmax, TwoClasses
 from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
@@ -279,7 +279,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
             if isinstance(K, HasFactor):
                 parts = [Propagated(y, w) if link is None else TwoClasses(y, w, link) for y in signs]
                 joint = [Softmax(codes, w, count)] if self._is_softmax(count) else parts
-                return FactorWay(K, self.gram_, joint, tuple(self.fixed), resources)
+                return FactorWay(cast(Factored, K), self.gram_, joint, tuple(self.fixed), resources)
             self._require_exact(K)
             self._plan(self.gram_, kernel, len(S), getattr(S, "width", 1), count).require(self.memory)
         else:

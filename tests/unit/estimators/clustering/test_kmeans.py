@@ -5,13 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
 from mercer.domains import Similarities
-from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, MemoryBudgetError, ParameterError
 from mercer.estimators.clustering.cuts import normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans
 from mercer.gram import Dense, Features, Nystrom, Tiles
@@ -277,3 +278,21 @@ def test_saved_and_loaded(tmp_path):
 @parametrize_with_checks([KernelKMeans(objective="cut", n_init=2)])
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("objective", ["variance", "cut"])
+@pytest.mark.parametrize("storage", [sp.csr_array, sp.csr_matrix, sp.coo_array])
+def test_sparse_similarities_are_what_dense_ones_are(objective, storage):
+    K = np.asarray(Gaussian(1.0)(X))
+    K[K < 1e-6] = 0.0
+    model = KernelKMeans("precomputed", 3, objective=objective)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteWarning)
+        want = model.fit(K).labels_
+        np.testing.assert_array_equal(model.fit(storage(K)).labels_, want)
+    np.testing.assert_array_equal(model.predict(storage(K[:5])), want[:5])
+
+
+def test_sparse_similarities_beyond_memory_are_refused():
+    with pytest.raises(MemoryBudgetError, match="SpectralClustering"):
+        KernelKMeans("precomputed", 2, memory="1MB").fit(sp.eye_array(100_000, format="csr"))

@@ -5,7 +5,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 
 from mercer import KernelRidge
@@ -144,3 +146,15 @@ def test_grams_that_cannot_be_used_are_named():
         DependenceSelector(gram=Dense(indefinite="clip")).fit(X, XOR)
     with pytest.raises(MemoryBudgetError, match=r"gram=Tiles\(\)"):
         DependenceSelector(memory="50kB").fit(X, XOR)
+
+
+@pytest.mark.parametrize("given", ["rbf", RBF(np.sqrt(2.0)), lambda a, b: np.exp(-cdist(a, b, "sqeuclidean") / 4.0)])
+def test_kernels_are_taken_as_words_functions_and_objects_of_scikit_learn(given):
+    """scikit-learn's default gamma of four columns is 1/4; of targets in one column it is 1."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(40, 4))
+    y = data[:, 1] + 0.1 * rng.normal(size=40)
+    want = DependenceSelector(Gaussian(np.sqrt(2.0)), 2, target_kernel=Gaussian.from_gamma(1.0)).fit(data, y)
+    found = DependenceSelector(given, 2, target_kernel="rbf").fit(data, y)
+    np.testing.assert_array_equal(found.support_, want.support_)
+    assert found.target_kernel_ == want.target_kernel_

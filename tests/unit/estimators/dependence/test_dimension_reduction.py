@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF
 
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.estimators.dependence.dimension_reduction import KernelDimensionReduction
@@ -81,3 +82,15 @@ def test_what_cannot_be_done_is_told():
         KernelDimensionReduction(1).fit(X, EVEN[:-1])
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         KernelDimensionReduction(2, n_init=1, max_iter=1, tol=0.0).fit(X, EVEN)
+
+
+@pytest.mark.parametrize("given", ["rbf", RBF(1.0)], ids=str)
+def test_kernels_are_taken_as_words_and_as_objects_of_scikit_learn(given):
+    """scikit-learn's default gamma of two components is 1/2."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(40, 3))
+    want = KernelDimensionReduction(2, kernel=Gaussian(1.0), target_kernel=Gaussian(np.sqrt(0.5)))
+    found = KernelDimensionReduction(2, kernel=given, target_kernel="rbf")
+    np.testing.assert_allclose(
+        found.fit(data, data[:, 0]).components_, want.fit(data, data[:, 0]).components_, rtol=1e-6, atol=1e-9
+    )

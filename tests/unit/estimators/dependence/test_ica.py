@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF
 
 from benchmarks.geometry_dependence import Mixtures
 from mercer.errors import CapabilityError, DomainError, ParameterError
@@ -202,3 +203,15 @@ def test_kernels_must_have_derivatives():
         KernelICA(kernel=NegativeDistance()).fit(Z)
     with pytest.raises(DomainError, match="do not vary"):
         KernelICA().fit(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("given", ["rbf", RBF(np.sqrt(0.5))], ids=str)
+def test_kernels_are_taken_as_words_and_as_objects_of_scikit_learn(given):
+    X = UNIFORM[:60] @ A.T
+    want = KernelICA(kernel=Gaussian(np.sqrt(0.5)), n_init=1).fit(X)
+    np.testing.assert_allclose(KernelICA(kernel=given, n_init=1).fit(X).components_, want.components_, rtol=1e-6)
+
+
+def test_functions_have_no_derivatives():
+    with pytest.raises(CapabilityError):
+        KernelICA(kernel=lambda a, b: np.exp(-((a - b.T) ** 2))).fit(UNIFORM[:40] @ A.T)
