@@ -4,6 +4,7 @@
 #   make test      lint, then the tests        make clean     remove .venv, builds and caches
 #   make bench     the benchmarks              make docs      the documentation, in build/docs
 #   make types     types of all of src         make timing    promises about seconds, alone on the machine
+#   make exports   what packages export, from the modules
 #   make slow      tests that make test leaves out
 #   make deep      the laws, with forty times the examples, at random
 #   make probes    all probes of bad input
@@ -21,7 +22,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow deep timing portable peers trust release probes levels kills bench docs lint style types setup clean
+.PHONY: help demo test slow deep timing portable peers trust release probes levels kills bench docs exports lint style types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -84,8 +85,12 @@ demo: .venv/.stamp
 bench: .venv/.stamp-dev
 	@$(BIN)/python -m benchmarks.run
 
+# What packages export, from the modules.
+exports: .venv/.stamp
+	@$(BIN)/python -m docs.make_exports
+
 # Pages made from the classes are written first; any warning is an error.
-docs: .venv/.stamp-docs
+docs: exports .venv/.stamp-docs
 	@for page in catalogue equations reference; do $(BIN)/python -m docs.make_$$page; done
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
@@ -94,7 +99,7 @@ docs: .venv/.stamp-docs
 # minutes, by `make types`.
 PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference io cli reports plots testing) \
 	$(wildcard src/mercer/*.py) \
-	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.py | tr . / | sed 's,.*,src/mercer/&.py,')
+	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.pyi | sort -u | tr . / | sed 's,.*,src/mercer/&.py,')
 
 types: .venv/.stamp-dev
 	@$(BIN)/basedpyright --threads 2 --level error

@@ -292,10 +292,8 @@ def _public(package: str, base: type = object) -> list[type]:
 def _kernel(cls: Any) -> KernelEntry:
     domain = inspect.getattr_static(cls, "domain", None)
     open_ended = _varies(cls, "capabilities", own=True)
-    offers = {}
-    for name in CAPABILITIES:
-        written = hasattr(cls, name)
-        offers[name] = None if written and open_ended else written
+    written = {name: hasattr(cls, name) for name in CAPABILITIES}
+    offers = {name: None if has and open_ended else has for name, has in written.items()}
     row = _entry(cls, offers)
     return KernelEntry(
         **{name: getattr(row, name) for name in Entry.__dataclass_fields__},

@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
+import mercer.kernels  # whose names are imported when they are used
 from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.budget import Clock
@@ -23,7 +24,7 @@ from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
-from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum, WeisfeilerLehman
+from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
 from mercer.numerics.sparse_checks import used_columns
 from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels, text_kernel
 from mercer.selection.margins import COSTS, best_margin
@@ -160,9 +161,9 @@ def candidates_for(X: Any, steps: list[str]) -> tuple[Kernel, ...]:
     if texts and len(texts) == len(listed):
         return (text_kernel(texts),)
     if listed and all(isinstance(x, Mapping) or hasattr(x, "adjacency") for x in listed):
-        return (WeisfeilerLehman(3).normalized(),)
+        return (mercer.kernels.WeisfeilerLehman(3).normalized(),)
     if listed and all(isinstance(x, tuple) for x in listed):
-        return (PartialTree().normalized(),)
+        return (mercer.kernels.PartialTree().normalized(),)
     if listed and all(isinstance(x, list) for x in listed):
         return sequence_kernels(listed)
     given = f"samples such as {str(listed[0])[:40]!r}" if listed else "no samples"
@@ -239,8 +240,8 @@ def structured_kernels(kind: str) -> tuple[Kernel, ...]:
     """Return the kernel for a Gram matrix, for trees or for graphs."""
     return {
         "gram": (Precomputed(),),
-        "trees": (PartialTree().normalized(),),
-        "graphs": (WeisfeilerLehman(3).normalized(),),
+        "trees": (mercer.kernels.PartialTree().normalized(),),
+        "graphs": (mercer.kernels.WeisfeilerLehman(3).normalized(),),
     }[kind]
 
 

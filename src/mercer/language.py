@@ -20,16 +20,16 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import importlib.util
 import inspect
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from mercer.errors import ParameterError
+from mercer.export_map import EXPORTS
 from mercer.spec import Spec
 
 __all__ = ["parse"]
@@ -78,7 +78,7 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
     >>> parse("0.5 * Gaussian(2.0) + Linear()") == 0.5 * Gaussian(2.0) + Linear()
     True
     """
-    return _parse(text, {**_registry(), **_own_names(names or {})})
+    return _parse(text, ChainMap(dict(_own_names(names or {})), cast(Any, _registry())))
 
 
 def _parse(text: str, registry: Mapping[str, type]) -> Any:
@@ -114,19 +114,32 @@ def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 # names ------------------------------------------------------------------------------------------------
 
 
+class _Registry(Mapping[str, type]):
+    """Public classes of mercer that their parameters describe, by name; one is imported when it is asked for."""
+
+    def __init__(self) -> None:
+        self.homes: dict[str, str] = {}
+        for place in PACKAGES:
+            for home, names in EXPORTS[f"mercer.{place.partition('.')[0]}"].items():
+                if f"{home}.".startswith(f"mercer.{place}."):
+                    self.homes |= dict.fromkeys(names, home)
+
+    def __getitem__(self, name: str) -> type:
+        member = getattr(importlib.import_module(self.homes[name]), name)
+        if isinstance(member, type) and hasattr(member, "get_params") and not inspect.isabstract(member):
+            return member
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.homes if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @functools.cache
 def _registry() -> Mapping[str, type]:
-    """Public classes of mercer that their parameters describe, by name."""
-    found: dict[str, type] = {}
-    for package in PACKAGES:
-        if importlib.util.find_spec(f"mercer.{package}") is None:
-            continue
-        module = importlib.import_module(f"mercer.{package}")
-        for name in getattr(module, "__all__", ()):
-            member = getattr(module, name)
-            if isinstance(member, type) and hasattr(member, "get_params") and not inspect.isabstract(member):
-                found.setdefault(name, member)
-    return MappingProxyType(found)
+    return _Registry()
 
 
 def _own_names(names: Mapping[str, type]) -> Mapping[str, type]:

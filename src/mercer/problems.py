@@ -28,6 +28,7 @@ __all__ = [
     "Status",
     "Trace",
 ]
+__saved__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

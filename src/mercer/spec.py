@@ -60,6 +60,7 @@ class Spec:
     """
 
     constraints: ClassVar[Mapping[str, Any]] = {}  # name -> Constraint, of the module above this one
+    example: ClassVar[tuple[Any, ...] | None] = None  # arguments of some member, where constraints do not tell them
 
     def __init__(self) -> None:
         # Present so that a subclass without parameters does not inherit the constructor of a Protocol.

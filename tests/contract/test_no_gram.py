@@ -139,5 +139,6 @@ def test_few_are_left_out():
     public = {
         name for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
     }
-    assert public - names == set(WITHOUT)
+    others = public - names - set(WITHOUT)  # which compare no samples by a kernel
+    assert not [name for name in others if "kernel" in inspect.signature(getattr(mercer, name).__init__).parameters]
     assert {"SVC", "SVR", "KernelRidge", "KernelPCA", "RelevanceVectorClassifier", "KernelLasso"} <= names

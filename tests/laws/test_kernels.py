@@ -3,8 +3,9 @@
 One test for each kernel: data are drawn once and asked for all laws that the kernel claims, and a failure names each
 law that is broken, with the smallest example found.
 
-A kernel of ``mercer.kernels.__all__`` enters by its row in ``ENTRIES``: some of its members, and raw data for
-them. One that needs no arguments enters by itself, on data of its domain. The laws are those of
+A public kernel enters by itself: its members are those that its unit test lists under its name in ``MEMBERS``, or
+some member (see `mercer.testing.members`), and its data are those of its domain that it takes. The table of
+``_entries`` has kernels of which more members, or other data, are tried. The laws are those of
 ``mercer.testing``, and two that need a test's means: pickling, and tiles of another size in the driver.
 Values agree to about 1e-12 of sqrt(k(x, x) k(z, z)) where not to the bit; the laws say which.
 """
@@ -22,16 +23,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import mercer.domains
 import mercer.kernels
 import mercer.models
-from mercer.domains import Strings, Vectors
+from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Kernel
 from mercer.runtime import tiling
 from mercer.testing.kernel_laws import KERNEL_LAWS, Law, Trial
+from mercer.testing.members import member
+from tests.declared import declared, unit_test_of
 from tests.naive.graphs import random_graphs
 from tests.strategies import similarities, strings
 
-K, M = mercer.kernels, mercer.models
+D, K, M = mercer.domains, mercer.kernels, mercer.models
 EXAMPLES_IN_ALL = 50_000
 LAWS_OF_EACH, LAWS_ON_AVERAGE = 14, 20
 
@@ -137,7 +141,22 @@ MATRIX = Data(
 SYSTEMS = Data(st.integers(0, 10**6).map(lambda seed: random_systems(seed)), random_systems(4))
 LEAVES = Data(st.lists(st.text("ab", min_size=3, max_size=3), min_size=1, max_size=5), ["aaa", "abb", "bba", "aba"])
 NODES = Data(st.lists(st.integers(0, 3), min_size=1, max_size=5), [0, 1, 2, 3, 1])
-OF_DOMAIN = {Vectors: VECTORS, Strings: WORDS}
+OF_DOMAIN = {  # the first that a kernel takes are its data
+    D.Vectors: [VECTORS, HISTOGRAMS, POSITIVE, SMALL, LINE, PAIRS_OF_NUMBERS, TRIPLES, IMAGES],
+    D.Strings: [WORDS, GENES],
+    D.Texts: [TEXTS],
+    D.Trees: [TREES],
+    D.Graphs: [GRAPHS],
+    D.Nodes: [NODES],
+    D.Sequences: [SERIES],
+    D.Sets: [BAGS, SERIES],
+    D.Tensors: [TENSORS, MATRIX],
+    D.Distributions: [NORMALS],
+    D.Systems: [SYSTEMS],
+    D.Similarities: [MATRICES],
+    D.Pairs: [COUPLES, TWINS],
+    D.Frames: [TABLES],
+}
 
 
 def first_column(X):
@@ -386,12 +405,18 @@ def _public() -> list[str]:
 
 
 def _by_itself(name: str) -> Entry | None:
-    """The entry of a kernel that is not in the table yet but needs no arguments."""
+    """The entry of a kernel that is not in the table, from its class and its unit test."""
+    cls = getattr(K, name)
+    made = declared(cls, "MEMBERS") or [member(cls)]
+    data = [data for data in OF_DOMAIN[made[0].domain] if _takes(made[0], data)] if made[0] is not None else []
+    return Entry(made, data[0]) if data else None
+
+
+def _takes(kernel: Kernel, data: Data) -> bool:
     try:
-        kernel = getattr(K, name)()
-        return Entry([kernel], OF_DOMAIN[kernel.domain])
-    except (TypeError, KeyError):
-        return None
+        return bool(np.all(np.isfinite(kernel.learn(kernel.pack(data.sample))(data.sample, n_threads=1))))
+    except (DomainError, ParameterError):
+        return False
 
 
 ENTRIES = _entries()
@@ -494,8 +519,15 @@ def test_every_broken_law_is_named():
 
 
 def test_every_public_kernel_has_an_entry():
-    missing = set(_public()) - set(ENTRIES)
-    assert not missing, f"give each a row in ENTRIES: {sorted(missing)}"
+    missing = [f"{unit_test_of(getattr(K, name))}.MEMBERS[{name!r}]" for name in _public() if name not in ENTRIES]
+    assert not missing, f"list some members, or name arguments in the class as its `example`: {missing}"
+
+
+@pytest.mark.parametrize("name", ["Cauchy", "Tanimoto", "Spectrum", "TfIdf", "SubsetTree", "RandomWalk", "PStepWalk"])
+def test_a_kernel_enters_by_itself(name):
+    entry = _by_itself(name)
+    assert entry is not None and type(entry.kernels[0]) is getattr(K, name)
+    assert len(_claimed(entry)) >= LAWS_OF_EACH
 
 
 def test_there_are_enough_examples():

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+import mercer.gram  # whose names are imported when they are used
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
@@ -26,7 +27,6 @@ from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
-from mercer.gram import Distributed
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
@@ -147,9 +147,11 @@ def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
     )
 
 
-def _distributed(request: Request, gram: Any) -> Distributed:
+def _distributed(request: Request, gram: Any) -> mercer.gram.Distributed:
     """The workers of --dask, with what the user wants of them."""
-    return Distributed(None if request.dask == "local" else request.dask, gram=gram, workers=request.threads)
+    return mercer.gram.Distributed(
+        None if request.dask == "local" else request.dask, gram=gram, workers=request.threads
+    )
 
 
 def _time_left(clock: Clock) -> float | None:

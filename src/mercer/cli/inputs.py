@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+import mercer.domains  # whose names are imported when they are used
 from mercer.arrays import Array, Indices
 from mercer.cli.failures import UsageFault
-from mercer.domains import Frames, Similarities, Strings, Trees, Vectors
+from mercer.domains import Frames, Similarities, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, Limits, shown
@@ -90,7 +91,7 @@ def compares_texts(kernel: Kernel) -> bool:
     (True, False, False)
     """
     if kernel.domain is not Frames:
-        return isinstance(kernel.domain, type) and issubclass(kernel.domain, (Strings, Trees))
+        return isinstance(kernel.domain, type) and issubclass(kernel.domain, (Strings, mercer.domains.Trees))
     terms = [child for _, child in kernel._children() if isinstance(child, Kernel)]
     return not isinstance(kernel, Selected) and bool(terms) and all(map(compares_texts, terms))
 

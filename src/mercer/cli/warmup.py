@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import time
 import warnings
@@ -31,7 +30,6 @@ from mercer.domains import (
     Trees,
     Vectors,
 )
-from mercer.errors import ParameterError
 from mercer.estimators import SVC, KernelRidge, LinearSVC
 from mercer.gram import Dense, Tiles
 from mercer.kernels import (
@@ -62,7 +60,7 @@ from mercer.models import GaussianHiddenMarkovModel, HiddenMarkovModel, MarkovCh
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path
 from mercer.solvers import BundleMethod, ConjugateGradient, CuttingPlane
-from mercer.spec import constraints_of
+from mercer.testing.members import member
 
 __all__ = ["run"]
 
@@ -168,57 +166,9 @@ def _ring(n: int) -> dict[str, Any]:
     }
 
 
-def _network() -> Any:
-    """A ring of as many nodes as there are samples, with some chords."""
-    W = np.zeros((ROWS, ROWS))
-    for step in (1, 3):
-        W[np.arange(ROWS), (np.arange(ROWS) + step) % ROWS] = 1.0
-    return W + W.T
-
-
-# Members of classes whose first arguments are not simply a number; others are made by their constraints.
-_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "BSpline": (3,),
-    **{name: (_network(),) for name in ("CommuteTime", "Diffusion", "RegularizedLaplacian")},
-    "LaplacianFunction": (_network(), lambda x: np.exp(-x)),
-    "PStepWalk": (_network(), 2),
-    "Semantic": ({"cat": {"mat": 0.5}},),
-    "Mismatch": (2, 1, "abcdrxyz"),
-    "RandomWalk": (0.001,),
-    "Mahalanobis": (tuple(map(tuple, np.eye(4).tolist())),),
-    "PowerSeries": ((1.0, 1.0),),
-    "Pyramidal": ((2, 2), 1),
-    "SpectralMixture": ((1.0,), (0.5, 0.5, 0.5, 0.5), (1.0, 1.0, 1.0, 1.0)),
-    "Wendland": (4,),
-}
-
-
-def _member(cls: Any) -> Kernel | None:
-    """Some kernel of a class; None for nodes of the algebra, whose terms have the loops."""
-    if cls.__name__ in _ARGUMENTS:
-        return cls(*_ARGUMENTS[cls.__name__])
-    arguments = []
-    for name, parameter in inspect.signature(cls).parameters.items():
-        if parameter.default is not inspect.Parameter.empty:
-            continue
-        value = next((value for value in (2, 1.5) if _is_accepted(cls, name, value)), None)
-        if value is None:
-            return None
-        arguments.append(value)
-    return cls(*arguments)
-
-
-def _is_accepted(cls: Any, name: str, value: float) -> bool:
-    try:
-        constraints_of(cls)[name].check(name, value, cls)
-    except (KeyError, ParameterError):
-        return False
-    return True
-
-
 def _kernel_jobs() -> Iterator[tuple[str, Any]]:
     for row in catalogue.kernels():
-        kernel = _member(row.cls)
+        kernel = member(row.cls)
         if kernel is None or not isinstance(kernel.domain, type) or kernel.domain in (Frames, Pairs):
             continue
         for X in _samples(kernel.domain):

@@ -17,6 +17,7 @@ from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Decompositions"]
+__public__ = __all__
 
 _TAKES = "an object, and returns a list of tuples, each with one part for each kernel"
 _ACCEPTED = "A decomposition is a list of tuples, each with one part for each kernel."

@@ -17,6 +17,7 @@ from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Distributions"]
+__public__ = __all__
 
 _ACCEPTED = (
     "Distributions are a list of samples of shape (m, d), of vectors of d numbers whose missing entries are NaN, and "

@@ -18,6 +18,7 @@ from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
 
 __all__ = ["WHOLE", "Frames", "Whole"]
+__public__ = __all__
 
 
 @dataclass(frozen=True)

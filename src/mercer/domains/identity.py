@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Indices
 from mercer.domains.frames import Frames
 from mercer.domains.samples import Samples
 from mercer.domains.similarities import Similarities
 from mercer.domains.strings import Strings
-from mercer.domains.structures.nodes import Nodes
-from mercer.domains.tensors import Tensors
 from mercer.domains.vectors import Vectors
 from mercer.errors import DomainError
 
@@ -43,7 +42,7 @@ def identities(S: Samples) -> Digests | None:
     >>> (identities(a) == identities(b)).all(axis=1)
     array([False,  True])
     """
-    if isinstance(S, Nodes):
+    if isinstance(S, domains.Nodes):
         return _numbered(S.index, 0)
     if isinstance(S, Similarities):
         return _numbered(S.rows, 1) if S.position is None else _numbered(S.position, 0)
@@ -51,7 +50,7 @@ def identities(S: Samples) -> Digests | None:
         return _hashed(_of_rows(S))
     if isinstance(S, Strings):
         return _hashed(repr(S.symbols(i)).encode() for i in range(len(S)))
-    if isinstance(S, Tensors):
+    if isinstance(S, domains.Tensors):
         rows = np.asarray(S.arrays[0], dtype=np.float64) + 0.0
         return _hashed(repr(row.shape).encode() + row.tobytes() for row in rows)
     if isinstance(S, Frames):

@@ -15,6 +15,7 @@ from mercer.domains.samples import Samples, kind_of
 from mercer.errors import DomainError
 
 __all__ = ["Objects"]
+__public__ = __all__
 
 _ACCEPTED = "Objects are a list, an array, a sparse matrix or a data frame with one sample per entry or row."
 

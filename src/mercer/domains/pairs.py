@@ -15,6 +15,7 @@ from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.errors import DomainError
 
 __all__ = ["Pairs", "occurring"]
+__public__ = ["Pairs"]
 
 _ACCEPTED = "Pairs are a list of tuples (left, right), an array or a table with two columns."
 

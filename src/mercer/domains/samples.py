@@ -17,6 +17,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Samples", "is_hashable", "kind_of", "row_index"]
+__public__ = ["Samples"]
 
 
 class Samples(ABC):

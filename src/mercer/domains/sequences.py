@@ -18,6 +18,7 @@ from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Sequences"]
+__public__ = __all__
 
 _ACCEPTED = (
     "Sequences are a list of series, each an array of shape (T,) or (T, d) of finite real numbers with time first; "

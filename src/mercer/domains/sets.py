@@ -18,6 +18,7 @@ from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Sets"]
+__public__ = __all__
 
 _ACCEPTED = (
     "Sets are a list with one collection of members for each sample (an array of shape (m, d), a list), or with dicts "

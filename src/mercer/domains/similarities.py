@@ -14,6 +14,7 @@ from mercer.domains.vectors import Vectors
 from mercer.errors import DomainError
 
 __all__ = ["Similarities"]
+__public__ = __all__
 
 _TOLERANCE = 1e-8  # asymmetry allowed, relative to the largest entry
 _PART = 300  # samples whose matrix is looked at for its eigenvalues

@@ -23,6 +23,7 @@ from mercer.domains.vectors import Vectors
 from mercer.errors import CapabilityError, DomainError
 
 __all__ = ["Stream"]
+__public__ = __all__
 
 _HELD = 2**17  # rows up to which a part is read at once, and is then like any other vectors
 _BLOCK = 2**14  # rows read at once where all are looked at

@@ -18,6 +18,7 @@ from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Strings"]
+__public__ = __all__
 
 _ACCEPTED = "Strings are a list of texts, or of sequences of symbols (words, integers, bytes)."
 

@@ -14,6 +14,7 @@ from mercer.domains.samples import Samples, kind_of
 from mercer.errors import DomainError, ModelError
 
 __all__ = ["Systems", "are_systems"]
+__public__ = ["Systems"]
 
 _ACCEPTED = (
     "Systems are a list of tuples (A, C, x): a transition matrix (s, s), an output matrix (d, s) and an initial state "

@@ -15,6 +15,7 @@ from mercer.domains.samples import Samples, kind_of
 from mercer.errors import DomainError, ModelError
 
 __all__ = ["Tensors"]
+__public__ = __all__
 
 _ACCEPTED = (
     "Tensors are an array of shape (n, I_1, I_2, ...) of finite real numbers, or a list of arrays of one shape "

@@ -15,6 +15,7 @@ from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Texts"]
+__public__ = __all__
 
 _ACCEPTED = "Texts are a list of documents (str), or of lists of words."
 

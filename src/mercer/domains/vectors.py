@@ -21,6 +21,7 @@ from mercer.numerics.row_products import row_products
 from mercer.numerics.sparse_checks import sparse_fault, used_columns
 
 __all__ = ["Vectors", "require_sound"]
+__public__ = ["Vectors"]
 
 Matrix: TypeAlias = NDArray[Any] | sp.csr_array
 

@@ -28,7 +28,6 @@ from mercer.estimators.computed import keep_told, protect
 from mercer.estimators.fits import Run, spread, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
-from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import (
     Auto,
     Expansion,
@@ -361,7 +360,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         for way in self.ways:
             other, spec = copy.copy(self), way.get("gram")
             vars(other).update(way, **({"solver": None} if isinstance(getattr(self, "solver", None), Solver) else {}))
-            if isinstance(spec, FACTORS) and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
+            if spec is not None and spec.low_rank and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
                 continue
             if spec is not None and not self._can_use(spec):
                 continue
@@ -429,7 +428,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         kernel = self._known_kernel(Gaussian())
         spec = self._planned_gram(n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
-        factor = isinstance(spec, FACTORS)  # whose plans have the rows that are computed at once
+        factor = spec.low_rank  # whose plans have the rows that are computed at once
         own = {
             "packed samples": 8 * n_samples * n_features,
             "operands": 8 * n_samples * (1 if factor else n_features + 1),

@@ -7,19 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.constraints import Constraint
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.kernel_names import kernel_from_word
-from mercer.kernels import (
-    Constant,
-    Custom,
-    Gaussian,
-    Kernel,
-    Linear,
-    Matern,
-    Periodic,
-    RationalQuadratic,
-)
+from mercer.kernels import Constant, Gaussian, Kernel, Matern, RationalQuadratic
 
 __all__ = [
     "AnyKernel",
@@ -109,7 +101,7 @@ def as_kernel(given: Any, width: int = 1) -> Any:
     if not is_foreign(given):
         return given
     if not is_scikit_learn(given):
-        return Custom(given).check()
+        return kernels.Custom(given).check()
     kernel, noise = translated(given, width)
     if noise or kernel is None:
         raise CapabilityError(
@@ -197,9 +189,10 @@ def _alone(name: str, given: Any, width: int) -> Kernel:
         case "RationalQuadratic":
             return RationalQuadratic(_one("alpha", given.alpha), length_scale=_one("length_scale", given.length_scale))
         case "ExpSineSquared" if width == 1:
-            return Periodic(_one("periodicity", given.periodicity), _one("length_scale", given.length_scale))
+            return kernels.Periodic(_one("periodicity", given.periodicity), _one("length_scale", given.length_scale))
         case "DotProduct":
-            return Linear() + float(given.sigma_0) ** 2 if given.sigma_0 else Linear()
+            linear = kernels.Linear()
+            return linear + float(given.sigma_0) ** 2 if given.sigma_0 else linear
         case "ConstantKernel":
             return Constant(float(given.constant_value))
         case "Product":
@@ -210,7 +203,7 @@ def _alone(name: str, given: Any, width: int) -> Kernel:
             more = {k: v for k, v in (given.pairwise_kernels_kwargs or {}).items() if k in ("degree", "coef0")}
             return kernel_from_word(given.metric, width, float(given.gamma), **more)
     # with a copy on the right: of one collection with itself some kernels of scikit-learn say something else
-    return Custom(_Call(given), False, order=None if name in ("ExpSineSquared", "Exponentiation") else 0)
+    return kernels.Custom(_Call(given), False, order=None if name in ("ExpSineSquared", "Exponentiation") else 0)
 
 
 def _multiplied(left: Kernel, right: Kernel) -> Kernel:

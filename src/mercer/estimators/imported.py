@@ -25,6 +25,7 @@ from mercer.kernels import Kernel, Precomputed
 from mercer.spec import constraints_of
 
 __all__ = ["ImportedClassifier", "ImportedDetector", "ImportedRegressor"]
+__saved__ = __all__
 
 _VOTES, _COLUMNS = "one-versus-one", "one-versus-rest"
 _MARKS = 10  # of LIBSVM's one-class machines, between which probabilities step

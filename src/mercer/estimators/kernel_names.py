@@ -6,20 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.constraints import Interval, Positive
 from mercer.errors import ParameterError
-from mercer.kernels import (
-    AdditiveChiSquared,
-    ChiSquared,
-    FeatureDistance,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from mercer.kernels import Gaussian, Kernel
 
 __all__ = ["GAMMA", "WORDS", "kernel_from_word"]
 
@@ -30,17 +20,17 @@ GAMMA = {"chi2": 1.0}
 
 # each takes (gamma, degree, coef0) with scikit-learn's meaning
 WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
-    "linear": lambda gamma, degree, coef0: Linear(),
+    "linear": lambda gamma, degree, coef0: kernels.Linear(),
     "rbf": lambda gamma, degree, coef0: Gaussian.from_gamma(gamma),
-    "poly": lambda gamma, degree, coef0: Polynomial(degree, offset=coef0, scale=gamma),
-    "polynomial": lambda gamma, degree, coef0: Polynomial(degree, offset=coef0, scale=gamma),
-    "sigmoid": lambda gamma, degree, coef0: Sigmoid(scale=gamma, offset=coef0),
-    "laplacian": lambda gamma, degree, coef0: Laplacian(1.0 / gamma),
-    "cosine": lambda gamma, degree, coef0: Linear().normalized(),
-    "chi2": lambda gamma, degree, coef0: ChiSquared(gamma),
+    "poly": lambda gamma, degree, coef0: kernels.Polynomial(degree, offset=coef0, scale=gamma),
+    "polynomial": lambda gamma, degree, coef0: kernels.Polynomial(degree, offset=coef0, scale=gamma),
+    "sigmoid": lambda gamma, degree, coef0: kernels.Sigmoid(scale=gamma, offset=coef0),
+    "laplacian": lambda gamma, degree, coef0: kernels.Laplacian(1.0 / gamma),
+    "cosine": lambda gamma, degree, coef0: kernels.Linear().normalized(),
+    "chi2": lambda gamma, degree, coef0: kernels.ChiSquared(gamma),
     # minus the chi-squared distance, -sum (x - z)^2 / (x + z): conditionally positive definite
-    "additive_chi2": lambda gamma, degree, coef0: FeatureDistance(AdditiveChiSquared(), 2.0),
-    "precomputed": lambda gamma, degree, coef0: Precomputed(),
+    "additive_chi2": lambda gamma, degree, coef0: kernels.FeatureDistance(kernels.AdditiveChiSquared(), 2.0),
+    "precomputed": lambda gamma, degree, coef0: kernels.Precomputed(),
 }
 
 

@@ -20,6 +20,7 @@ from mercer.problems import Solution, Status
 from mercer.targets import Multiclass
 
 __all__ = ["KernelMeanClassifier"]
+__public__ = __all__
 
 
 class KernelMeanClassifier(ClassifierMixin, KernelEstimator):

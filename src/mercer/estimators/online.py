@@ -34,6 +34,7 @@ from mercer.runtime.tiling import serial_blas
 from mercer.targets import Multiclass
 
 __all__ = ["KernelPerceptron", "Scoring"]
+__public__ = ["KernelPerceptron"]
 
 _CHUNK = 256  # visits between two updates of the scores of all samples
 

@@ -18,24 +18,13 @@ from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.gram import (
-    Dense,
-    Expansion,
-    FeatureExpansion,
-    Features,
-    GramSpec,
-    IncompleteCholesky,
-    Nystrom,
-    RandomFeatures,
-    SparseGreedy,
-)
+from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
 from mercer.gram.gram import has_features, has_landmarks, is_factored, is_stored, is_undecided
 from mercer.kernels import Kernel
 
-__all__ = ["FACTORS", "KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
+__all__ = ["KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
 
 _STEP = 1e-5  # of differences, in coordinates: a relative change of positive parameters
-FACTORS = (Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures, Features)
 
 
 def low_rank(spec: GramSpec | None, name: str) -> bool:

@@ -16,6 +16,7 @@ from mercer.errors import ParameterError, TargetError
 from mercer.targets.codes import decoding_losses, output_code
 
 __all__ = ["Reduction", "class_weights"]
+__saved__ = ["Reduction"]
 
 _IMPOSSIBLE = -745.0  # logarithm of the smallest number there is: that of zero times zero is not a number
 

@@ -19,6 +19,7 @@ from mercer.gram.gram import Cross, Gram, HasFactor, HasRows
 from mercer.gram.tiles import same_rows
 
 __all__ = ["Centered", "Repeated", "Shifted", "Weighted"]
+__public__ = __all__
 
 
 class _Over(Gram):

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import mercer.gram  # for ways that are rarely chosen: its names are imported when they are used
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.dense import Dense
-from mercer.gram.gauss.fast_gauss import FastGauss, unit_of
-from mercer.gram.gram import Gram, GramSpec
-from mercer.gram.kronecker import Kronecker
+from mercer.gram.gram import Gram, GramSpec, is_transform
 from mercer.gram.low_rank.features import Features
 from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
-from mercer.gram.low_rank.random_features import RandomFeatures
 from mercer.gram.low_rank.samplers import pivots
 from mercer.gram.tiles import Tiles
 from mercer.kernels.kernel import Kernel
@@ -33,6 +31,7 @@ from mercer.kernels.pair_forms import pair_terms
 from mercer.kernels.protocols import HasFrequencies, feature_count, offers
 
 __all__ = ["Auto", "Chosen", "choice_in_words", "exact_choice"]
+__public__ = ["Auto"]
 
 _FLOPS = 1e10  # floating-point operations in a second, of a machine with few cores
 _PRODUCTS = 100  # products with K that an iterative solver is taken to need
@@ -136,7 +135,7 @@ class Auto(GramSpec):
                 return primal
         if 8 * n * n <= allowed:
             return Dense()
-        return Tiles() if pair_terms(kernel) is None else Kronecker()
+        return Tiles() if pair_terms(kernel) is None else mercer.gram.Kronecker()
 
     def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> Gram:
         """Build what the rule chooses."""
@@ -304,9 +303,9 @@ class _Search:
         return gram, error, measure
 
     def _error(self, spec: GramSpec, gram: Any) -> tuple[float, str]:
-        if isinstance(spec, FastGauss):
+        if is_transform(spec):
             return float(gram.bound), "bound on the error of an entry"
-        if isinstance(spec, RandomFeatures):
+        if isinstance(spec, mercer.gram.RandomFeatures):
             return float(gram.residual.entries), "relative error of entries"
         if isinstance(spec, (IncompleteCholesky, Nystrom)):
             return float(gram.residual.trace), "share of the trace left out"
@@ -326,7 +325,7 @@ class _Search:
             return [_Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
         if isinstance(spec, Dense):
             return self._option(spec, 0.5 * self.entry * n * n + n**3 / (3.0 * _FLOPS), "exact")
-        if isinstance(spec, Kronecker):
+        if isinstance(spec, mercer.gram.Kronecker):
             return self._option(spec, _PRODUCTS * n * math.sqrt(n) * 2.0 / _FLOPS, "exact")
         return self._option(spec, products, "exact")
 
@@ -368,19 +367,18 @@ class _Search:
         if not offers(self.kernel, HasFrequencies) or self.tol**2 * _MOST_FEATURES < 1.0:
             return []
         count = math.ceil(1.0 / self.tol**2)
-        spec = RandomFeatures(2 * count)
+        spec = mercer.gram.RandomFeatures(2 * count)
         seconds = self.n * spec.count * (2.0 * self.width + 20.0 + spec.count) / _FLOPS
         return self._option(spec, seconds)
 
     def _transform(self) -> list[_Option]:
         """The fast Gauss transform, if it is one for this kernel and quicker than all pairs."""
-        spec = FastGauss(min(self.tol, _TRANSFORM))
+        spec = mercer.gram.FastGauss(min(self.tol, _TRANSFORM))
         if not isinstance(self.samples, Vectors) or self.width > _DIMENSIONS or self.tol < 1e-10:
             return []
         if not self.accepts(spec):  # sorting the samples is not for nothing
             return []
         try:
-            unit_of(self.kernel, self.samples)
             gram = spec.build(self.kernel, self.samples, self.resources)
             method, cost = gram.method, gram.costs.get(gram.method, math.inf)
         except (CapabilityError, MemoryBudgetError):

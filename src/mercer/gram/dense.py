@@ -19,6 +19,7 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
 
 __all__ = ["Dense"]
+__public__ = __all__
 
 
 class Dense(GramSpec):

@@ -38,6 +38,7 @@ from mercer.runtime.tiling import spans
 from mercer.runtime.workers import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
 
 __all__ = ["Distributed"]
+__public__ = __all__
 
 _FACTORS = (Nystrom, RandomFeatures, IncompleteCholesky, SparseGreedy)
 _SEEN = 4096  # samples, at least, on which a factor is made

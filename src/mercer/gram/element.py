@@ -18,6 +18,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["Element"]
+__public__ = __all__
 
 _BALANCED = 1e-8  # how exactly coefficients must sum to zero, relative to their absolute values
 

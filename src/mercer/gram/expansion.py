@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples, Strings, Vectors
@@ -33,9 +34,9 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.kmers import Kmers
 from mercer.kernels.protocols import HasQuickTiles, compiled_expansion, offers
-from mercer.kernels.strings.spectrum import Spectrum
 
 __all__ = ["Expansion", "FeatureExpansion"]
+__public__ = __all__
 
 _BLOCK = 2**15  # samples of a stream at which a function is evaluated at once
 
@@ -405,7 +406,7 @@ def _aligned(f: FeatureExpansion, g: FeatureExpansion) -> tuple[Any, Floats, Flo
             "features of both must be the same. Fit with gram=Dense(), whose functions are combined sample by sample."
         )
     words = [keys.symbols(i) for keys in (f.keys, g.keys) for i in range(len(keys))]
-    _, keys = Spectrum(f.keys.length).features(Strings.pack(words))
+    _, keys = kernels.Spectrum(f.keys.length).features(Strings.pack(words))
     spread = []
     for part in (f, g):
         weights = np.zeros((len(keys), *part.outputs))

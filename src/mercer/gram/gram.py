@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mercer.gram.tiles import Tiles
 
 __all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
+__public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
 
 
 @runtime_checkable

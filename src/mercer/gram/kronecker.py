@@ -26,6 +26,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Kronecker", "KroneckerBasis"]
+__public__ = ["Kronecker"]
 
 _ENTRIES = 2**20  # of the matrix, that are written at once
 

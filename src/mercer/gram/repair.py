@@ -18,6 +18,7 @@ from mercer.numerics.eigen import eigh_in_place
 from mercer.runtime.interrupts import in_background, lapack
 
 __all__ = ["Mend", "POLICIES", "Repair", "mended", "negative_part", "repair_plan", "rounding"]
+__public__ = ["Repair"]
 
 POLICIES = ("reject", "clip", "flip", "shift")
 ENTRY = 1e-12  # error of an entry of K over the largest one, where nothing better is known

@@ -18,6 +18,7 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
 
 __all__ = ["Tiles"]
+__public__ = __all__
 
 
 class Tiles(GramSpec):

@@ -25,6 +25,7 @@ from mercer.hilbert.spectral_pieces import Piece, pieces_of
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["BochnerTest", "SpectralMeasure", "bochner_test", "spectral_measure"]
+__public__ = __all__
 
 _SEARCH = 400  # frequencies on each ray where a density is looked at
 _FAR = 60.0  # frequencies times length scales up to which it is

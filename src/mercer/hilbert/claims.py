@@ -35,6 +35,7 @@ from mercer.kernels.vectors.subsets import Anova
 from mercer.kernels.vectors.weighted import Basis
 
 __all__ = ["Claim", "Facts", "facts", "too_wide"]
+__public__ = ["Claim"]
 
 
 @dataclass(frozen=True)

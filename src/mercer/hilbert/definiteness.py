@@ -25,6 +25,7 @@ from mercer.gram.repair import ENTRY, rounding
 from mercer.numerics.eigen import eigh_in_place
 
 __all__ = ["Definiteness", "definiteness", "polynomials"]
+__public__ = __all__
 
 _DENSE = 2000  # order of a matrix up to which all eigenvalues are computed
 _STEPS = 100  # of the Lanczos process

@@ -23,6 +23,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["DerivativeExpansion", "derivative_representer", "gradient", "sensitivity"]
+__public__ = __all__
 
 _ENTRIES = 2**20  # of a matrix at a time
 _STEP = 3e-3  # of differences of the fourth order, in units of a column

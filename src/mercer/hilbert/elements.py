@@ -17,6 +17,7 @@ from mercer.gram import Expansion
 from mercer.kernels import Kernel
 
 __all__ = ["mean_element", "representer"]
+__public__ = __all__
 
 
 @checked(kernel=InstanceOf(Kernel))

@@ -28,6 +28,7 @@ from mercer.kernels.vectors.radial import Gaussian, Matern
 from mercer.numerics.hankel import Panels, radial_transform, resolve
 
 __all__ = ["FourierNorm", "derivative_penalties", "fourier_norm", "fourier_transform", "regularized"]
+__public__ = __all__
 
 _DRAWS = 100_000
 _FAR = 4096.0  # scales of frequency up to which a density with a slow, wavy tail is summed

@@ -26,6 +26,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.targets import Multiclass
 
 __all__ = ["LearnedKernel", "learned_kernel"]
+__public__ = __all__
 
 _MOST = 50_000  # pairs that are looked at, unless there are fewer
 _TAIL = 1e-10  # what is left of the power series, relative to its sum

@@ -23,6 +23,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.spec import Spec
 
 __all__ = ["Circle", "Measure", "Normal", "ProductMeasure", "Sampled", "Uniform"]
+__public__ = __all__
 
 _ANY = Fixed(Interval(-math.inf, math.inf, vector=True))
 _MOST = 5000  # points on a line: the rules are computed in some count^2 operations

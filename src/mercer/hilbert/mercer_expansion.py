@@ -28,6 +28,7 @@ from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 
 __all__ = ["MercerExpansion", "mercer_expansion"]
+__public__ = __all__
 
 _FEW = 1000  # points up to which all eigenpairs together cost less than some of them by products
 _SHARE = 8  # and beyond, if more than this part of them is wanted

@@ -20,6 +20,7 @@ from mercer.gram.element import Element, plain
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["Moments", "Projection", "moments", "project", "projection_moments"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from mercer.gram import Expansion
 from mercer.hilbert.reduced_set import reduced_set
 
 __all__ = ["reduced_machine"]
+__public__ = __all__
 
 Machine = TypeVar("Machine")
 

@@ -28,6 +28,7 @@ from mercer.problems import Status
 from mercer.runtime.tiling import Stopped
 
 __all__ = ["ReducedSet", "reduced_set"]
+__public__ = __all__
 
 _ROUNDING = 1e-7  # of ||f||: differences of squares know no smaller distances
 _ACCEPTED = {

@@ -33,6 +33,7 @@ from mercer.solvers.risk_path import RiskMinimum, RiskPath, choose_solver
 from mercer.solvers.smooth.newton import Minimum
 
 __all__ = ["Regularized", "RidgePath", "ivanov", "best_on_path", "morozov", "tikhonov"]
+__public__ = ["Regularized", "RidgePath", "ivanov", "morozov", "tikhonov"]
 
 _STRIDE = math.log(10.0)  # by which a bracket grows, in log lambda
 _LEAST = 1e-8  # of the mean of k(x, x): a penalty below it counts as none

@@ -13,6 +13,8 @@ from mercer.constraints import Positive
 from mercer.spec import Spec
 
 __all__ = ["NormPower", "Radius", "Regularizer"]
+__public__ = __all__
+__saved__ = __all__
 
 
 class Regularizer(Spec, ABC):

@@ -25,6 +25,7 @@ from mercer.kernels.power_series import Degrees
 from mercer.kernels.protocols import HasSeries, offers
 
 __all__ = ["Claim", "Properties", "properties"]
+__public__ = ["Properties", "properties"]
 
 _SHIFT = 1.5  # how far points are moved to see whether a kernel is stationary
 

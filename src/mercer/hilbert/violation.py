@@ -28,6 +28,7 @@ from mercer.hilbert.definiteness import Definiteness, definiteness, polynomials
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["Violation", "find_violation"]
+__public__ = __all__
 
 _MOST = 400  # of the given samples that are looked at
 _SCALES = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0)  # of designs, over the spread of the samples

@@ -40,6 +40,7 @@ from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.tiling import blas_for, spans
 
 __all__ = ["conditional_independence_test"]
+__public__ = __all__
 
 _LEAST_RANK = 100  # of the factor of (x, z)
 _NUMBERS = 2**20  # of weights at once

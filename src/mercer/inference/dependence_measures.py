@@ -35,6 +35,7 @@ from mercer.kernels import Kernel
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["coco", "hsic", "kcc", "mmd", "nocco"]
+__public__ = __all__
 
 ESTIMATORS = ("biased", "unbiased", "block", "linear")
 

@@ -27,6 +27,7 @@ from mercer.kernels.algebra.sums import Scaled, Sum
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["stein_discrepancy", "stein_test"]
+__public__ = __all__
 
 _ENTRIES = 2**18  # of the matrix that are computed at once
 _AT_ONCE = 1e-3  # a block length whose weights are independent

@@ -27,6 +27,7 @@ from mercer.kernels import Kernel
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["dhsic", "dhsic_test"]
+__public__ = __all__
 
 _GRAM = 0.1  # of the progress: Gram matrices
 _ROWS = 256  # of all Grams that are read side by side

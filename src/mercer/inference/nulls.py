@@ -37,6 +37,7 @@ __all__ = [
     "waves_of",
     "wild_weights",
 ]
+__public__ = ["WildBootstrap"]
 
 _PRODUCTS = 2000  # of eigenvalues, the largest, that are drawn; the rest is nearly constant
 _NUMBERS = 2**20

@@ -14,6 +14,7 @@ from mercer.constraints import Integer, Optional
 from mercer.errors import ParameterError, TimeBudgetError
 
 __all__ = ["FEWER", "Limits", "limits_of", "part_of", "require_matrices", "resources_of", "tell"]
+__public__ = ["Limits"]
 
 _OPTIONS = ("gram=Nystrom(500)", "gram=500 (the rank of an incomplete Cholesky factor)", "fewer samples")
 FEWER = ("fewer samples",)  # options where no Gram can be chosen

@@ -28,6 +28,7 @@ from mercer.inference.tests import generator, hsic_test, mmd_test
 from mercer.kernels import Gaussian, Kernel
 
 __all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power"]
+__public__ = __all__
 
 _FACTORS = 2.0 ** np.arange(-3.0, 4.0)  # of the median distance
 _STATISTIC = OneOf("mmd", "hsic")

@@ -23,6 +23,7 @@ from mercer.inference.result import Null, TestResult, concluded
 from mercer.kernels import Kernel
 
 __all__ = ["relative_hsic_test", "relative_mmd_test"]
+__public__ = __all__
 
 
 def relative_mmd_test(

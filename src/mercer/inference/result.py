@@ -16,6 +16,7 @@ from mercer.arrays import Floats
 from mercer.errors import DomainError
 
 __all__ = ["Null", "TestResult"]
+__public__ = __all__
 
 _TIE = 1e-9  # relative: draws nearer than this to the statistic are taken to be equal to it
 

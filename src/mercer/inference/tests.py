@@ -36,6 +36,7 @@ from mercer.kernels import Kernel
 from mercer.runtime.tiling import spans
 
 __all__ = ["generator", "hsic_test", "mmd_test"]
+__public__ = ["hsic_test", "mmd_test"]
 
 NULLS = ("permutation", "gamma", "spectral", "wild")
 _NULL = Optional(AnyOf(OneOf(*NULLS), InstanceOf(WildBootstrap)))

@@ -25,6 +25,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.protocols import Differentiable, offers
 
 __all__ = ["tuned_kernel"]
+__public__ = __all__
 
 
 def tuned_kernel(

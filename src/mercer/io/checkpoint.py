@@ -25,6 +25,7 @@ from mercer.io.named_arrays import DTYPES, bytes_of, open_ordinary, pieces, read
 from mercer.runtime.checkpoints import Store, digest
 
 __all__ = ["Checkpoint"]
+__public__ = __all__
 
 SCHEMA = 1
 _TEXT, _DIGEST, _NUMBERS = "mercer-checkpoint", "sha256", "numbers"

@@ -15,6 +15,7 @@ from mercer.errors import printable
 from mercer.io.limits import FileError, shown
 
 __all__ = ["Dataset"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False, repr=False)

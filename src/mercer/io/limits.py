@@ -10,6 +10,7 @@ from mercer.budget import Clock, budget, format_bytes
 from mercer.errors import MemoryBudgetError, MercerError, ParameterError, TimeBudgetError, printable
 
 __all__ = ["FileBudgetError", "FileError", "FileTimeError", "Limits", "shown"]
+__public__ = ["FileBudgetError", "FileError", "FileTimeError", "Limits"]
 
 _SHOWN = 40  # characters of a value quoted in a message
 _PLACES = ("line", "row", "column", "character", "byte")

@@ -21,6 +21,7 @@ from mercer.io.structures.fasta import read_fasta, read_fastq
 from mercer.io.svmlight import read_svmlight
 
 __all__ = ["FORMATS", "detect", "read"]
+__public__ = __all__
 
 
 def read(

@@ -10,9 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
@@ -22,6 +20,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
+from mercer.export_map import EXPORTS, SAVED
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
 from mercer.losses import Loss
@@ -31,35 +30,12 @@ from mercer.targets import Target
 
 __all__ = ["find_class", "id_of", "registry", "user_classes"]
 
+# Whose public classes a model may be made of. Besides these it holds records (small dataclasses, such as the features
+# of a string kernel) and others that are not public: those beside public names, and what ``__saved__`` names.
 PACKAGES = (
-    *(
-        "domains",
-        "kernels",
-        "losses",
-        "targets",
-        "problems",
-        "models",
-        "gram",
-        "solvers",
-        "selection",
-        "hilbert.regularizers",
-    ),
-    *(
-        "inference",
-        "estimators",
-        "estimators.imported",
-        "estimators.reduction",
-        "estimators.processes.posterior",
-        "kernels.kmers",
-        "gram.low_rank.feature_maps",
-        "gram.low_rank.hadamard",
-        "numerics.ragged",
-        "numerics.sketches",
-    ),
+    *("domains", "estimators", "gram", "inference", "kernels"),
+    *("losses", "models", "selection", "solvers", "targets"),
 )
-# A record (a small dataclass that a fitted model keeps, such as the features of a string kernel) need not be
-# exported: in these packages it is found in the module of a public class.
-_RECORDS = ("kernels", "models", "gram", "inference", "estimators")
 _KINDS: tuple[tuple[type, str], ...] = (
     (Kernel, "kernel"),
     (GramSpec, "gram"),
@@ -83,35 +59,38 @@ def registry() -> Mapping[str, type]:
     <class 'mercer.kernels.vectors.radial.Gaussian'>
     """
     found: dict[str, type] = {}
-    for package in PACKAGES:
-        for member in _members(package):
-            if (kind := kind_of(member)) is None:
-                continue
-            name = f"{kind}:{member.__name__}"
-            if found.setdefault(name, member) is not member:
-                raise TypeError(f"two classes have the id {name}: {found[name]} and {member}")  # the author's doing
+    for name in _homes():
+        for member in _called(name):
+            own = f"{kind_of(member)}:{name}"
+            if found.setdefault(own, member) is not member:
+                raise TypeError(f"two classes have the id {own}: {found[own]} and {member}")  # the author's doing
     return MappingProxyType(found)
 
 
 @functools.cache
-def _ids() -> Mapping[type, str]:
-    return {member: name for name, member in registry().items()}
+def _homes() -> Mapping[str, list[str]]:
+    """The modules that define classes of a name, by name; none is imported to find out."""
+    found: dict[str, list[str]] = {}
+    for table in (*(EXPORTS[f"mercer.{package}"] for package in PACKAGES), SAVED):
+        for home, names in table.items():
+            for name in names:
+                if home not in found.setdefault(name, []):
+                    found[name].append(home)
+    return found
 
 
-def _members(package: str) -> Iterator[type]:
-    """Public classes of a package, then public records of the modules that they come from."""
-    module = importlib.import_module(f"mercer.{package}")
-    public = [getattr(module, member) for member in getattr(module, "__all__", ())]
-    classes = [member for member in public if isinstance(member, type)]
-    yield from classes
-    if package not in _RECORDS:
-        return
-    for home in dict.fromkeys(member.__module__ for member in classes):
-        if home.startswith("mercer."):
-            for member in vars(sys.modules[home]).values():
-                own = isinstance(member, type) and member.__module__ == home and member.__name__[0] != "_"
-                if own and kind_of(member) == "record":
-                    yield member
+def _called(name: str) -> Iterator[type]:
+    """The classes of a name that a model file may hold."""
+    for home in _homes().get(name, ()):
+        member = getattr(importlib.import_module(home), name)
+        if isinstance(member, type) and kind_of(member) is not None:
+            yield member
+
+
+def _known(name: str) -> type | None:
+    """The class of mercer with an id; no module is imported but those that define a class of that name."""
+    kind, _, own = name.partition(":")
+    return next((member for member in _called(own) if kind_of(member) == kind), None)
 
 
 def kind_of(member: type) -> str | None:
@@ -138,8 +117,8 @@ def kind_of(member: type) -> str | None:
 
 def id_of(member: type) -> str | None:
     """The id of a class: of mercer, of a user, or None for one that a model file cannot hold."""
-    if member in _ids():
-        return _ids()[member]
+    if member.__module__ in _homes().get(member.__name__, ()) and member in _called(member.__name__):
+        return f"{kind_of(member)}:{member.__name__}"
     return f"user:{member.__name__}" if _is_users(member) else None
 
 
@@ -185,7 +164,7 @@ def find_class(name: Any, own: Mapping[str, type], writer: str) -> type:
     writer : str
         The version of mercer that wrote the file.
     """
-    member = registry().get(name) or own.get(name) if isinstance(name, str) else None
+    member = _known(name) or own.get(name) if isinstance(name, str) else None
     if member is not None:
         return member
     shown = str(name)[:80]

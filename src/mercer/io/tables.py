@@ -17,6 +17,7 @@ from mercer.io.datasets import Dataset, rows_of
 from mercer.io.limits import FileError, shown
 
 __all__ = ["Table"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,6 +22,7 @@ from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, mirror
 
 __all__ = ["Custom"]
+__public__ = __all__
 
 _TAKES = "two collections and returns a matrix, or two samples and returns a number"
 _CALL = threading.RLock()  # nobody has promised that the function may run in two threads at once

@@ -27,6 +27,8 @@ from mercer.spec import Spec
 if TYPE_CHECKING:
     from mercer.kernels.algebra import functions, maps, pair_products, sums
 
+__public__ = ["Kernel"]
+
 
 class Lacking(CapabilityError, AttributeError):
     """A kernel was asked for what it has not."""

@@ -23,6 +23,7 @@ from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered
 from mercer.runtime.compiled import compiled
 
 __all__ = ["KmerCounts", "Kmers", "common_kmers", "count_kmers"]
+__saved__ = ["Kmers"]
 
 _LIMIT = 2**62
 

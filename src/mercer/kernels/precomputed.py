@@ -13,6 +13,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["Precomputed"]
+__public__ = __all__
 
 
 class Precomputed(Kernel):

@@ -14,6 +14,7 @@ from mercer.losses.loss import Loss
 from mercer.losses.regression import within
 
 __all__ = ["Linex"]
+__public__ = __all__
 
 _LARGEST = 700.0  # exp of it is a number
 _SMALL = 1e-3  # below it a series has more digits than a difference

@@ -13,6 +13,7 @@ from mercer.losses.loss import BoxDual, Loss
 from mercer.losses.regression import inverse_distance, ridge_of, within
 
 __all__ = ["Hinge", "SquaredHinge"]
+__public__ = __all__
 
 
 def _shortfall(y: Floats, f: Floats) -> Floats:

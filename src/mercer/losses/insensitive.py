@@ -14,6 +14,7 @@ from mercer.losses.loss import BoxDual, Loss
 from mercer.losses.regression import ridge_of
 
 __all__ = ["SquaredEpsilonInsensitive"]
+__public__ = __all__
 
 
 class SquaredEpsilonInsensitive(Loss):

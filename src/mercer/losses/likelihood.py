@@ -20,6 +20,7 @@ from mercer.losses.loss import Loss
 from mercer.losses.regression import within
 
 __all__ = ["Logistic", "Multinomial", "Poisson", "Binomial", "Gamma", "Ordinal", "HasMean"]
+__public__ = __all__
 
 _ONE = 1e-9  # by which probabilities may miss their sum
 _HALF = 0.5  # of an observation: what is added so that a share of zero or one has a finite logit

@@ -11,6 +11,7 @@ from mercer.arrays import Bools, Floats, Indices
 from mercer.spec import Spec
 
 __all__ = ["BoxDual", "HasBoxDual", "Loss"]
+__public__ = __all__
 
 _DOUBLINGS = 64  # of the distance at which a slope is looked for
 _HALVINGS = 120

@@ -14,6 +14,7 @@ from mercer.constraints import Interval, Positive
 from mercer.losses.loss import BoxDual, Loss
 
 __all__ = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
+__public__ = __all__
 
 _NEAREST = 1e-10  # a kink is never taken to be nearer than this, so that curvatures stay finite
 

@@ -6,23 +6,6 @@ all that a marginalisation kernel needs; ``model.scores(S)`` gives the derivativ
 the features of a Fisher kernel. ``model.domain`` is the class of the samples and ``model.pack(X)`` makes them.
 """
 
-from mercer.models.exponential import ExponentialFamily
-from mercer.models.gaussian_hidden_markov import GaussianHiddenMarkovModel
-from mercer.models.given import GivenModel, as_model
-from mercer.models.hidden_markov import HiddenMarkovModel
-from mercer.models.markov import MarkovChain
-from mercer.models.mixture import GaussianMixture
-from mercer.models.model import Model
-from mercer.models.normal import Normal
+from mercer.exports import export
 
-__all__ = [
-    "ExponentialFamily",
-    "GaussianHiddenMarkovModel",
-    "GaussianMixture",
-    "GivenModel",
-    "HiddenMarkovModel",
-    "MarkovChain",
-    "Model",
-    "Normal",
-    "as_model",
-]
+__all__ = export(__name__)

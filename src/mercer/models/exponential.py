@@ -17,6 +17,7 @@ from mercer.models.model import Model, numbers, weights_of
 from mercer.models.normal import dense
 
 __all__ = ["ExponentialFamily"]
+__public__ = __all__
 
 
 class ExponentialFamily(Model):

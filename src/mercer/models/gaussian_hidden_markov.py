@@ -17,6 +17,7 @@ from mercer.models.model import numbers
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["GaussianHiddenMarkovModel"]
+__public__ = __all__
 
 _FLOOR = 1e-4  # least variance of a state, relative to that of all points: else it falls on a single point
 

@@ -18,6 +18,7 @@ from mercer.models.model import Model
 from mercer.models.normal import dense
 
 __all__ = ["GivenModel", "as_model"]
+__public__ = __all__
 
 
 class GivenModel(Model):

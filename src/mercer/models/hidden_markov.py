@@ -22,6 +22,7 @@ from mercer.models.model import Model, stochastic, weights_of
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Hidden", "HiddenMarkovModel"]
+__public__ = ["HiddenMarkovModel"]
 
 
 class Totals(NamedTuple):

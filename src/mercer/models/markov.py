@@ -19,6 +19,7 @@ from mercer.models.model import Model, stochastic, weights_of
 from mercer.runtime.compiled import compiled
 
 __all__ = ["MarkovChain"]
+__public__ = __all__
 
 
 class MarkovChain(Model):

@@ -22,6 +22,7 @@ from mercer.models.normal import check_factor, dense, factor_size, gaussian_scor
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["GaussianMixture"]
+__public__ = __all__
 
 _ROWS = 2048  # vectors at a time: they stay in cache while every component looks at them
 _LEAST = 1e-10  # share of all vectors below which a component stays where it is

@@ -14,6 +14,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.spec import Spec
 
 __all__ = ["Model", "generalised_root"]
+__public__ = ["Model"]
 
 _RANK = 1e-10  # eigenvalues of an information that are smaller, relative to the largest, count as zero
 

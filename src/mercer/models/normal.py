@@ -21,6 +21,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 
 __all__ = ["Normal"]
+__public__ = __all__
 
 FLOOR = 1e-6  # variance of a column that is constant, relative to the largest of the others: else there is no density
 

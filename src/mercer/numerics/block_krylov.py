@@ -21,6 +21,7 @@ from mercer.arrays import Floats
 from mercer.runtime.checkpoints import kept_by
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
+__public__ = __all__
 
 _DEPTH = 10  # blocks in a basis that is full
 _KEPT = 3  # and after it was replaced by its best vectors

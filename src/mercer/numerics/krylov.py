@@ -25,6 +25,7 @@ from mercer.numerics.pivoting import Preconditioner
 from mercer.runtime.checkpoints import Kept
 
 __all__ = ["Krylov", "LogDeterminant", "krylov_solve", "stochastic_logdet"]
+__public__ = __all__
 
 _STATE = ("solutions", "left", "directions", "rho", "squares", "residuals", "active")  # of a run, as it is kept
 

@@ -21,6 +21,7 @@ from mercer.errors import ParameterError
 from mercer.numerics.block_krylov import Eigenpairs, times
 
 __all__ = ["Tridiagonal", "extremal_eigenpairs", "lanczos"]
+__public__ = __all__
 
 Product = Callable[[Floats], Floats]
 Monitor = Callable[[int, float], object]

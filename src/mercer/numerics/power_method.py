@@ -14,6 +14,7 @@ import numpy as np
 from mercer.numerics.block_krylov import Eigenpairs, times
 
 __all__ = ["power_method", "subspace_iteration"]
+__public__ = __all__
 
 Monitor = Callable[[int, float], object]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mercer.arrays import Indices
 
 __all__ = ["Ragged"]
+__saved__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from mercer.errors import ParameterError
 from mercer.runtime.compiled import compiled
 
 __all__ = ["CountSketch", "nystrom_sketch", "sketched_product"]
+__saved__ = ["CountSketch"]
 
 
 @dataclass(frozen=True, eq=False)

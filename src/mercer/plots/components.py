@@ -16,6 +16,7 @@ from mercer.errors import CapabilityError, ParameterError, printable
 from mercer.plots.canvas import COLOURS, axes
 
 __all__ = ["ComponentsDisplay"]
+__public__ = __all__
 
 _MANY = 12  # different labels beyond which they are drawn as numbers on a scale
 _SHADES = "viridis"

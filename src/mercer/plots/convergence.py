@@ -14,6 +14,7 @@ from mercer.plots.canvas import COLOURS, axes, logarithmic
 from mercer.problems import Solution
 
 __all__ = ["ConvergenceDisplay", "convergence"]
+__public__ = ["ConvergenceDisplay"]
 
 AGAINST = ("iterations", "seconds")
 QUANTITIES = ("residual", "objective")

@@ -16,6 +16,7 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.plots.canvas import COLOURS, axes
 
 __all__ = ["CorrelationDisplay"]
+__public__ = __all__
 
 
 @dataclass(eq=False, repr=False)

@@ -20,6 +20,7 @@ from mercer.hilbert.mercer_expansion import MercerExpansion
 from mercer.plots.canvas import COLOURS, axes, logarithmic
 
 __all__ = ["EigenfunctionsDisplay"]
+__public__ = __all__
 
 _HEAVY = 1e-6  # of the largest weight: lighter points do not stretch the picture
 

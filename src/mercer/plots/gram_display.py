@@ -21,6 +21,7 @@ from mercer.plots.canvas import axes
 from mercer.plots.sources import fitted_kernel, gram_matrix, samples_of, some_of
 
 __all__ = ["Group", "GramDisplay", "arranged"]
+__public__ = ["GramDisplay"]
 
 MOST = 500
 ORDERS = ("auto", "target", "cluster", "given")

@@ -15,6 +15,7 @@ from mercer.inference.result import Null
 from mercer.plots.canvas import COLOURS, axes
 
 __all__ = ["NullDistributionDisplay"]
+__public__ = __all__
 
 _CURVE = 200  # points of a density
 

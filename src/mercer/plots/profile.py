@@ -16,6 +16,7 @@ from mercer.plots.canvas import COLOURS, axes
 from mercer.plots.sources import fitted_kernel, samples_of
 
 __all__ = ["KernelProfileDisplay"]
+__public__ = __all__
 
 POINTS = 201
 REACH = 3.0

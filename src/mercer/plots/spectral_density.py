@@ -19,6 +19,7 @@ from mercer.kernels import Kernel
 from mercer.plots.canvas import COLOURS, axes, logarithmic
 
 __all__ = ["SpectralDensityDisplay"]
+__public__ = __all__
 
 POINTS = 301
 REACH = 8.0  # frequencies, in units of the measure's scale

@@ -17,6 +17,7 @@ from mercer.plots.canvas import COLOURS, axes, logarithmic
 from mercer.plots.sources import fitted_kernel, gram_matrix, samples_of, some_of
 
 __all__ = ["SpectrumDisplay", "degrees_of_freedom", "effective_rank", "numerical_rank", "ridge_of", "spectrum"]
+__public__ = ["SpectrumDisplay"]
 
 MOST = 1000
 

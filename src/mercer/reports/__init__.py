@@ -1,5 +1,5 @@
 """A page about a fitted model: self-contained HTML to keep, to print and to show."""
 
-from mercer.reports.report import Report, report
+from mercer.exports import export
 
-__all__ = ["Report", "report"]
+__all__ = export(__name__)

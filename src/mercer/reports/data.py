@@ -11,8 +11,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import is_real
-from mercer.domains import WHOLE, Frames, Graphs, Samples, Similarities, Strings, Texts, Trees, Vectors
+from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Texts, Vectors
 from mercer.domains.frames import Whole
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, number, percent, shown
@@ -226,20 +227,20 @@ def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
             yield f"{'words' if is_text else 'symbols'}{of}", f"{number(len(part.vocabulary))} different"
             if not lengths.all():
                 yield f"empty{of}", counted(int(np.sum(lengths == 0)), "text" if is_text else "string")
-        elif isinstance(part, Trees | Graphs):
-            yield from _structure(part, of)
         elif isinstance(part, Similarities) and part.matrix is not None and part.position is not None:
             own = part.self_similarities()
             yield f"self-similarity{of}", f"{number(float(own.min()))} to {number(float(own.max()))}"
         elif isinstance(part, Vectors):
             yield f"numbers{of}", f"{part.X.dtype}, {'sparse' if part.is_sparse else 'dense'}"
+        elif isinstance(part, domains.Trees | domains.Graphs):  # last: others need not import them
+            yield from _structure(part, of)
 
 
-def _structure(part: Trees | Graphs, of: str) -> Iterator[tuple[str, str]]:
+def _structure(part: domains.Trees | domains.Graphs, of: str) -> Iterator[tuple[str, str]]:
     sizes = np.asarray(part.sizes)
     yield f"nodes{of}", f"{sizes.min()} to {sizes.max()}, median {number(float(np.median(sizes)))}"
     yield f"labels{of}", f"{number(len(part.vocabulary))} different"
-    if isinstance(part, Graphs):
+    if isinstance(part, domains.Graphs):
         arcs = np.diff(part.indptr[part.offsets])
         yield f"arcs{of}", f"{arcs.min()} to {arcs.max()}, an edge without direction being two"
         if part.edge_vocabulary:
@@ -249,7 +250,7 @@ def _structure(part: Trees | Graphs, of: str) -> Iterator[tuple[str, str]]:
         if part.directed.any():
             yield f"directed{of}", counted(int(part.directed.sum()), "graph")
     if not sizes.all():
-        yield f"empty{of}", counted(int(np.sum(sizes == 0)), "tree" if isinstance(part, Trees) else "graph")
+        yield f"empty{of}", counted(int(np.sum(sizes == 0)), "tree" if isinstance(part, domains.Trees) else "graph")
 
 
 def _duplicates(S: Samples | None, y: Any) -> tuple[int | None, int | None]:
@@ -278,14 +279,16 @@ def _keys(S: Samples) -> list[bytes] | None:
         data, indices, indptr = S.arrays
         runs = [slice(a, b) for a, b in pairwise(indptr)]
         return [indices[run].tobytes() + data[run].tobytes() for run in runs]
-    if isinstance(S, Strings | Trees):
+    if isinstance(S, Strings):
         return [S.ragged.row(i).tobytes() for i in range(len(S))]
-    if isinstance(S, Graphs):
-        return [S.bytes_of(i) for i in range(len(S))]
     if isinstance(S, Frames):
         parts = [_keys(part) for part in S.parts.values()]
         found = [part for part in parts if part is not None]
         return None if len(found) < len(parts) else [b"\0".join(row) for row in zip(*found, strict=True)]
+    if isinstance(S, domains.Trees):
+        return [S.ragged.row(i).tobytes() for i in range(len(S))]
+    if isinstance(S, domains.Graphs):
+        return [S.bytes_of(i) for i in range(len(S))]
     return None
 
 

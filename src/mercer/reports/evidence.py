@@ -11,9 +11,10 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import clone
 
+from mercer import estimators  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.estimators import SVC, KernelMeanClassifier, ParzenDensity
+from mercer.estimators import SVC, KernelMeanClassifier
 from mercer.gram import Dense
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
@@ -60,7 +61,7 @@ def left_out(subject: Subject) -> LeftOutFacts:
             return _means_left_out(subject)
         if type(model) is SVC and y is not None:
             return _margins_left_out(subject)
-        if isinstance(model, ParzenDensity):
+        if isinstance(model, estimators.ParzenDensity):
             return _density_left_out(subject)
     raise NotApplicable(f"there is no closed form for {type(model).__name__}")
 

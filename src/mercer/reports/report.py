@@ -36,6 +36,7 @@ from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span
 
 __all__ = ["Facts", "Report", "report"]
+__public__ = ["Report", "report"]
 
 TEMPLATE = Path(__file__).with_name("report.html.jinja")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")

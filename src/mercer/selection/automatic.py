@@ -26,13 +26,15 @@ from typing import Any
 
 import numpy as np
 
+import mercer.kernels  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.domains import Samples
 from mercer.errors import DomainError, ParameterError, TargetError
-from mercer.kernels import Gaussian, Kernel, Match, PartialTree, Spectrum, TfIdf
+from mercer.kernels import Gaussian, Kernel, Match, Spectrum
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
 __all__ = ["COARSE", "ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
+__public__ = ["Choice", "best_means", "best_ridge", "find_task", "table_kernels"]
 
 ROWS = 2000  # at most so many rows decide; the model itself is fitted to all
 COARSE = 600  # rows that decide between kernels, each of which costs an eigendecomposition
@@ -161,9 +163,9 @@ def _rounded(value: float) -> float:
 def text_kernel(texts: Sequence[str]) -> Kernel:
     """Return the kernel for texts: of trees in brackets, of words, or of letters."""
     if all(text.startswith("(") and text.rstrip().endswith(")") and _is_closed(text) for text in texts):
-        return PartialTree().normalized()
+        return mercer.kernels.PartialTree().normalized()
     if 2 * sum(len(text.split(None, 1)) > 1 for text in texts) > len(texts):
-        return TfIdf().normalized()
+        return mercer.kernels.TfIdf().normalized()
     shortest = min(map(len, texts))
     return Spectrum(max(1, min(3, shortest))).normalized()
 

@@ -19,6 +19,7 @@ from mercer.solvers.box.smo import SMO
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["cost_path"]
+__public__ = __all__
 
 
 def cost_path(

@@ -17,6 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite, ParameterError
 
 __all__ = ["fold_predictions", "generalized_cross_validation", "partition"]
+__public__ = __all__
 
 
 def fold_predictions(

@@ -16,6 +16,7 @@ from mercer.errors import DomainError
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Linex, Loss, Pinball, Squared
 
 __all__ = ["decide", "expected_loss"]
+__public__ = __all__
 
 _REACH = 9.0  # standard deviations: beyond, the normal density is below 1e-18
 _PANELS, _ORDER = 16, 8  # of each of the two sides of the prediction, where losses have their kinks

@@ -19,6 +19,7 @@ from mercer.selection.path import positive_ridges
 from mercer.solvers.linear.spectral_solver import Diagonalized
 
 __all__ = ["grid_path"]
+__public__ = __all__
 
 
 def grid_path(gram: Any, y: Floats, alphas: Floats, *, intercept: bool = False) -> Floats:

@@ -23,6 +23,7 @@ from mercer.problems import Status
 from mercer.runtime.checkpoints import kept_by
 
 __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
+__public__ = ["Search", "Tuned", "tune"]
 
 _FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
 _SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates

@@ -29,6 +29,7 @@ from mercer.solvers.linear.cholesky_solver import Factored
 from mercer.solvers.linear.woodbury import NormalFactored
 
 __all__ = ["LeastSquaresCriterion", "LeastSquaresPosterior", "Moderation", "log_evidence_of", "posterior_of"]
+__public__ = ["LeastSquaresCriterion", "LeastSquaresPosterior", "Moderation"]
 
 _TILE = 2**21  # numbers: the rows whose variances are computed at once
 

@@ -21,6 +21,7 @@ from mercer.selection.path import bordered_spectrum
 from mercer.solvers.linear.border import Border
 
 __all__ = ["LeastSquaresPath", "best_cost", "least_squares_log_evidence", "lssvm_path", "spectrum"]
+__public__ = ["LeastSquaresPath", "lssvm_path"]
 
 COSTS = np.logspace(-4.0, 8.0, 49)  # in units of one over the mean squared distance from the mean, in feature space
 _FINER = 17  # further costs about the best of these

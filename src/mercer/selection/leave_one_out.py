@@ -14,6 +14,7 @@ from mercer.arrays import Floats, real_numbers
 from mercer.errors import DegenerateWarning
 
 __all__ = ["leave_one_out", "leave_one_out_from_hat"]
+__public__ = __all__
 
 
 def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:

@@ -23,6 +23,7 @@ from mercer.selection.cost_path import cost_path
 from mercer.selection.span_bound import leave_one_out_decisions
 
 __all__ = ["COSTS", "best_margin", "margin_leave_one_out", "votes"]
+__public__ = ["best_margin", "margin_leave_one_out"]
 
 COSTS = (1.0, 10.0, 100.0)
 _FIRST = 10.0  # the cost at which kernels are compared

@@ -17,6 +17,7 @@ from mercer.errors import ParameterError, TargetError
 from mercer.kernels import Kernel, Linear
 
 __all__ = ["noise_variance", "residual_variance"]
+__public__ = __all__
 
 _PAIRS = 10  # neighbours of each sample that the differogram looks at
 _ROWS = 512  # of distances at a time

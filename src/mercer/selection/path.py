@@ -23,6 +23,7 @@ from mercer.runtime.tiling import spans
 from mercer.solvers.linear.border import Border
 
 __all__ = ["RidgeSpectrum", "mean_leave_one_out", "ridge_path"]
+__public__ = __all__
 
 _TINY = np.finfo(np.float64).tiny
 _BLOCK = 256  # eigenvectors at a time, where their squares are needed

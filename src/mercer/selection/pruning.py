@@ -19,6 +19,7 @@ from mercer.selection.leave_one_out import leave_one_out
 from mercer.solvers.linear.cholesky_solver import Factored
 
 __all__ = ["Pruned", "prune"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

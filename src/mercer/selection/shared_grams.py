@@ -24,6 +24,7 @@ from mercer.kernels import Kernel, Precomputed
 from mercer.runtime.workers import Crew
 
 __all__ = ["GridScores", "grid_scores"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

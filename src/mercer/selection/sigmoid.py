@@ -16,6 +16,7 @@ from mercer.errors import ParameterError, TargetError
 from mercer.runtime.tiling import spans
 
 __all__ = ["Sigmoid", "couple", "fit_sigmoid", "normalize"]
+__public__ = __all__
 
 _TAIL = 1e-6  # probability below which the sigmoid falls more slowly than the logistic function
 _FLAT = 1e-3  # change of eta over the decision values that stands for none

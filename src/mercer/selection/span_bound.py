@@ -42,6 +42,7 @@ from mercer.runtime.tiling import run_tasks, serial_blas, spans
 from mercer.selection.left_out_sample import leave_out
 
 __all__ = ["leave_one_out_decisions"]
+__public__ = __all__
 
 MOST = 1500  # samples in U, if that leaves LEAST for N; also the most in F. Up to here all values are exact
 LEAST = 500

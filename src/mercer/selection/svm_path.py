@@ -27,6 +27,7 @@ from mercer.selection.margin_system import Rows
 from mercer.solvers.solver import Monitor
 
 __all__ = ["PathEnd", "SVMPath", "svm_path"]
+__public__ = __all__
 
 _REFRESH = 100  # events after which margins are computed anew
 _DRIFT = 1e-9  # violation of the optimality conditions that is put right

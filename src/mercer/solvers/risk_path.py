@@ -20,7 +20,7 @@ from mercer.problems import BoxQP, ConvexRisk, SmoothRisk, Solution, Status
 from mercer.solvers.box.smo import SMO
 from mercer.solvers.smooth.fenchel import fenchel_gap
 from mercer.solvers.smooth.newton import Descent, Minimum, Newton, require_penalty
-from mercer.solvers.smooth.primal_newton import PrimalNewton, suits
+from mercer.solvers.smooth.primal_newton import PrimalNewton
 from mercer.solvers.smooth.proximal_point import ProximalPath, ProximalPoint, slack_of, spread_of
 from mercer.solvers.solver import Monitor, Solver
 
@@ -89,7 +89,7 @@ def choose_solver(problem: ConvexRisk, tol: float = 1e-6, max_iter: int = 100) -
     >>> choose_solver(ConvexRisk(np.eye(2), Absolute(), y, w, 1.0))
     ProximalPoint(1e-08)
     """
-    if suits(problem.gram, problem.loss):
+    if PrimalNewton.suits(problem.gram, problem.loss):
         return PrimalNewton(tol, max_iter=max_iter)
     if problem.loss.smooth:
         return Newton(tol, max_iter)

@@ -17,6 +17,7 @@ from mercer.runtime.interrupts import heard
 from mercer.spec import Spec
 
 __all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]
+__public__ = ["Solver"]
 
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
 

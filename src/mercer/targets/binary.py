@@ -13,6 +13,7 @@ from mercer.targets.multiclass import class_codes, find_classes
 from mercer.targets.target import Target, labels
 
 __all__ = ["Binary"]
+__public__ = __all__
 
 
 def _none_yet() -> Array:

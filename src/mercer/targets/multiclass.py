@@ -12,6 +12,7 @@ from mercer.errors import TargetError
 from mercer.targets.target import Target, labels
 
 __all__ = ["Multiclass", "class_codes", "find_classes"]
+__public__ = ["Multiclass"]
 
 
 def _none_yet() -> Array:

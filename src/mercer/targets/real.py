@@ -12,6 +12,7 @@ from mercer.errors import TargetError
 from mercer.targets.target import Target, numbers
 
 __all__ = ["Real"]
+__public__ = __all__
 
 
 @dataclass(frozen=True)

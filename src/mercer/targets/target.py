@@ -14,6 +14,7 @@ from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
 
 __all__ = ["Target", "labels", "numbers"]
+__public__ = ["Target"]
 
 _NUMBERS = "Targets of a regression are finite real numbers, one per sample or one row per sample."
 _LABELS = "Targets of a classifier are class labels, one per sample: integers, texts or booleans."

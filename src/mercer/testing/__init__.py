@@ -5,21 +5,6 @@ AssertionError that names the law, says it in a formula and tells where it was b
 does not claim (derivatives, features, translation invariance) is not asked of it.
 """
 
-from mercer.testing.domains import check_domain
-from mercer.testing.expansions import ELEMENT_LAWS, check_expansion
-from mercer.testing.grams import check_gram
-from mercer.testing.kernel_laws import KERNEL_LAWS, check_kernel, violating_vector
-from mercer.testing.losses import check_loss
-from mercer.testing.solvers import check_solver
+from mercer.exports import export
 
-__all__ = [
-    "ELEMENT_LAWS",
-    "KERNEL_LAWS",
-    "check_domain",
-    "check_expansion",
-    "check_gram",
-    "check_kernel",
-    "check_loss",
-    "check_solver",
-    "violating_vector",
-]
+__all__ = export(__name__)

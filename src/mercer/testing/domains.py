@@ -11,6 +11,7 @@ from sklearn.base import clone
 from mercer.domains import Samples
 
 __all__ = ["check_domain"]
+__public__ = __all__
 
 
 def check_domain(domain: type[Samples], X: Any) -> None:

@@ -18,6 +18,7 @@ from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.element import Element
 
 __all__ = ["ELEMENT_LAWS", "ElementLaw", "check_expansion"]
+__public__ = ["ELEMENT_LAWS", "check_expansion"]
 
 _MOST = 12  # samples looked at one by one
 _SLACK = 1e-9  # rounding allowed, relative to the sum of the absolute terms of an inner product

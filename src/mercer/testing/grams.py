@@ -12,6 +12,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.problems import Solution, Status
 
 __all__ = ["check_gram", "close"]
+__public__ = ["check_gram"]
 
 
 def close(got: Any, expected: Any, tol: float, what: str) -> None:

@@ -33,6 +33,7 @@ from mercer.runtime.tiling import spans
 from mercer.spec import Spec
 
 __all__ = ["KERNEL_LAWS", "Law", "Trial", "check_kernel", "violating_vector"]
+__public__ = ["KERNEL_LAWS", "check_kernel", "violating_vector"]
 
 _RESTARTS, _SECONDS = 2, 2.0  # of the search for points that violate definiteness; as a rule it takes a quarter
 _ADVICE = "declare order = None if k is indefinite, or refuse such samples in `pack`"

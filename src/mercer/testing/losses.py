@@ -12,6 +12,7 @@ from mercer.language import parse
 from mercer.losses import Loss
 
 __all__ = ["check_loss"]
+__public__ = __all__
 
 
 def check_loss(loss: Loss, y: Sequence[float] = (-1.0, 1.0), *, convex: bool = True) -> None:

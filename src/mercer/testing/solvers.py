@@ -17,6 +17,7 @@ from mercer.solvers import Solver
 from mercer.testing.grams import close
 
 __all__ = ["check_solver"]
+__public__ = __all__
 
 
 def check_solver(solver: Solver, *, tol: float = 1e-6) -> None:

@@ -10,7 +10,7 @@ from tests.unit.cli.commandline import run_json
 
 
 def test_all_kernels_are_warmed_up():
-    members = {row.name: module._member(row.cls) for row in catalogue.kernels()}
+    members = {row.name: module.member(row.cls) for row in catalogue.kernels()}
     made = {name: kernel for name, kernel in members.items() if kernel is not None}
     assert all(isinstance(kernel.check(), Kernel) for kernel in made.values())
     assert {"Anova", "Matern", "Match", "Polynomial", "Pyramidal", "Spectrum", "Wendland"} <= set(made)
@@ -19,7 +19,7 @@ def test_all_kernels_are_warmed_up():
 
 @pytest.mark.parametrize("domain", [Graphs, Nodes, Similarities, Strings, Texts, Trees, Vectors])
 def test_every_domain_has_samples(domain):
-    made = [(row.name, module._member(row.cls)) for row in catalogue.kernels()]
+    made = [(row.name, module.member(row.cls)) for row in catalogue.kernels()]
     kernels = [kernel for _, kernel in made if kernel is not None and kernel.domain is domain]
     found = module._samples(domain)
     assert found and kernels

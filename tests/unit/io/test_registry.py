@@ -1,8 +1,10 @@
 """A closed list of classes: complete by itself, and no way around it."""
 
+import importlib
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
@@ -11,13 +13,15 @@ import mercer.domains
 import mercer.estimators
 import mercer.kernels
 import mercer.solvers
+from mercer import SVC, GaussianProcessRegressor, KernelRidge
 from mercer.domains import Vectors
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.classifier import Part
-from mercer.gram import Dense
+from mercer.gram import Dense, Features, RandomFeatures
 from mercer.gram.dense import DenseGram
+from mercer.io.model_file import load, save
 from mercer.io.registry import find_class, id_of, kind_of, registry, user_classes
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian, Kernel, Spectrum
 from mercer.problems import LinearSystem, Status
 from mercer.spec import Spec
 
@@ -118,3 +122,27 @@ def test_classes_of_other_libraries_have_no_id():
     assert id_of(StandardScaler) is None
     assert id_of(int) is None
     assert id_of(Choice) is None
+
+
+# Models whose parts are not public: their classes are found beside public names, or named by ``__saved__``.
+PARTS = {
+    "k-mers": lambda X, y: KernelRidge(Spectrum(2), gram=Features()).fit(["ab", "ba", "abab"] * 5, y[:15]),
+    "random features": lambda X, y: KernelRidge(Gaussian(1.0), gram=RandomFeatures(8)).fit(X, y),
+    "structured features": lambda X, y: KernelRidge(Gaussian(1.0), gram=RandomFeatures(8, method="hadamard")).fit(X, y),
+    "a posterior": lambda X, y: GaussianProcessRegressor(Gaussian(1.0)).fit(X, y),
+    "codes of classes": lambda X, y: SVC(Gaussian(1.0)).fit(X, np.arange(len(y)) % 3),
+}
+
+
+@pytest.mark.parametrize("make", PARTS.values(), ids=PARTS)
+def test_models_with_parts_that_are_not_public_are_saved(make, tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    save(make(X, X[:, 0]), tmp_path / "model.mercer")
+    load(tmp_path / "model.mercer")
+
+
+def test_an_id_imports_the_module_of_its_class_alone(monkeypatch):
+    imported, usual = [], importlib.import_module
+    monkeypatch.setattr(importlib, "import_module", lambda name: imported.append(name) or usual(name))
+    find_class("kernel:Gaussian", {}, "1.0")
+    assert imported == ["mercer.kernels.vectors.radial"]

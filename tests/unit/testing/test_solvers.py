@@ -4,15 +4,25 @@ from dataclasses import replace
 
 import pytest
 
+from mercer import catalogue
 from mercer.errors import CapabilityError
-from mercer.problems import Status
+from mercer.gram import HasEigen
+from mercer.problems import LinearSystem, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Woodbury
 from mercer.testing import check_solver
+from mercer.testing.members import member
+
+SOLVERS = [row.cls for row in catalogue.solvers() if row.cls.solves is LinearSystem and HasEigen not in row.cls.needs]
 
 
-@pytest.mark.parametrize("solver", [Cholesky(), Woodbury(), ConjugateGradient(tol=1e-10)], ids=repr)
-def test_the_solvers_of_mercer(solver):
-    check_solver(solver)
+@pytest.mark.parametrize("cls", SOLVERS, ids=lambda cls: cls.__name__)
+def test_the_solvers_of_mercer(cls):
+    solver = member(cls)
+    check_solver(solver.replace(tol=1e-10) if hasattr(solver, "tol") else solver)
+
+
+def test_there_are_several():
+    assert {Cholesky, Woodbury, ConjugateGradient} <= set(SOLVERS)
 
 
 class Off(Cholesky):

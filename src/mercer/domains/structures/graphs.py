@@ -19,6 +19,7 @@ from mercer.domains.structures.graph_forms import Parts, gathered
 from mercer.errors import DomainError, ModelError
 
 __all__ = ["Graphs"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,6 +25,7 @@ from mercer.errors import DomainError, ModelError
 from mercer.numerics.sparse_checks import sparse_fault
 
 __all__ = ["Network", "Nodes"]
+__public__ = __all__
 
 _FORMS = (
     "A graph whose nodes are compared is a networkx graph, a square adjacency array (NumPy or SciPy), or a list of "

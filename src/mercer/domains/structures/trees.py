@@ -31,6 +31,7 @@ from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["Trees"]
+__public__ = __all__
 
 _ACCEPTED = (
     'Trees are a list of texts in brackets, "(S (NP we) (VP go))", of nested tuples, ("S", ("NP", "we"), "go"), of '

@@ -23,6 +23,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["normalized_cut"]
+__public__ = __all__
 
 _LIGHT = 1e-75  # weight of a sample; the fourth power is a number
 _UNEQUAL = 1e-8  # of the largest affinity

@@ -34,6 +34,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
 __all__ = ["KernelKMeans"]
+__public__ = __all__
 
 _ROUNDING = 64  # of the unit of rounding: squared distances below this, over the squares they are made of, are zero
 

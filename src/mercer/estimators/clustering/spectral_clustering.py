@@ -46,6 +46,7 @@ from mercer.problems import Solution, Status
 from mercer.runtime.tiling import serial_blas
 
 __all__ = ["SpectralClustering"]
+__public__ = __all__
 
 _SMALL = 400  # samples up to which all eigenvectors are found at once
 _NOTHING = 1e-10  # eigenvalues so small have no function of their own

@@ -27,6 +27,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.solvers.sparse.design import power_of_two
 
 __all__ = ["ChangeScores", "ChangeTest", "change_point_test", "krylov_scan", "mmd_scan", "series_windows"]
+__public__ = __all__
 
 _TINY = 1e-12
 _STEP = 384  # times of a stretch at least: its Gram matrix fits the cache, unless windows are long

@@ -22,6 +22,7 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.protocols import log_integral
 
 __all__ = ["ParzenDensity"]
+__public__ = __all__
 
 
 class ParzenDensity(DensityMixin, KernelEstimator):

@@ -31,7 +31,7 @@ from mercer.estimators.dependence.dependence_scores import (
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.foreign import AnyKernel, any_kernel
-from mercer.estimators.parameter_gradients import FACTORS, rank_of
+from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, GramSpec, Tiles
 from mercer.gram.gram import is_factored, is_stored, is_streamed, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
@@ -39,6 +39,7 @@ from mercer.kernels.vectors.pointwise import dense, median_distance
 from mercer.runtime.tiling import thread_count, tile_side
 
 __all__ = ["DependenceSelector", "target_samples"]
+__public__ = ["DependenceSelector"]
 
 
 def _compares_rows(kernel: Kernel) -> bool:
@@ -257,7 +258,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     def _scores(self, Z: Floats, targets: Samples, w: Floats, run: Run) -> Scores:
         """Return what tells the dependence of sets of columns."""
         spec, kernel, kernel_for = self.gram_, self.target_kernel_, self._kernel_for(Z.shape[1])
-        if isinstance(spec, FACTORS):
+        if spec.low_rank:
             with run.stage("targets", 0.05):
                 G = target_factor(spec, kernel, targets, run.resources())
             return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
@@ -343,7 +344,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         n, spec = n_samples, self._planned_gram(n_samples)
         own = {"samples": 16 * n * n_features}
         what, options = f"DependenceSelector on {n} samples", ("gram=Tiles()", "gram=Nystrom(500)")
-        if isinstance(spec, FACTORS):
+        if spec.low_rank:
             kernel = any_kernel(self.kernel, n_features) or Gaussian()
             built = spec.plan(kernel, n, n_features, self.memory)
             own |= {"factors of samples and targets": 32 * n * rank_of(spec, n, n_features)}

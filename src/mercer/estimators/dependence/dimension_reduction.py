@@ -34,6 +34,7 @@ from mercer.runtime.tiling import serial_blas
 from mercer.solvers.smooth.rotations import FrameMinimum, minimize_frame, projected, random_frame, require_squares
 
 __all__ = ["KernelDimensionReduction"]
+__public__ = __all__
 
 _FACTOR_TOL = 1e-7
 _HUGE = 1e100  # squares of it are numbers

@@ -38,6 +38,7 @@ from mercer.runtime.tiling import serial_blas
 from mercer.solvers.smooth.rotations import FrameMinimum, minimize_frame, projected, require_squares
 
 __all__ = ["CONTRASTS", "KernelICA", "amari_error"]
+__public__ = ["KernelICA", "amari_error"]
 
 _KICKS = 5  # times at most that pairs are turned out of a minimum
 _ALIKE = 1.1  # of the lowest contrast: minima that count as alike

@@ -27,6 +27,7 @@ from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import SMO, Solver
 
 __all__ = ["MeanMatching", "mean_matching"]
+__public__ = __all__
 
 _ROUNDS = 60  # of the search for the sum
 _NEAR = 1e-10  # of N: how well the sum is found

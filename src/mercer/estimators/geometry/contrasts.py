@@ -25,13 +25,14 @@ from mercer.estimators.directions import Directions, leading_directions, work_by
 from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.gram_schmidt import row_of, triangular_expansion
-from mercer.estimators.parameter_gradients import FACTORS, rank_of
+from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 
 __all__ = ["FeatureExtractor", "KernelFeatureAnalysis", "KernelProjectionPursuit"]
+__public__ = ["KernelFeatureAnalysis", "KernelProjectionPursuit"]
 
 _BLOCK = 64  # candidates whose rows are looked at together
 _RESIDUAL = 1e-10  # of principal directions: whitening magnifies what is wrong in the last of them
@@ -458,7 +459,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         plan, r = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_directions, n_samples)
         spec = self._planned_gram(n_samples)
         own = {"whitened scores": 56 * n_samples * r}
-        if isinstance(spec, FACTORS):
+        if spec.low_rank:
             own["directions"] = 24 * n_samples * rank_of(spec, n_samples, n_features)
         else:
             own["work space"] = work_bytes(n_samples, r, is_stored(spec))

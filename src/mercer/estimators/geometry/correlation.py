@@ -18,6 +18,7 @@ from mercer.gram import Features
 from mercer.kernels import Linear
 
 __all__ = ["CCA", "LeastSquaresCCA"]
+__public__ = __all__
 
 
 class CCA(KernelCCA):

@@ -23,6 +23,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
 
 __all__ = ["KernelGramSchmidt"]
+__public__ = __all__
 
 
 class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):

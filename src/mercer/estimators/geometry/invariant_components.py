@@ -25,7 +25,7 @@ from mercer.estimators.directions import FEW, decomposed, is_whole, krylov_bytes
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.contrasts import FeatureExtractor
-from mercer.estimators.parameter_gradients import FACTORS, rank_of
+from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import is_stored
 from mercer.kernels.kernel import overflow_error
@@ -37,6 +37,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for, serial_blas
 
 __all__ = ["InvariantComponents"]
+__public__ = __all__
 
 _EPS = float(np.finfo(float).eps)
 _TOL = 1e-9  # of the ratios' residuals, relative to the largest; the systems inside are solved to a tenth of it
@@ -228,7 +229,7 @@ class InvariantComponents(FeatureExtractor):
         """Return the large buffers of a fit by name, in bytes; samples are those and their variants together."""
         plan, q = super().memory_plan(n_samples, n_features, self.n_components), min(self.n_components, n_samples)
         spec = self._planned_gram(n_samples)
-        if isinstance(spec, FACTORS):
+        if spec.low_rank:
             own = {"work space": 24 * n_samples * rank_of(spec, n_samples, n_features)}
         elif is_stored(spec) or n_samples <= FEW:
             own = {"work space": 24 * n_samples**2}

@@ -43,6 +43,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for
 
 __all__ = ["KernelCCA", "retrieval_ranks"]
+__public__ = __all__
 
 TAUS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _REST = 1e-10  # of the diagonal of K, below which incomplete Cholesky stops

@@ -21,6 +21,7 @@ from mercer.gram.gram import is_low_rank
 from mercer.kernels import Gaussian
 
 __all__ = ["KernelFeatures"]
+__public__ = __all__
 
 _RANK = 500
 

@@ -35,7 +35,6 @@ from mercer.estimators.directions import (
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.preimages import Images, Preimage, RidgeMap, preimage_method
-from mercer.estimators.parameter_gradients import FACTORS
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.gram import has_array
 from mercer.kernels import Linear
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from mercer.estimators.squares.ridge import KernelRidge
 
 __all__ = ["KernelPCA"]
+__public__ = __all__
 
 _SHARE = 24  # beyond few samples all eigenvectors are found if more than this part of them is wanted
 _PRODUCTS = 6  # of the randomised solver
@@ -303,7 +303,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         q = self.n_components if isinstance(self.n_components, (int, np.integer)) else n_samples
         plan = super().memory_plan(n_samples, n_features, 0)
         q = min(int(q), n_samples)
-        if isinstance(self._planned_gram(n_samples), FACTORS):
+        if self._planned_gram(n_samples).low_rank:
             own = {"coefficients": 16 * n_samples * q}
         elif self._chosen(n_samples) == "dense":
             own = {"work space": 16 * n_samples**2, "coefficients": 8 * n_samples * q}

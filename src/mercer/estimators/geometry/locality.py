@@ -22,7 +22,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.manifolds import AffinityEstimator, degrees_of
 from mercer.estimators.graph_modes import largest_positive
-from mercer.estimators.parameter_gradients import FACTORS, rank_of
+from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import has_array
 from mercer.kernels import Kernel
@@ -33,6 +33,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.solvers.smooth.rotations import projected, require_squares
 
 __all__ = ["KernelLPP", "LocalityPreservingProjection"]
+__public__ = __all__
 
 _EPS = float(np.finfo(float).eps)
 _RANK = 1e-12  # of the largest eigenvalue of K: a direction below it cannot be told from rounding
@@ -390,7 +391,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         plan = KernelEstimator.memory_plan(self, n_samples, n_features, self.n_components)
         buffers = {**graph.buffers, **plan.buffers}
         spec = self._planned_gram(n_samples)
-        rank = rank_of(spec, n_samples, n_features) if isinstance(spec, FACTORS) else n_samples
+        rank = rank_of(spec, n_samples, n_features) if spec.low_rank else n_samples
         buffers["factors"] = 24 * n_samples * min(rank, n_samples)
         return Plan(plan.what, buffers, ("gram=Nystrom(500)",))
 

@@ -42,6 +42,7 @@ from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["AffinityEstimator", "DiffusionMap", "LaplacianEigenmap"]
+__public__ = ["DiffusionMap", "LaplacianEigenmap"]
 
 _FEW = 500  # samples up to which all eigenvectors are found at once
 _NOTHING = 1e-12  # eigenvalues so small have no function of their own

@@ -33,6 +33,7 @@ from mercer.runtime.tiling import spans
 from mercer.spec import Spec
 
 __all__ = ["DistanceScaling", "FixedPoint", "Found", "Gradient", "Images", "Preimage", "RidgeMap", "preimage"]
+__public__ = ["DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage"]
 
 _ENTRIES = 2**21  # kernel values at a time
 _HALVINGS = 12  # of a step that does not come nearer

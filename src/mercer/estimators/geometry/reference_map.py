@@ -33,6 +33,7 @@ from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["ReferencePointMap"]
+__public__ = __all__
 
 _Found = tuple[Floats, Floats, Floats]  # z, beta and b of all coordinates
 _OPTIONS = ("gram=Nystrom(500)",)

@@ -34,6 +34,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import serial_blas, spans
 
 __all__ = ["hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfolding_kernel"]
+__public__ = __all__
 
 _ENTRIES = 1 << 21  # of local Gram matrices at a time
 _FEW = 500

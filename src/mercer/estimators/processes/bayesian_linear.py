@@ -35,6 +35,7 @@ from mercer.solvers.sparse.sparse_bayes import NormalMatrix, SparsePosterior, Sp
 from mercer.targets import Real
 
 __all__ = ["BayesianLinearRegression"]
+__public__ = __all__
 
 _ROWS = 4096  # samples whose features are dense in memory at once
 _LEAST_NOISE = 1e-8  # of the variance of the targets, where it is found by the evidence

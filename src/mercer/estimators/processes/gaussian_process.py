@@ -48,6 +48,7 @@ from mercer.solvers.linear.border import Border
 from mercer.targets import Real
 
 __all__ = ["GaussianProcessRegressor"]
+__public__ = __all__
 
 _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned

@@ -41,6 +41,7 @@ from mercer.selection.units import NOISE, Units, told, warn_of_search
 from mercer.targets import Real
 
 __all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
+__public__ = ["SemiparametricLatentFactor"]
 
 _ROWS = 256  # new samples at a time
 _BLOCK = 1024  # training samples at a time, where factors are summed

@@ -50,6 +50,7 @@ __all__ = [
     "posterior_of",
     "sample_prior",
 ]
+__public__ = ["sample_prior"]
 
 _PIECE = 256  # new samples at a time
 

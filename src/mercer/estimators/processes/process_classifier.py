@@ -55,6 +55,7 @@ from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.targets import Multiclass
 
 __all__ = ["GaussianProcessClassifier", "LatentPosterior", "SoftmaxPosterior"]
+__public__ = ["GaussianProcessClassifier"]
 
 _PIECE = 256  # new samples at a time
 _MANY = 500  # samples from which on a search begins with a quarter of them

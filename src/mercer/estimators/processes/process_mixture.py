@@ -41,6 +41,7 @@ from mercer.selection.units import Units
 from mercer.targets import Real
 
 __all__ = ["Component", "ComponentPredictions", "GaussianProcessMixture", "LowRankComponent"]
+__public__ = ["GaussianProcessMixture"]
 
 _ROWS = 2048  # new samples at a time
 _SERIAL = 600  # samples, or columns of a factor, up to which a second thread of LAPACK costs more than it saves

@@ -47,6 +47,7 @@ from mercer.spec import constraints_of
 from mercer.targets import Real
 
 __all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
+__public__ = ["SparseGaussianProcessRegressor"]
 
 _ROWS = 2048  # new samples at a time
 _SERIAL = 1000  # samples up to which a second thread of LAPACK costs more than it saves

@@ -25,6 +25,7 @@ from mercer.solvers.sparse.proximal import GroupedLeastSquares, Groups, Proximal
 from mercer.targets import Real
 
 __all__ = ["GroupLasso"]
+__public__ = __all__
 
 
 def _is_listed(given: Any) -> bool:

@@ -33,6 +33,7 @@ from mercer.solvers.sparse.design import PenalisedLeastSquares, design_of
 from mercer.targets import Real
 
 __all__ = ["KernelLasso", "KernelPath", "kernel_path"]
+__public__ = __all__
 
 _NARROW = 1e-6  # relative width of the interval in which an event is located
 _SURE = 0.01  # of alpha: where optimality is violated by more, rounding decides on the active set

@@ -35,6 +35,7 @@ from mercer.solvers.sparse.lars import LeastAngle
 from mercer.targets import Real
 
 __all__ = ["Lasso", "LassoPath", "SparseRegressor", "lasso_path"]
+__public__ = ["Lasso", "LassoPath", "lasso_path"]
 
 SOLVERS = ("coordinate_descent", "lars", "linear_program")
 

@@ -44,6 +44,7 @@ from mercer.solvers.sparse.sparse_bayes import (
 from mercer.targets import Multiclass, Real
 
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]
+__public__ = __all__
 
 _SMALLEST, _LARGEST = 1e-140, 1e140  # targets whose squares, and those times a few thousand, are numbers
 _ROWS = 4096  # new samples whose values at the relevance vectors are in memory at once

@@ -28,6 +28,7 @@ from mercer.runtime.tiling import Stopped, run_tasks
 from mercer.solvers.sparse.design import design_of
 
 __all__ = ["GraphicalStructure"]
+__public__ = __all__
 
 
 class GraphicalStructure(KernelEstimator):

@@ -36,6 +36,7 @@ from mercer.problems import Solution, Status
 from mercer.targets import Real
 
 __all__ = ["KernelPCR"]
+__public__ = __all__
 
 _TOL = 1e-10  # of residuals of components that come from products
 _NOTHING = 1e-9  # a share so small is rounding: the sample alone determines its fitted value

@@ -31,6 +31,7 @@ from mercer.solvers import Solver
 from mercer.targets import Multiclass
 
 __all__ = ["KernelFisherDiscriminant"]
+__public__ = __all__
 
 _EPS = np.finfo(np.float64).eps
 

@@ -35,6 +35,7 @@ from mercer.targets import Ordinal as OrderedClasses
 from mercer.targets import Real
 
 __all__ = ["KernelGLM"]
+__public__ = __all__
 
 _TOL, _MAX_ITER = 1e-6, 100
 _FAMILIES: dict[str, Loss] = {

@@ -48,6 +48,7 @@ from mercer.solvers import Solver
 from mercer.targets import Multiclass, Real
 
 __all__ = ["KernelMachine", "KernelMachineClassifier"]
+__public__ = __all__
 
 _OF_NUMBERS: dict[str, Loss] = {
     "squared": Squared(),

@@ -29,6 +29,7 @@ from mercer.solvers import Solver
 from mercer.targets import Multiclass
 
 __all__ = ["LSSVC"]
+__public__ = __all__
 
 _SCHEMES = ("ovr", "ovo", "minimal", "dense", "sparse", "exhaustive")
 

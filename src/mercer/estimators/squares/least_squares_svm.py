@@ -29,6 +29,7 @@ from mercer.solvers import Solver
 from mercer.targets import Real
 
 __all__ = ["LSSVR"]
+__public__ = __all__
 
 _ROUNDS = 100  # of reweighting
 _STEADY = 1e-3  # change of the weights at which they are final

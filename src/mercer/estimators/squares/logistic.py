@@ -24,10 +24,10 @@ from mercer.kernels import Linear
 from mercer.losses import Logistic, Multinomial
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, PrimalNewton, Solver
-from mercer.solvers.smooth.primal_newton import suits
 from mercer.targets import Multiclass
 
 __all__ = ["KernelLogisticRegression"]
+__public__ = __all__
 
 _TOL, _MAX_ITER = 1e-6, 100
 
@@ -154,7 +154,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         require_no_twice(self, _TOL, _MAX_ITER)
 
     def _default_solver(self, gram: Gram) -> Solver:
-        if suits(gram, Logistic()):
+        if PrimalNewton.suits(gram, Logistic()):
             return PrimalNewton(self.tol, max_iter=self.max_iter)
         return Newton(self.tol, self.max_iter)
 

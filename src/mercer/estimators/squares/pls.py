@@ -31,6 +31,7 @@ from mercer.solvers.sparse.design import power_of_two
 from mercer.targets import Real
 
 __all__ = ["KernelPLS"]
+__public__ = __all__
 
 
 class KernelPLS(

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
+from mercer import solvers  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
@@ -24,10 +25,11 @@ from mercer.gram.gram import is_low_rank, is_streamed, is_transform
 from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
-from mercer.solvers import Cholesky, PrimalGradient, Solver
+from mercer.solvers import Cholesky, Solver
 from mercer.targets import Real
 
 __all__ = ["KernelRidge"]
+__public__ = __all__
 
 _PASSES = 64  # samples per column of a factor from which on passes over the data are faster than its normal equations
 _LONG = 2e11  # operations of the normal equations from which on it matters
@@ -83,7 +85,7 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         chosen = super()._default_solver(gram)
         if is_low_rank(gram) and not self._keeps_factor:
             n, r = len(gram.samples), gram.rank
-            return PrimalGradient() if n >= _PASSES * r and float(n) * r * r >= _LONG else chosen
+            return solvers.PrimalGradient() if n >= _PASSES * r and float(n) * r * r >= _LONG else chosen
         large = isinstance(chosen, Cholesky) and gram.shape[0] >= _LARGE and not self._keeps_factor
         return Cholesky("mixed") if large else chosen
 

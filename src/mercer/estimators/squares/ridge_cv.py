@@ -48,6 +48,7 @@ from mercer.selection.path import RidgeSpectrum
 from mercer.targets import Real
 
 __all__ = ["KernelRidgeCV"]
+__public__ = __all__
 
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _FEW = 500  # samples that decide where the search for a kernel starts

@@ -35,6 +35,7 @@ from mercer.solvers import Solver
 from mercer.targets import Real
 
 __all__ = ["SmoothingSpline"]
+__public__ = __all__
 
 _NEAR = 1e-5  # how exactly the logarithm of alpha is found
 

@@ -23,6 +23,7 @@ from mercer.solvers import Adatron, Solver
 from mercer.targets import Multiclass
 
 __all__ = ["KernelAdatron"]
+__public__ = __all__
 
 
 class KernelAdatron(Scoring):

@@ -30,6 +30,7 @@ from mercer.solvers.solver import Solver
 from mercer.targets import Multiclass, Real
 
 __all__ = ["LinearSVC", "LinearSVR"]
+__public__ = __all__
 
 
 class LinearSVC(ClassifierMixin, LinearMachine):

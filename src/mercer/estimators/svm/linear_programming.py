@@ -36,6 +36,7 @@ from mercer.solvers.sparse.design import power_of_two
 from mercer.targets import Multiclass
 
 __all__ = ["LinearProgrammingMachine"]
+__public__ = __all__
 
 _TOLERANCE = 1e-9  # of feasibility, for HiGHS; its own 1e-7 shows in the bias
 _BYTES = 80  # per entry of M: the entry, the sparse copies with both signs that SciPy and HiGHS keep

@@ -26,6 +26,7 @@ from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import SMO, Solver
 
 __all__ = ["Ball", "OneClassSVM", "SVDD", "enclosing_ball"]
+__public__ = ["OneClassSVM", "SVDD", "enclosing_ball"]
 
 _ROUNDING = 1e-12  # of the size of the terms of a decision value: by less nobody is outside
 _EXACT = 1e-9  # of the same: a smaller violation is all rounding

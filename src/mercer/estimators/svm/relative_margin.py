@@ -20,6 +20,7 @@ from mercer.problems import BoxQP
 from mercer.solvers import Solver
 
 __all__ = ["RelativeMarginMachine"]
+__public__ = __all__
 
 
 class RelativeMarginMachine(SupportVectorClassifier):

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from mercer import solvers  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
+from mercer.gram.low_rank.factor import FactorGram
 from mercer.losses import Hinge, SquaredHinge
 from mercer.problems import BoxQP, ConvexRisk, Solution, Status
-from mercer.solvers import PrimalNewton, Solver
-from mercer.solvers.smooth.primal_newton import suits
+from mercer.solvers import Solver
 
 __all__ = ["BoundSVC", "NuSVC", "SVC"]
+__public__ = __all__
 
 _LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
@@ -170,12 +172,12 @@ class SVC(SupportVectorClassifier):
     def _is_primal(self, K: Gram) -> bool:
         """Tell whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
         if self.solver is not None or self.probability or not self._is_bounded():
-            return isinstance(self.solver, PrimalNewton)
-        return suits(K, _LOSSES[self.loss])
+            return self.solver is not None and isinstance(self.solver, solvers.PrimalNewton)
+        return isinstance(K, FactorGram) and solvers.PrimalNewton.suits(K, _LOSSES[self.loss])
 
     def _default_solver(self, gram: Gram) -> Solver:
         if self._is_primal(gram) and not (self._is_together() and len(self.classes_) > 2):
-            return PrimalNewton(self.tol, max_iter=100 if self.max_iter in (None, -1) else self.max_iter)
+            return solvers.PrimalNewton(self.tol, max_iter=100 if self.max_iter in (None, -1) else self.max_iter)
         return super()._default_solver(gram)
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP | ConvexRisk:

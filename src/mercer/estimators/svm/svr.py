@@ -28,6 +28,7 @@ from mercer.solvers import Solver
 from mercer.targets import Real
 
 __all__ = ["HuberSVR", "NuSVR", "QuantileSVR", "SVR"]
+__public__ = __all__
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):

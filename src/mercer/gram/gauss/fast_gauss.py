@@ -27,6 +27,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.radial import Gaussian
 
 __all__ = ["FastGauss", "FastGaussExpansion"]
+__public__ = ["FastGauss"]
 
 _EPS = float(np.finfo(np.float64).eps)
 

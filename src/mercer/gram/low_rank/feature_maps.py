@@ -37,6 +37,7 @@ __all__ = [
     "ExactFeatures", "FeatureMap", "FoldedFeatures", "Joined", "Mapped", "Multiplied", "PartOf", "PolynomialSketch",
     "Rescaled", "UnitLength", "Waves", "draw_map",
 ]  # fmt: skip
+__saved__ = __all__
 
 METHODS = ("independent", "orthogonal", "quasi", "hadamard")
 _LOOKS = 256  # samples that tell how large the terms of a sum are

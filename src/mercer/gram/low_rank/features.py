@@ -18,6 +18,7 @@ from mercer.kernels.kernel import Kernel, overflow_error
 from mercer.kernels.protocols import HasFeatures, feature_count, offers
 
 __all__ = ["Features"]
+__public__ = __all__
 
 _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
 

@@ -16,6 +16,7 @@ from mercer.errors import ParameterError
 from mercer.runtime.compiled import compiled
 
 __all__ = ["StructuredProjection", "hadamard_transform", "padded_width"]
+__saved__ = ["StructuredProjection"]
 
 
 def padded_width(width: int) -> int:

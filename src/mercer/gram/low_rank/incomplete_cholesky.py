@@ -24,6 +24,7 @@ from mercer.numerics.pivoting import CANDIDATES, PartialFactor, pivoted_cholesky
 from mercer.runtime.tiling import Stopped
 
 __all__ = ["IncompleteCholesky"]
+__public__ = __all__
 
 
 class IncompleteCholesky(GramSpec):

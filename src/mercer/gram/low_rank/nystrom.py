@@ -31,6 +31,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
 
 __all__ = ["Nystrom"]
+__public__ = __all__
 
 _FLOOR = 1e-7  # of the trace: below it the ridge decides
 _LOUD = 0.25  # noise over what it is noise of

@@ -18,6 +18,7 @@ from mercer.gram.products import fits_single
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["RandomFeatures"]
+__public__ = __all__
 
 
 class RandomFeatures(GramSpec):

@@ -22,6 +22,7 @@ from mercer.numerics.pivoting import extend
 from mercer.runtime.tiling import Stopped, blas_for
 
 __all__ = ["SparseGreedy"]
+__public__ = __all__
 
 _ROUNDS = 8  # landmarks that are taken from one draw, which is as many times larger
 _LOOKS = 2048  # samples on which gains are compared

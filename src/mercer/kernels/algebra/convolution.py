@@ -29,6 +29,7 @@ from mercer.kernels.monomials import require_few
 from mercer.kernels.protocols import feature_count
 
 __all__ = ["Convolution"]
+__public__ = __all__
 
 _KEPT = 2**23  # entries of a matrix of all parts that is kept rather than made again for every tile
 _CHUNK = 2**20  # entries of M at a time

@@ -21,6 +21,7 @@ from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, narrowed
 
 __all__ = ["Anchored", "FeatureDistance"]
+__public__ = __all__
 
 
 class _Inducing(Wrapped):

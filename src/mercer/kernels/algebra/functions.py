@@ -25,6 +25,7 @@ from mercer.kernels.protocols import Compiles, Pullback, feature_count, offers
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
+__public__ = __all__
 
 
 class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):

@@ -17,6 +17,7 @@ from mercer.errors import ParameterError
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["Hyperkernel"]
+__public__ = __all__
 
 _PAIRS = 64  # compared at once: their block is small, and only its diagonal is used
 

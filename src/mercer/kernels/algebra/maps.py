@@ -24,6 +24,7 @@ from mercer.kernels.protocols import Pullback, bases_of, feature_count
 from mercer.kernels.user_calls import ALL, rows_of, sample_count
 
 __all__ = ["Composed", "RankOne", "Selected"]
+__public__ = __all__
 
 
 class Same:

@@ -18,6 +18,7 @@ from mercer.kernels.kernel import Kernel, offered
 from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
 
 __all__ = ["DirectSum", "Tensor"]
+__public__ = __all__
 
 
 class _OnPairs(Kernel):

@@ -26,6 +26,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
 
 __all__ = ["Complement", "Subspace"]
+__public__ = __all__
 
 _ROWS = 1024  # samples whose map is computed at once
 _EPS = float(np.finfo(float).eps)

@@ -27,6 +27,7 @@ from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import Pullback, feature_count, log_integral
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
+__public__ = __all__
 
 
 class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):

@@ -31,6 +31,7 @@ from mercer.kernels.interning import find_rows
 from mercer.kernels.kernel import Tiled
 
 __all__ = ["EdgeHistogram", "PatternCount", "GraphPatterns", "VertexHistogram"]
+__public__ = ["EdgeHistogram", "VertexHistogram"]
 
 _LIMIT = 2**62
 

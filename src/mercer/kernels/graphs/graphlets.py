@@ -22,6 +22,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Graphlet"]
+__public__ = __all__
 
 _AT_ONCE = 16  # graphs of a task
 

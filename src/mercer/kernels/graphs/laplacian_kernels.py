@@ -33,10 +33,20 @@ __all__ = [
     "RegularizedLaplacian",
     "spectral_bisection",
 ]
+__public__ = [
+    "CommuteTime",
+    "Diffusion",
+    "LaplacianFunction",
+    "PStepWalk",
+    "RegularizedLaplacian",
+    "spectral_bisection",
+]
 
 _ROUNDING = 1e-10
 _LAPLACIAN = OneOf("plain", "normalized")
 _METHOD = OneOf("auto", "spectrum", "columns")
+
+_RING = [(i, (i + step) % 12) for step in (1, 3) for i in range(12)]  # with chords: edges of an example
 
 
 class LaplacianFunction(NodeKernel):
@@ -77,6 +87,7 @@ class LaplacianFunction(NodeKernel):
            [0.125, 0.25 , 0.625]])
     """
 
+    example = (_RING, lambda eigenvalues: np.exp(-eigenvalues))
     formula = r"[r(L)]_{ij}"
     constraints = {"laplacian": _LAPLACIAN, "method": _METHOD}
 
@@ -151,6 +162,7 @@ class Diffusion(NodeKernel):
     array([[0.0864, 0.0044]])
     """
 
+    example = (_RING,)
     formula = r"[\exp(-t L)]_{ij}"
     constraints = {"time": Positive(), "laplacian": _LAPLACIAN, "method": _METHOD}
     strict = True
@@ -206,6 +218,7 @@ class RegularizedLaplacian(NodeKernel):
            [0.125, 0.25 , 0.625]])
     """
 
+    example = (_RING,)
     formula = r"[(L + \lambda 1)^{-1}]_{ij}"
     cost = "O(N^3) once or, by columns, a sparse factorisation and O(its entries) for a node"
     constraints = {"shift": Positive(), "laplacian": _LAPLACIAN, "method": _METHOD}
@@ -271,6 +284,7 @@ class PStepWalk(NodeKernel):
            [0.   , 0.707, 1.   ]])
     """
 
+    example = (_RING, 2)
     formula = r"[(\lambda 1 - L)^p]_{ij}"
     cost = "O(N^3) once or, by columns, O(p M) for a node"
     constraints = {"steps": Integer(1), "shift": Fixed(Positive()), "laplacian": _LAPLACIAN, "method": _METHOD}
@@ -354,6 +368,7 @@ class CommuteTime(NodeKernel):
            [1.999396, 1.      , 0.      ]])
     """
 
+    example = (_RING,)
     formula = r"[L^+]_{ij}"
     cost = "O(N^3) once or, by columns, a sparse factorisation and O(its entries) for a node"
     constraints = {"method": _METHOD}

@@ -20,6 +20,7 @@ from mercer.kernels.graphs.common_walks import Steps
 from mercer.kernels.graphs.random_walk import CommonWalks, require_weights
 
 __all__ = ["Marginalized"]
+__public__ = __all__
 
 
 class Marginalized(CommonWalks):

@@ -25,6 +25,7 @@ from mercer.kernels.monomials import require_few
 from mercer.kernels.protocols import Pullback, feature_count
 
 __all__ = ["PathSum"]
+__public__ = __all__
 
 _ACCEPTED = (
     "edges are a tuple of (from, to, place), the place that of a kernel among the terms, or (from, to) for the factor 1"

@@ -19,6 +19,7 @@ from mercer.kernels.graphs.graph_histograms import GraphCounts, GraphPatterns, P
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Propagation"]
+__public__ = __all__
 
 
 class Propagation(PatternCount):

@@ -27,6 +27,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
 
 __all__ = ["CommonWalks", "RandomWalk"]
+__public__ = ["RandomWalk"]
 
 _WORK = 2e7  # multiplications in a tile
 _PIECE = 32  # graphs that are compared with themselves at a time
@@ -196,6 +197,7 @@ class RandomWalk(CommonWalks):
     array([[12.391]])
     """
 
+    example = (0.001,)
     formula = r"\sum_t \mu_t 1^\top W^t 1"
     cost = "O(n M' + n' M) a pair and step"
     constraints = {

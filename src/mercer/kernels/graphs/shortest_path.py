@@ -28,6 +28,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
 
 __all__ = ["ShortestPath"]
+__public__ = __all__
 
 _PAIRS = 2_000_000  # of nodes in a task, unless one graph has more
 _WORK = 2e7  # multiplications in a tile with attributes

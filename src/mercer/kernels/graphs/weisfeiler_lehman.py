@@ -33,6 +33,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
 
 __all__ = ["WeisfeilerLehman"]
+__public__ = __all__
 
 
 class WeisfeilerLehman(PatternCount):

@@ -23,6 +23,7 @@ from mercer.models.model import Model, digest, generalised_root, numbers
 from mercer.numerics.row_products import row_products
 
 __all__ = ["Fisher"]
+__public__ = __all__
 
 _DRAWS = 2000  # objects drawn from a model for its information, at least
 _RANK = 1e-10  # squared singular values of scores that are smaller, relative to the largest, count as zero

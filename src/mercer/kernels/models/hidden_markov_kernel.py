@@ -22,6 +22,7 @@ from mercer.models.alphabet import ALPHABETS, letters_of
 from mercer.runtime.compiled import compiled
 
 __all__ = ["HiddenMarkov"]
+__public__ = __all__
 
 _LANES = 4  # strings of the right side that are compared at a time
 _STEPS = 2e7  # products with the transition matrix, an entry each, that take some 20 milliseconds

@@ -20,6 +20,7 @@ from mercer.kernels.models.marginalization import FORM, JointProbability
 from mercer.runtime.compiled import compiled
 
 __all__ = ["HiddenTree"]
+__public__ = __all__
 
 _LANES = 4  # rows of the right side that are compared at a time
 _STEPS = 2e7  # products with a transition matrix, an entry each, that take some 20 milliseconds

@@ -22,6 +22,7 @@ from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.numerics.row_products import row_products
 
 __all__ = ["Marginalization"]
+__public__ = __all__
 
 FORM = OneOf("probability", "normalised")
 _SMALLEST = float(np.log(np.finfo(float).tiny))

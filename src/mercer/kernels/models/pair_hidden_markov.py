@@ -20,6 +20,7 @@ from mercer.kernels.models.marginalization import FORM
 from mercer.runtime.compiled import compiled
 
 __all__ = ["PairHiddenMarkov"]
+__public__ = __all__
 
 _LANES = 4  # strings of the right side that are compared at a time
 _STEPS = 4e7  # products with the transition matrix, an entry each, that take some 20 milliseconds

@@ -24,6 +24,7 @@ from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_fu
 from mercer.numerics.algebraic import all_finite
 
 __all__ = ["PairProduct", "PairSum"]
+__public__ = __all__
 
 _PAIRS = 64  # whose objects are compared in one block where only k(a, b) of each pair is asked for
 

@@ -27,6 +27,7 @@ from mercer.kernels.protocols import term_grain
 from mercer.runtime.compiled import compiled
 
 __all__ = ["DynamicalSystem", "identify"]
+__public__ = ["DynamicalSystem"]
 
 _NANOSECONDS = 2e7  # of a tile
 _VANISHED = 1e-20  # powers of this size add nothing

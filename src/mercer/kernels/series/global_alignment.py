@@ -27,6 +27,7 @@ from mercer.numerics.bits import from_bits, to_bits
 from mercer.runtime.compiled import compiled
 
 __all__ = ["GlobalAlignmentSeries"]
+__public__ = __all__
 
 _CELLS = 3e6  # pairs of points that take some 20 milliseconds
 _UNIT, _INVERSE = 2.0**512, 2.0**-512  # what an exponent counts

@@ -34,6 +34,7 @@ from mercer.numerics.row_products import row_products
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Signature"]
+__public__ = __all__
 
 _CELLS = 2e5  # pairs of pieces that take some 20 milliseconds
 _WIDE = 4096  # features up to which products of features are taken for the truncated kernel

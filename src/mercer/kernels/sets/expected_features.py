@@ -29,6 +29,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import tile_side
 
 __all__ = ["ExpectedFeatures"]
+__public__ = __all__
 
 _NANOSECONDS = 2e7  # of a tile
 _BLOCK = 32  # columns whose variances are multiplied before a logarithm is taken

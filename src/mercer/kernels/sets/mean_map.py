@@ -25,6 +25,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, tile_side
 
 __all__ = ["MeanMap", "MinMax"]
+__public__ = __all__
 
 _PAIRS = 2_000_000  # of members in a tile: some 20 milliseconds
 _FEW = 128  # members on each side for which a tile is worth its call

@@ -29,6 +29,7 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.sets.mean_map import require_vectors
 
 __all__ = ["PyramidMatch"]
+__public__ = __all__
 
 _FARTHEST = 2.0**62
 

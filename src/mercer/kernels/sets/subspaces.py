@@ -32,6 +32,7 @@ from mercer.numerics.row_products import row_products
 from mercer.runtime.tiling import spans, tile_side
 
 __all__ = ["BinetCauchy", "PrincipalAngles"]
+__public__ = __all__
 
 _MILLISECONDS = 20.0  # of a tile
 _EPS = float(np.finfo(float).eps)

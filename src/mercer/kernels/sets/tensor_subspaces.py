@@ -26,6 +26,7 @@ from mercer.numerics.row_products import row_products
 from mercer.runtime.tiling import blas_for
 
 __all__ = ["Cumulant", "Grassmann"]
+__public__ = __all__
 
 _ENTRIES = 2**19  # of the matrix of products of basis vectors of a tile
 

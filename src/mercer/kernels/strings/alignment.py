@@ -22,6 +22,7 @@ from mercer.kernels.strings.subsequence import aligned
 from mercer.runtime.compiled import compiled
 
 __all__ = ["GlobalAlignment", "LocalAlignment"]
+__public__ = __all__
 
 _CELLS = 1.5e6  # pairs of places that take some 20 milliseconds
 _UNIT = 2.0**512  # what an exponent counts

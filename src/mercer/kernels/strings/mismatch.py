@@ -31,6 +31,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Mismatch", "Wildcard"]
+__public__ = __all__
 
 _SMALL = 4096  # k-mers over the alphabet that a dense product takes in its stride
 _LIMIT = 2**62
@@ -103,6 +104,7 @@ class Mismatch(Tiled, Featured):
     """
 
     domain = Strings
+    example = (2, 1, "abcdrxyz")
     formula = r"\sum_{u \in \Sigma^k} \#(s, u, m) \#(t, u, m)"
     cost = "O(c N) to count with c words near or around a k-mer, then O(common words) a pair"
     reads = "Strings over an alphabet"

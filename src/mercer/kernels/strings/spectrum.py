@@ -32,6 +32,7 @@ from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.tries import common_substrings
 
 __all__ = ["BlendedSpectrum", "Match", "Spectrum"]
+__public__ = __all__
 
 
 class Spectrum(Tiled, Featured):

@@ -21,6 +21,7 @@ from mercer.kernels.strings.patterns import PatternKernel, require_room
 from mercer.runtime.compiled import compiled
 
 __all__ = ["GappySpectrum", "Subsequence"]
+__public__ = __all__
 
 _LANES = 4  # strings of the right side that are compared at a time
 _TABLE = 512  # entries of a table of a level for one string, over all levels: the table stays in the nearest cache

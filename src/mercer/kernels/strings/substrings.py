@@ -34,6 +34,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["SubstringFunction", "Substrings"]
+__public__ = ["Substrings"]
 
 _TREE_BYTES = 96  # for each symbol, while the tree is made
 _WORK = 2000.0  # a symbol takes about as long as so many floating-point operations

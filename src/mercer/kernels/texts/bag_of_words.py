@@ -29,6 +29,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.runtime.compiled import compiled
 
 __all__ = ["BagOfWords", "Corpus", "TfIdf"]
+__public__ = ["BagOfWords", "TfIdf"]
 
 Tokenizer = Callable[[str], Iterable[Any]]
 

@@ -34,6 +34,7 @@ from mercer.numerics.sparse_checks import sparse_fault
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
+__public__ = ["Cooccurrence", "LatentSemantic", "Semantic"]
 
 _DENSE = 2**24  # entries of a matrix of documents and terms up to which all singular vectors are computed
 _ACCEPTED = (
@@ -136,6 +137,7 @@ class Semantic(OfTerms):
     array([[1.]])
     """
 
+    example = ({"cat": {"mat": 0.5}},)
     formula = r"\phi(d)^\top S S^\top \phi(d')"
     cost = "that of the base, and the map once per document"
     constraints = {"base": Optional(InstanceOf(BagOfWords, TfIdf))}

@@ -22,6 +22,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["WordPairs"]
+__public__ = __all__
 
 
 class _Letters(Constraint):

@@ -34,6 +34,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
 
 __all__ = ["CorootedSubtree", "PartialTree", "SubsetTree"]
+__public__ = __all__
 
 _NANOSECONDS = 2e7  # for a tile
 

@@ -34,6 +34,7 @@ from mercer.kernels.trees.postorder import node_parents, subtree_sizes
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Subtree", "TreeSpectrum"]
+__public__ = __all__
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.sparse_checks import used_columns
 
 __all__ = ["ArcCosine"]
+__public__ = __all__
 
 
 class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):

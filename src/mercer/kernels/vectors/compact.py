@@ -25,6 +25,7 @@ from mercer.numerics.algebraic import scalar
 from mercer.numerics.hankel import radial_transform
 
 __all__ = ["Epanechnikov", "RadialFunction", "Wendland"]
+__public__ = __all__
 
 
 class _Compact(Radial):
@@ -133,6 +134,7 @@ class Wendland(_Compact):
            [0.    , 0.3125, 1.    ]])
     """
 
+    example = (4,)
     formula = r"(1 - r)_+^{j + s} q_s(r),\ r = \|x - x'\| / l"
     cost = "O(mnd), one matrix product; sparse_block: pairs within l"
     strict = True

@@ -21,6 +21,7 @@ from mercer.kernels.protocols import HasSeries, offers
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["Hermitian", "halves", "joined"]
+__public__ = ["Hermitian"]
 
 
 class Hermitian(Kernel):

@@ -21,6 +21,7 @@ from mercer.kernels.vectors.radial import rational_quadratic_density
 from mercer.numerics.algebraic import scalar
 
 __all__ = ["InverseMultiquadric", "Logarithmic", "Multiquadric", "NegativeDistance", "ThinPlate"]
+__public__ = __all__
 
 EXPONENT = Interval(0.0, 2.0, closed="right")
 

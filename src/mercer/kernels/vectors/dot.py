@@ -23,6 +23,7 @@ from mercer.kernels.vectors.pointwise import DotProduct
 from mercer.numerics.algebraic import scalar
 
 __all__ = ["ExponentialDot", "Linear", "Polynomial", "PowerSeries", "Sigmoid"]
+__public__ = __all__
 
 _NOT_NEGATIVE = Interval(0.0, np.inf, closed="left")
 _REAL = Interval(-np.inf, np.inf)
@@ -266,6 +267,7 @@ class PowerSeries(DotProduct, Featured):
     1
     """
 
+    example = ((1.0, 1.0),)
     formula = r"\sum_n a_n \langle x, x' \rangle^n"
     cost = "O(mnd), one matrix product"
     constraints = {

@@ -29,6 +29,7 @@ from mercer.numerics.sparse_checks import used_columns
 from mercer.runtime.compiled import compiled
 
 __all__ = ["AdditiveChiSquared", "ChiSquared", "Intersection", "Tanimoto"]
+__public__ = __all__
 
 _CHI, _ADDITIVE, _MINIMUM = range(3)  # which sum over coordinates
 

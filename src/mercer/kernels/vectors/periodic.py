@@ -21,6 +21,7 @@ from mercer.kernels.vectors.pointwise import Radial, dense
 from mercer.kernels.vectors.radial import Gaussian
 
 __all__ = ["Periodic"]
+__public__ = __all__
 
 _ATOMS = 1e7
 _MANY = 1e15  # beyond so many expected counts a Poisson number is normal to all digits

@@ -21,6 +21,7 @@ from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Pyramidal"]
+__public__ = __all__
 
 
 class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
@@ -58,6 +59,7 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     array([[8.]])
     """
 
+    example = ((2, 2), 1)
     formula = r"(\sum_q (\sum_{r \in q} x_r x'_r)^{p_1})^{p_2}"
     cost = "O(mnd (a + b)) for patches of a x b pixels"
     domain = Vectors

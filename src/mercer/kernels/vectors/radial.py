@@ -24,6 +24,7 @@ from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, centred
 from mercer.numerics import algebraic
 
 __all__ = ["Cauchy", "Exponential", "Gaussian", "Laplacian", "Matern", "RationalQuadratic"]
+__public__ = __all__
 
 
 class Gaussian(Radial):

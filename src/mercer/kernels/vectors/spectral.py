@@ -26,6 +26,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.hankel import radial_transform, resolve
 
 __all__ = ["SpectralDensity", "SpectralMixture", "SpectralSamples"]
+__public__ = __all__
 
 _WEIGHTS = Interval(0.0, math.inf, closed="left", vector=True)
 _FARTHEST = 1e4  # of distances, in one over the scale of a density
@@ -68,6 +69,7 @@ class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
     """
 
     domain = Vectors
+    example = ((1.0,), (0.5, 0.5, 0.5, 0.5), (1.0, 1.0, 1.0, 1.0))
     formula = r"\sum_q w_q \exp(-\frac{1}{2} \sum_j s_{qj}^2 t_j^2) \cos(\sum_j \mu_{qj} t_j)"
     cost = "O(Qmnd), an exponential and a cosine per pair and component"
     stationary = True

@@ -27,6 +27,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled
 
 __all__ = ["BSpline", "Brownian", "LinearSpline"]
+__public__ = __all__
 
 
 class _Columnwise(Kernel, DifferentiatedInInputs):
@@ -99,6 +100,7 @@ class BSpline(_Columnwise, Differentiated):
            [0.    , 0.1667, 0.6667]])
     """
 
+    example = (3,)
     formula = r"\prod_j B_{2p+1}((x_j - x'_j) / l)"
     cost = "O(mnd), a compiled loop"
     strict = True

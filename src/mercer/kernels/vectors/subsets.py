@@ -25,6 +25,7 @@ from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled
 
 __all__ = ["AllSubsets", "Anova"]
+__public__ = __all__
 
 _CHUNK = 2**22  # numbers kept at once while derivatives are computed
 _WIDEST = 20  # columns whose 2^d subsets are written out as features

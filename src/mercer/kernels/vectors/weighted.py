@@ -25,6 +25,7 @@ from mercer.kernels.user_calls import rows_of
 from mercer.kernels.vectors import profiles
 
 __all__ = ["Basis", "LocalityImproved", "Mahalanobis"]
+__public__ = __all__
 
 _ROUNDING = 1e-10  # relative: below this, asymmetry and negative eigenvalues are taken for rounding
 
@@ -55,6 +56,7 @@ class Mahalanobis(Tiled, Featured, Differentiated, DifferentiatedInInputs):
            [14., 34.]])
     """
 
+    example = (((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)),)
     formula = r"x^\top B \, x'"
     cost = "O(mnd + nd^2), one matrix product"
     domain = Vectors

@@ -23,6 +23,7 @@ from mercer.solvers.box.working_sets import POLISHED, PROXIMAL, WORK, WorkingSet
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["Adatron"]
+__public__ = __all__
 
 _LEAST_LIMIT = 60  # working sets, unless the caller says so; one in 50 variables if that is more
 

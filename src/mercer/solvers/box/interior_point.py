@@ -24,6 +24,7 @@ from mercer.solvers.linear.cholesky_solver import HasDense
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["InteriorPoint"]
+__public__ = __all__
 
 _MATRICES = 4  # of n x n numbers: K, P, the copy that piqp keeps, and its factor
 _ROUNDS = 30  # of the polish; it usually takes one or two

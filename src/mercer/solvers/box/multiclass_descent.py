@@ -22,6 +22,7 @@ from mercer.solvers.box.working_sets import POLISHED, PROXIMAL, WORK, WorkingSet
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["SequentialDual"]
+__public__ = __all__
 
 _MOST_ITERATIONS = 20_000
 

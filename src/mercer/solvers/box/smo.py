@@ -34,6 +34,7 @@ from mercer.solvers.box.two_variables import descend, find_ends
 from mercer.solvers.solver import Monitor, Solver, largest_order, resources_of
 
 __all__ = ["SMO"]
+__public__ = __all__
 
 _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
 _WHOLE = 2048  # up to so many variables all of them are the working set, in float64

@@ -21,6 +21,7 @@ from mercer.solvers.linear.single_precision import Refined, mixed_cholesky
 from mercer.solvers.solver import Columns, Monitor, Solver
 
 __all__ = ["Cholesky", "Factored"]
+__public__ = ["Cholesky"]
 
 _NOTHING = 64 * np.finfo(np.float64).eps  # what rounding leaves of a difference, relative to its terms
 

@@ -22,6 +22,7 @@ from mercer.solvers.linear.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver, lengths
 
 __all__ = ["ConjugateGradient"]
+__public__ = __all__
 
 _MOST_ITERATIONS = 10_000
 _PATIENCE = 1_000  # iterations without a smaller residual: what is left is rounding

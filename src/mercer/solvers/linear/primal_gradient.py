@@ -24,6 +24,7 @@ from mercer.solvers.linear.woodbury import Woodbury, positive_shift
 from mercer.solvers.solver import Columns, Monitor, Solver
 
 __all__ = ["PrimalGradient"]
+__public__ = __all__
 
 
 class PrimalGradient(Solver):

@@ -18,6 +18,7 @@ from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.solver import Columns, Monitor, Solver
 
 __all__ = ["Diagonalized", "Spectral"]
+__public__ = ["Spectral"]
 
 
 class Spectral(Solver):

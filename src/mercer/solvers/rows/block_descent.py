@@ -20,6 +20,7 @@ from mercer.solvers.rows.row_data import Rows
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["BlockDescent"]
+__public__ = __all__
 
 _WORK = 30_000_000  # products of numbers in one call of the compiled loop: some 50 ms
 _EXACT = 1e-5  # of the tolerance, which is what polishing tries to reach

@@ -22,6 +22,7 @@ from mercer.solvers.rows.terms import Terms
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["BundleMethod", "CuttingPlane"]
+__public__ = __all__
 
 _IDLE = 60  # iterations after which a tangent without weight is forgotten
 _TOWARDS = 0.1  # [KIKS] leaves open where between the two points of an iteration OCAS takes its tangent

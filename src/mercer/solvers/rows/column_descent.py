@@ -22,6 +22,7 @@ from mercer.solvers.rows.row_data import Rows
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["ColumnDescent"]
+__public__ = __all__
 
 _WORK = 2**24  # entries that one call of compiled code visits: some 50 ms
 _INNER = 10  # passes over the columns in use between two looks at all of them

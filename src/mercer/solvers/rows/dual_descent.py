@@ -25,6 +25,7 @@ from mercer.solvers.rows.terms import LOW, UP, Terms
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["DualDescent"]
+__public__ = __all__
 
 _WORK = 30_000_000  # numbers read by one call of the compiled loop: some 50 ms
 _EXACT = 1e-5  # of the tolerance, which is what polishing tries to reach

@@ -23,6 +23,7 @@ from mercer.solvers.smooth.hessian import Curvature, Move, solve_small, system_o
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["Descent", "Minimum", "Newton"]
+__public__ = ["Newton"]
 
 _MOST_INNER = 500  # conjugate gradients of one step
 _HALVINGS = 60

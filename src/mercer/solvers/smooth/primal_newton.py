@@ -46,7 +46,8 @@ from mercer.solvers.smooth.primal_terms import (
 from mercer.solvers.smooth.proximal_point import sizes
 from mercer.solvers.solver import Monitor, Solver
 
-__all__ = ["PrimalNewton", "suits"]
+__all__ = ["PrimalNewton"]
+__public__ = __all__
 
 _NUMBERS = ("passes", "inner", "steps", "residual", "gap", "solves", "first", "best", "idle", "taken", "height")
 _ENOUGH = 1e-4  # Armijo: share of the decrease that the slope promises
@@ -64,8 +65,7 @@ _NEAR, _LEAST = 2, 8  # samples of a smaller risk for each that is curved, and f
 _FEW = 0.5  # share of the samples up to which a smaller risk is worth it
 _FINER, _FURTHER = 0.3, 0.1  # of the tolerance, and of the residual: how far a smaller risk is minimised
 _WITHIN = 50  # Newton steps on a smaller risk
-_LONG = 2e9  # operations of the normal equations from which on passes are faster than factors
-_SHORT = 1e8  # the same, where the alternative is the dual
+_LONG, _SHORT = 2e9, 1e8  # operations of normal equations from which passes are faster than factors; than the dual
 _READ = 20.0  # operations that an entry of F costs when it is read and multiplied, over those of a product
 
 
@@ -174,14 +174,14 @@ class PrimalNewton(Solver):
             status = runs[place].minimised(loose if place else self.tol)
         return run.solution(status)
 
-
-def suits(gram: Any, loss: Any) -> bool:
-    """Whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
-    if not is_low_rank(gram) or not handles(loss):
-        return False
-    n, r = len(gram.samples), gram.rank
-    least = 0.0 if gram.samples.is_streamed else _LONG if loss.smooth else _SHORT
-    return n >= 2 * r and float(n) * r * r >= least and (loss.smooth or is_bent(loss))
+    @staticmethod
+    def suits(gram: Any, loss: Any) -> bool:
+        """Tell whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
+        if not is_low_rank(gram) or not handles(loss):
+            return False
+        n, r = len(gram.samples), gram.rank
+        least = 0.0 if gram.samples.is_streamed else _LONG if loss.smooth else _SHORT
+        return n >= 2 * r and float(n) * r * r >= least and (loss.smooth or is_bent(loss))
 
 
 class _Point(NamedTuple):

@@ -19,6 +19,7 @@ from mercer.solvers.smooth.newton import Descent, HasProducts, Minimum, require_
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["ProximalPoint", "sizes"]
+__public__ = ["ProximalPoint"]
 
 _GROWTH = 4.0  # of the strength, from one smooth risk to the next
 _INNER = 40  # Newton steps of one smooth risk

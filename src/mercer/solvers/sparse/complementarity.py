@@ -19,6 +19,7 @@ from mercer.solvers.sparse.coordinate_descent import polish
 from mercer.solvers.sparse.design import PenalisedLeastSquares
 
 __all__ = ["ComplementaryPivoting"]
+__public__ = __all__
 
 _WORK = 2e7  # entries of the tableau changed between two looks at the monitor
 

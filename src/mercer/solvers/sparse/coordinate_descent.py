@@ -21,6 +21,7 @@ from mercer.solvers.solver import Monitor, Solver
 from mercer.solvers.sparse.design import PenalisedLeastSquares
 
 __all__ = ["CoordinateDescent", "polish"]
+__public__ = ["CoordinateDescent"]
 
 _WORK = 5e7  # multiplications of one call of compiled code: some 50 ms
 _FIRST = 32  # columns of the first working set

@@ -26,6 +26,7 @@ from mercer.solvers.sparse.sparse_bayes import (
 )
 
 __all__ = ["FixedPointEvidence", "ascend", "finish", "model_of", "solution_of"]
+__public__ = ["FixedPointEvidence"]
 
 _SMALL = 1000  # basis functions whose products gain nothing by threads
 _ROUNDING = 1e-13  # of the evidence

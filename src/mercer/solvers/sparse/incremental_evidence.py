@@ -23,6 +23,7 @@ from mercer.solvers.sparse.fixed_point_evidence import ascend, finish, model_of,
 from mercer.solvers.sparse.sparse_bayes import IN_SPAN, Point, SparseEvidence
 
 __all__ = ["IncrementalEvidence"]
+__public__ = __all__
 
 _POOL = 16  # basis functions that join the working set in one pass over all of them
 _LOOKED_AT = 64  # best ones among which these are chosen

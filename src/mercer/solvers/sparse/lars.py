@@ -19,6 +19,7 @@ from mercer.solvers.solver import Monitor, Solver
 from mercer.solvers.sparse.design import PenalisedLeastSquares
 
 __all__ = ["LeastAngle", "Knots"]
+__public__ = ["LeastAngle"]
 
 _DEPENDENT = 1e-10  # length outside the span of the active columns, over the whole: below it is rounding
 _SAME = 1e-12  # relative difference of two alphas that are the same

@@ -21,6 +21,7 @@ from mercer.solvers.solver import Monitor, Solver
 from mercer.solvers.sparse.design import Design
 
 __all__ = ["GroupedLeastSquares", "Groups", "ProximalGradient"]
+__public__ = ["ProximalGradient"]
 
 _LOOK = 20  # iterations between two looks at the gap
 _MOST_ENTRIES = 2000  # columns up to which A^T A is formed

@@ -1,0 +1,208 @@
+# Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
+from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
+from mercer.estimators.clustering.spectral_clustering import SpectralClustering as SpectralClustering
+from mercer.estimators.dependence.change_points import ChangeScores as ChangeScores
+from mercer.estimators.dependence.change_points import ChangeTest as ChangeTest
+from mercer.estimators.dependence.change_points import change_point_test as change_point_test
+from mercer.estimators.dependence.change_points import krylov_scan as krylov_scan
+from mercer.estimators.dependence.change_points import mmd_scan as mmd_scan
+from mercer.estimators.dependence.change_points import series_windows as series_windows
+from mercer.estimators.dependence.density import ParzenDensity as ParzenDensity
+from mercer.estimators.dependence.dependence_selection import DependenceSelector as DependenceSelector
+from mercer.estimators.dependence.dimension_reduction import KernelDimensionReduction as KernelDimensionReduction
+from mercer.estimators.dependence.ica import KernelICA as KernelICA
+from mercer.estimators.dependence.ica import amari_error as amari_error
+from mercer.estimators.dependence.mean_matching import MeanMatching as MeanMatching
+from mercer.estimators.dependence.mean_matching import mean_matching as mean_matching
+from mercer.estimators.geometry.contrasts import KernelFeatureAnalysis as KernelFeatureAnalysis
+from mercer.estimators.geometry.contrasts import KernelProjectionPursuit as KernelProjectionPursuit
+from mercer.estimators.geometry.correlation import CCA as CCA
+from mercer.estimators.geometry.correlation import LeastSquaresCCA as LeastSquaresCCA
+from mercer.estimators.geometry.gram_schmidt import KernelGramSchmidt as KernelGramSchmidt
+from mercer.estimators.geometry.invariant_components import InvariantComponents as InvariantComponents
+from mercer.estimators.geometry.kernel_cca import KernelCCA as KernelCCA
+from mercer.estimators.geometry.kernel_cca import retrieval_ranks as retrieval_ranks
+from mercer.estimators.geometry.kernel_features import KernelFeatures as KernelFeatures
+from mercer.estimators.geometry.kernel_pca import KernelPCA as KernelPCA
+from mercer.estimators.geometry.locality import KernelLPP as KernelLPP
+from mercer.estimators.geometry.locality import LocalityPreservingProjection as LocalityPreservingProjection
+from mercer.estimators.geometry.manifolds import DiffusionMap as DiffusionMap
+from mercer.estimators.geometry.manifolds import LaplacianEigenmap as LaplacianEigenmap
+from mercer.estimators.geometry.preimages import DistanceScaling as DistanceScaling
+from mercer.estimators.geometry.preimages import FixedPoint as FixedPoint
+from mercer.estimators.geometry.preimages import Gradient as Gradient
+from mercer.estimators.geometry.preimages import RidgeMap as RidgeMap
+from mercer.estimators.geometry.preimages import preimage as preimage
+from mercer.estimators.geometry.reference_map import ReferencePointMap as ReferencePointMap
+from mercer.estimators.geometry.unfolding import hessian_kernel as hessian_kernel
+from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
+from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
+from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
+from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.online import KernelPerceptron as KernelPerceptron
+from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
+from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
+from mercer.estimators.processes.latent_factor import SemiparametricLatentFactor as SemiparametricLatentFactor
+from mercer.estimators.processes.posterior import sample_prior as sample_prior
+from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
+from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
+from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
+from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
+from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
+from mercer.estimators.sparse.kernel_lasso import kernel_path as kernel_path
+from mercer.estimators.sparse.lasso import Lasso as Lasso
+from mercer.estimators.sparse.lasso import LassoPath as LassoPath
+from mercer.estimators.sparse.lasso import lasso_path as lasso_path
+from mercer.estimators.sparse.relevance import RelevanceVectorClassifier as RelevanceVectorClassifier
+from mercer.estimators.sparse.relevance import RelevanceVectorRegressor as RelevanceVectorRegressor
+from mercer.estimators.sparse.structure import GraphicalStructure as GraphicalStructure
+from mercer.estimators.squares.component_regression import KernelPCR as KernelPCR
+from mercer.estimators.squares.fisher_discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
+from mercer.estimators.squares.glm import KernelGLM as KernelGLM
+from mercer.estimators.squares.kernel_machine import KernelMachine as KernelMachine
+from mercer.estimators.squares.kernel_machine import KernelMachineClassifier as KernelMachineClassifier
+from mercer.estimators.squares.least_squares_classifier import LSSVC as LSSVC
+from mercer.estimators.squares.least_squares_svm import LSSVR as LSSVR
+from mercer.estimators.squares.logistic import KernelLogisticRegression as KernelLogisticRegression
+from mercer.estimators.squares.pls import KernelPLS as KernelPLS
+from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
+from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
+from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
+from mercer.estimators.svm.linear import LinearSVC as LinearSVC
+from mercer.estimators.svm.linear import LinearSVR as LinearSVR
+from mercer.estimators.svm.linear_programming import LinearProgrammingMachine as LinearProgrammingMachine
+from mercer.estimators.svm.novelty import OneClassSVM as OneClassSVM
+from mercer.estimators.svm.novelty import SVDD as SVDD
+from mercer.estimators.svm.novelty import enclosing_ball as enclosing_ball
+from mercer.estimators.svm.relative_margin import RelativeMarginMachine as RelativeMarginMachine
+from mercer.estimators.svm.svc import BoundSVC as BoundSVC
+from mercer.estimators.svm.svc import NuSVC as NuSVC
+from mercer.estimators.svm.svc import SVC as SVC
+from mercer.estimators.svm.svr import HuberSVR as HuberSVR
+from mercer.estimators.svm.svr import NuSVR as NuSVR
+from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
+from mercer.estimators.svm.svr import SVR as SVR
+from mercer.first_model import automatic as automatic
+from mercer.io.checkpoint import Checkpoint as Checkpoint
+from mercer.io.interop import from_libsvm as from_libsvm
+from mercer.io.interop import from_sklearn as from_sklearn
+from mercer.io.model_file import load as load
+from mercer.io.model_file import save as save
+from mercer.language import parse as parse
+from mercer.reports.report import report as report
+from mercer import domains as domains
+from mercer import estimators as estimators
+from mercer import gram as gram
+from mercer import hilbert as hilbert
+from mercer import inference as inference
+from mercer import io as io
+from mercer import kernels as kernels
+from mercer import losses as losses
+from mercer import models as models
+from mercer import numerics as numerics
+from mercer import plots as plots
+from mercer import reports as reports
+from mercer import selection as selection
+from mercer import solvers as solvers
+from mercer import targets as targets
+from mercer import testing as testing
+__version__: str
+__all__ = [
+    "BayesianLinearRegression",
+    "BoundSVC",
+    "CCA",
+    "ChangeScores",
+    "ChangeTest",
+    "Checkpoint",
+    "DependenceSelector",
+    "DiffusionMap",
+    "DistanceScaling",
+    "FixedPoint",
+    "GaussianProcessClassifier",
+    "GaussianProcessMixture",
+    "GaussianProcessRegressor",
+    "Gradient",
+    "GraphicalStructure",
+    "GroupLasso",
+    "HuberSVR",
+    "InvariantComponents",
+    "KernelAdatron",
+    "KernelCCA",
+    "KernelDimensionReduction",
+    "KernelFeatureAnalysis",
+    "KernelFeatures",
+    "KernelFisherDiscriminant",
+    "KernelGLM",
+    "KernelGramSchmidt",
+    "KernelICA",
+    "KernelKMeans",
+    "KernelLPP",
+    "KernelLasso",
+    "KernelLogisticRegression",
+    "KernelMachine",
+    "KernelMachineClassifier",
+    "KernelMeanClassifier",
+    "KernelPCA",
+    "KernelPCR",
+    "KernelPLS",
+    "KernelPath",
+    "KernelPerceptron",
+    "KernelProjectionPursuit",
+    "KernelRidge",
+    "KernelRidgeCV",
+    "LSSVC",
+    "LSSVR",
+    "LaplacianEigenmap",
+    "Lasso",
+    "LassoPath",
+    "LeastSquaresCCA",
+    "LinearProgrammingMachine",
+    "LinearSVC",
+    "LinearSVR",
+    "LocalityPreservingProjection",
+    "MeanMatching",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "ParzenDensity",
+    "QuantileSVR",
+    "ReferencePointMap",
+    "RelativeMarginMachine",
+    "RelevanceVectorClassifier",
+    "RelevanceVectorRegressor",
+    "RidgeMap",
+    "SVC",
+    "SVDD",
+    "SVR",
+    "SemiparametricLatentFactor",
+    "SmoothingSpline",
+    "SparseGaussianProcessRegressor",
+    "SpectralClustering",
+    "amari_error",
+    "automatic",
+    "change_point_test",
+    "enclosing_ball",
+    "from_libsvm",
+    "from_sklearn",
+    "hessian_kernel",
+    "isomap_kernel",
+    "kernel_path",
+    "krylov_scan",
+    "lasso_path",
+    "load",
+    "locally_linear_kernel",
+    "mean_matching",
+    "mmd_scan",
+    "normalized_cut",
+    "parse",
+    "preimage",
+    "report",
+    "retrieval_ranks",
+    "sample_prior",
+    "save",
+    "series_windows",
+    "unfolding_kernel",
+]

@@ -1,0 +1,13 @@
+# Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.targets.binary import Binary as Binary
+from mercer.targets.multiclass import Multiclass as Multiclass
+from mercer.targets.ordinal import Ordinal as Ordinal
+from mercer.targets.real import Real as Real
+from mercer.targets.target import Target as Target
+__all__ = [
+    "Binary",
+    "Multiclass",
+    "Ordinal",
+    "Real",
+    "Target",
+]
