@@ -21,6 +21,7 @@ from mercer.errors import CapabilityError
 from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
 from mercer.gram.gram import has_features, has_landmarks, is_factored, is_stored, is_undecided
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 
 __all__ = ["KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
 
@@ -112,8 +113,8 @@ class KernelFactor:
             return self._by_differences(slope)
         S, Z, R = gram.samples, gram.landmarks, gram.root
         inner = R @ (self.array.T @ slope) @ R.T
-        found = kernel.pullback(S, Z, np.ascontiguousarray(slope @ R.T))
-        return found - 0.5 * kernel.pullback(Z, Z, 0.5 * (inner + inner.T))
+        found = pullback(kernel, S, Z, np.ascontiguousarray(slope @ R.T))
+        return found - 0.5 * pullback(kernel, Z, Z, 0.5 * (inner + inner.T))
 
     def _by_differences(self, slope: Floats) -> Floats:
         theta = constraints.unconstrain(self.kernel)

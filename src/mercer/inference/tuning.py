@@ -22,6 +22,7 @@ from mercer.inference.forms import centred, inner, matrix, paired, pooled
 from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.kernels.protocols import Differentiable, offers
 
 __all__ = ["tuned_kernel"]
@@ -144,7 +145,7 @@ def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None
     quadratic += 4.0 * (1.0 / m + 1.0 / n) ** 2 / N**2 * K
     weights = linear / math.sqrt(variance) - 0.5 * value / variance**1.5 * quadratic
     weights = centred(0.5 * (weights + weights.T))  # of K, from those of the centred matrix
-    return value / math.sqrt(variance), chain(kernel, kernel.pullback(S, S, weights))
+    return value / math.sqrt(variance), chain(kernel, pullback(kernel, S, S, weights))
 
 
 def hsic_power_and_gradient(
@@ -168,5 +169,5 @@ def hsic_power_and_gradient(
         weights -= 0.5 * value / variance * 4.0 * squares[1 - k] / n**6 * own
         weights[np.diag_indices(n)] -= traces[1 - k] / ((n - 1) * n**2)
         weights = centred(0.5 * (weights + weights.T)) / math.sqrt(variance)
-        gradients.append(chain(kernel, kernel.pullback(S, S, weights)))
+        gradients.append(chain(kernel, pullback(kernel, S, S, weights)))
     return value / math.sqrt(variance), np.concatenate(gradients)

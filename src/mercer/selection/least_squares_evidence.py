@@ -21,6 +21,7 @@ from mercer.domains import Samples
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.gram.gram import has_landmarks
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background, lapack
 from mercer.runtime.tiling import blas_for, spans
@@ -115,7 +116,7 @@ class LeastSquaresCriterion:
                 derivative[np.ix_(rows, rows)] += piece.derivative
         assert derivative is not None
         derivative *= factor
-        raw = np.asarray(kernel.pullback(gram.samples, gram.samples, derivative), dtype=float)
+        raw = np.asarray(pullback(kernel, gram.samples, gram.samples, derivative), dtype=float)
         if self.start is not None and self.moving:
             more, gradient = self._guard(kernel)
             value, raw = value + more, raw + gradient

@@ -26,7 +26,7 @@ from mercer.kernels.algebra.sums import Constant
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.composite import Composite
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, bases_of, offers
+from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, bases_of, feature_count, offers
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.language import parse
 from mercer.runtime.tiling import spans
@@ -413,7 +413,7 @@ def _single_precision(trial: Trial) -> None:
 @_law("features", "block(A, B) = F(A) F(B)^T", lambda trial: offers(trial.kernel, HasFeatures))
 def _features(trial: Trial) -> None:
     F, keys = trial.kernel.features(trial.S)
-    count = trial.kernel.feature_count(trial.S)
+    count = feature_count(trial.kernel, trial.S)
     _require(count is None or count == F.shape[1], f"{F.shape[1]} features, but feature_count tells {count}")
     a, _ = trial.rows()
     new, _ = trial.kernel.features(trial.S[a], keys)

@@ -20,6 +20,7 @@ from mercer.estimators.parameter_gradients import KernelFactor, MovingKernel
 from mercer.estimators.processes.mean_field import Expert, expert
 from mercer.gram import GramSpec
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill
 from mercer.kernels.protocols import Differentiable, offers
@@ -97,7 +98,7 @@ class WholeExperts:
             W[np.ix_(one.rows, one.rows)] += part
             value, slope = value + one.bound, slope + own
         prepared = kernel.prepare(self.S)
-        return value, np.zeros(len(free_names(kernel))) if held else kernel.pullback(prepared, prepared, W), slope
+        return value, np.zeros(len(free_names(kernel))) if held else pullback(kernel, prepared, prepared, W), slope
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import JitterWarning
 from mercer.estimators.processes.process_evidence import Observations
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import fill, overflow_error
 from mercer.kernels.protocols import Differentiable, offers
@@ -136,7 +137,7 @@ class Inducing:
         cross = own.cross(self, inverse)  # A^T Abar, symmetric: the value depends on A through A A^T alone
         W_uu = -0.5 * _back(self.L, _back(self.L, cross).T)
         moves = bool(free_names(kernel)) and offers(kernel, Differentiable)
-        total = kernel.pullback(Z, Z, W_uu) if moves else np.zeros(len(free_names(kernel)))
+        total = pullback(kernel, Z, Z, W_uu) if moves else np.zeros(len(free_names(kernel)))
         places = 2.0 * kernel.pullback_inputs(Z, Z, W_uu) if inputs else None
         rows = own.rows(len(S))
         found: list[tuple[Floats, Floats | None]] = [(total, None)] * len(rows)
@@ -144,7 +145,7 @@ class Inducing:
         def work(task: int) -> None:
             part = S.take(rows[task])
             W = np.ascontiguousarray(_back(self.L, own.slope(self, inverse, rows[task]).T).T)
-            here = kernel.pullback(part, Z, W) if moves else np.zeros_like(total)
+            here = pullback(kernel, part, Z, W) if moves else np.zeros_like(total)
             if moves:
                 here = here + own.prior_pullback(self, inverse, part, rows[task])
             found[task] = here, kernel.pullback_inputs(Z, part, W.T) if inputs else None
@@ -447,7 +448,7 @@ class _Blocks(_Own):
         return fit.alpha[rows] @ fit.beta.T - fit.beta.shape[1] * (V @ inverse) - 2.0 * block @ fit.A[rows]
 
     def prior_pullback(self, fit: Inducing, inverse: Floats, part: Samples, rows: slice) -> Floats | float:
-        return fit.kernel.pullback(part, part, self._block_slope(fit, inverse, rows)[0])
+        return pullback(fit.kernel, part, part, self._block_slope(fit, inverse, rows)[0])
 
     def noise_slope(self, fit: Inducing, inverse: Floats) -> float:
         copies = -0.5 * fit.beta.shape[1] * float(np.sum(self.weight - 1.0)) / self.noise
@@ -475,9 +476,9 @@ def diagonal_pullback(kernel: Kernel, S: Samples, weight: Floats) -> Floats:
     """
     if kernel.stationary:
         one = S.take(slice(0, 1))
-        return kernel.pullback(one, one, np.array([[weight.sum()]]))
+        return pullback(kernel, one, one, np.array([[weight.sum()]]))
     pieces = [(S.take(rows), np.diag(weight[rows])) for rows in spans(len(S), _SMALL)]
-    return np.sum([kernel.pullback(part, part, W) for part, W in pieces], axis=0)
+    return np.sum([pullback(kernel, part, part, W) for part, W in pieces], axis=0)
 
 
 def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:

@@ -19,6 +19,7 @@ from mercer.budget import Resources
 from mercer.estimators.squares.ridge import Weighted
 from mercer.gram.low_rank.nystrom import NystromGram, on_landmarks
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.runtime.tiling import spans
 from mercer.selection.path import RidgeSpectrum
 
@@ -142,8 +143,8 @@ class LandmarkCriterion:
         value, G, ridge = self._derivative(spectrum, float(beside["alpha"]))
         scale = 1.0 / (value + self.floor)
         G, R = scale * (G @ spectrum.turn.T), gram.root
-        slope = kernel.pullback(gram.samples, gram.landmarks, 2.0 * G @ R.T)
-        slope = slope - kernel.pullback(gram.landmarks, gram.landmarks, R @ (gram.moment(G) @ R.T))
+        slope = pullback(kernel, gram.samples, gram.landmarks, 2.0 * G @ R.T)
+        slope = slope - pullback(kernel, gram.landmarks, gram.landmarks, R @ (gram.moment(G) @ R.T))
         return float(np.log((value + self.floor) / self.total)), slope, {"alpha": np.asarray(scale * ridge)}
 
     def start(self, kernel: Kernel) -> float:

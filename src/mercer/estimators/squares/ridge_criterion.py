@@ -20,6 +20,7 @@ from mercer.constraints import free_names
 from mercer.domains import Samples
 from mercer.gram import Dense
 from mercer.kernels import Kernel
+from mercer.kernels.abilities import pullback
 from mercer.runtime.tiling import spans
 from mercer.solvers.linear.cholesky_solver import Factored
 
@@ -103,7 +104,7 @@ class RidgeCriterion:
         error = self._error(P, a, shift)
         scale = 1.0 / (error.value + self.floor)
         D = _weights(P, a, error)
-        slope = scale * kernel.pullback(samples, samples, D) if free_names(kernel) else np.zeros(0)
+        slope = scale * pullback(kernel, samples, samples, D) if free_names(kernel) else np.zeros(0)
         ridge = scale * np.sum((np.diagonal(D) + error.shift) / self.weight)
         return float(np.log((error.value + self.floor) / self.total)), slope, {"alpha": np.asarray(ridge)}
 
