@@ -22,6 +22,7 @@ __all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "is_most
 
 _DENSEST = 0.2  # share of numbers that are not zero up to which zeros are skipped
 _LARGE = 2**16  # numbers from which it is worth it
+_SMALL = 1 << 20  # sparse numbers, with their zeros, that are multiplied as dense ones are: to the same bits
 _ROWS = 1024  # rows that are centred at a time: no second copy of the points in their own dtype
 _SHIFT = 1000  # units stay between 2^-1000 and 2^1000, which are floats
 
@@ -148,7 +149,11 @@ def _operands(X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: b
     dtype = np.result_type(X.dtype, Z.dtype)
     if sparse.issparse(X) or sparse.issparse(Z):
         center = None
-        X, Z = sparse.csr_array(X), sparse.csr_array(Z)
+        if not norms and (X.shape[0] + Z.shape[0]) * X.shape[1] <= _SMALL:
+            X = _filled(X)
+            Z = X if same else _filled(Z)
+        else:
+            X, Z = sparse.csr_array(X), sparse.csr_array(Z)
     if columns is not None:
         index = np.asarray(columns, dtype=np.intp)
         X, Z = X[:, index], (None if same else Z[:, index])
@@ -162,6 +167,10 @@ def _operands(X: Any, Z: Any, center: Any, scale: Any, columns: Any, *, norms: b
     shift, weights, unit = _plan(X, Z, center, scale)
     left = _operand(X, center, shift, weights, unit, norms)
     return left, (left if same else _operand(Z, center, shift, weights, unit, norms))
+
+
+def _filled(X: Any) -> Any:
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def _typed(X: Any, dtype: np.dtype) -> Matrix:

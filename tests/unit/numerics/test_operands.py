@@ -55,3 +55,13 @@ def test_read_only_data_are_copied_rather_than_compiled_for():
 def test_columns():
     left, right = distance_operands(X, Z, center_of(Z), None, [1, 3])
     assert left.points.shape == (8, 2) and np.allclose(right.points, (Z - Z.mean(axis=0))[:, [1, 3]])
+
+
+def test_few_sparse_numbers_are_multiplied_as_dense_ones():
+    """Zeros or no zeros: the same arrays, so that products have the same bits."""
+    X = np.random.default_rng(0).normal(size=(20, 5)) * (np.arange(5) % 2)
+    for dense, sparse in zip(dot_operands(X, X[:7]), dot_operands(sp.csr_array(X), sp.csr_array(X[:7])), strict=True):
+        assert not sparse.is_sparse
+        np.testing.assert_array_equal(sparse.points, dense.points)
+    wide = sp.csr_array((2, 1 << 20))
+    assert dot_operands(wide, wide)[0].is_sparse

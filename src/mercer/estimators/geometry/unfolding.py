@@ -44,6 +44,7 @@ _GROUP = 32  # samples whose neighbours are compared by a kernel together
 _EACH = 96  # bytes for a pair of neighbours of one sample: local matrices, the sparse form, and its factors
 _EXACT = 50  # samples up to which the exact unfolding is found, in less than a minute
 _RANK = 12  # smooth functions of which more samples are made
+_FIRMER = 10.0, 100.0, 1000.0  # times the penalty, one after another, where the rank was not given
 _KEPT = 1e-3  # of the mean square of distances: error up to which they are kept
 _WIDER, _SHAKEN, _FIRST, _TURNS = (
     3,
@@ -298,8 +299,9 @@ def unfolding_kernel(
     X : raw data or packed samples
     n_neighbors : int, default 4
     rank : int, optional
-        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples, and takes 12
-        for more, with a warning.
+        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. Of more it
+        takes 12 and goes on by gradients with penalties up to a thousand times as large, with a warning that tells how
+        far distances are kept: to some hundredths of their mean.
     penalty : float, default 100
         nu, used with a rank.
     kernel : Kernel, optional
@@ -362,9 +364,11 @@ def unfolding_kernel(
     if r < n - 1:
         Z = _stretched(Z, i, j, squares / size, penalty, variance)
         if chosen:
+            for firmer in _FIRMER:  # nobody has asked for this penalty, and distances are what is to be kept
+                Z = _stretched(Z, i, j, squares / size, firmer * penalty, variance)
             warn_caller(
                 f"The exact unfolding is for up to {_EXACT} samples, and {n} were given: K was looked for from "
-                f"{_RANK} smooth functions on the graph, as with rank={_RANK}, and keeps distances up to "
+                f"{_RANK} smooth functions on the graph, as with rank={_RANK}, and by steps, and keeps distances to "
                 f"{_off(Z, i, j, squares / size):.2g} of their mean. Give the rank, or fewer samples.",
                 DegenerateWarning,
             )

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, ParameterError, TargetError
 from mercer.estimators.svm.svc import SVC, BoundSVC, NuSVC
-from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Polynomial, ThinPlate
+from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Polynomial, Sigmoid, ThinPlate
 from mercer.solvers import SMO
 
 IRIS = load_iris(return_X_y=True)
@@ -544,3 +544,16 @@ def test_weights_that_are_computed_at_each_call_cannot_be_written_to():
     model = SVC(Linear()).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
         model.coef_[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_indefinite_kernel_ends_where_it_does_from_the_other_storage(seed):
+    """Programs with many stationary points: one bit of K leads to another, so that the bits must be the same."""
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(60, 6)) * (rng.random((60, 6)) < 0.5)
+    y = data[:, 0] + 0.5 * rng.normal(size=60) > 0.0
+    with warnings.catch_warnings():  # not definite, and some margins are next to nothing
+        warnings.simplefilter("ignore")
+        one = NuSVC(Sigmoid(0.3), nu=0.3).fit(data, y)
+        other = NuSVC(Sigmoid(0.3), nu=0.3).fit(sp.csr_array(data), y)
+    np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
