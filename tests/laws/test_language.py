@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from mercer import estimators, kernels
-from mercer.constraints import bounds, constrained, free_names, free_values, unconstrain, with_free
 from mercer.errors import ParameterError
+from mercer.free_parameters import bounds, constrained, free_names, free_values, unconstrain, with_free
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial
 from mercer.language import METHODS, PACKAGES, _registry, parse
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
-from mercer.constraints import free_values
 from mercer.domains import Vectors
+from mercer.free_parameters import free_values
 from mercer.kernels import (
     AdditiveChiSquared,
     ChiSquared,

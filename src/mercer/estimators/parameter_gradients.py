@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
@@ -107,7 +107,7 @@ class KernelFactor:
     def pullback(self, slope: Floats) -> Floats:
         """Return the derivative in the free parameters, (p,), of a function of F F^T, from that in F, (n, r)."""
         kernel, gram = self.kernel, self.gram
-        if not constraints.free_names(kernel):
+        if not free_parameters.free_names(kernel):
             return np.zeros(0)
         if not has_landmarks(gram):
             return self._by_differences(slope)
@@ -117,16 +117,16 @@ class KernelFactor:
         return found - 0.5 * pullback(kernel, Z, Z, 0.5 * (inner + inner.T))
 
     def _by_differences(self, slope: Floats) -> Floats:
-        theta = constraints.unconstrain(self.kernel)
+        theta = free_parameters.unconstrain(self.kernel)
         out = np.empty(len(theta))
         for place in range(len(theta)):
             ends = []
             for sign in (1.0, -1.0):
                 moved = theta.copy()
                 moved[place] += sign * _STEP
-                ends.append(float(np.vdot(slope, self.owner.built(constraints.constrained(self.kernel, moved)))))
+                ends.append(float(np.vdot(slope, self.owner.built(free_parameters.constrained(self.kernel, moved)))))
             out[place] = (ends[0] - ends[1]) / (2.0 * _STEP)
-        return out / constraints.chain(self.kernel, np.ones(len(theta)))  # of raw values, as derivatives are given
+        return out / free_parameters.chain(self.kernel, np.ones(len(theta)))  # of raw values, as derivatives are given
 
 
 class MovingKernel:

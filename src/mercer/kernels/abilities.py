@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import free_names, free_values
 from mercer.domains import Samples
 from mercer.domains.doors import packed_pair
+from mercer.free_parameters import free_names, free_values
 from mercer.kernels import protocols
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel

@@ -14,10 +14,10 @@ import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
-from mercer.constraints import free_names
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.domains.doors import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
+from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.protocols import CAPABILITIES, grain_of, writes
 from mercer.numerics.algebraic import all_finite, transpose_into

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import optimize
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Array, Floats
 from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
@@ -151,7 +151,7 @@ def tune(
     ----------
     criterion : callable
         ``criterion(kernel, beside)`` returns the value, its derivatives in the raw values of
-        ``mercer.constraints.free_names(kernel)`` in that order, and a mapping of derivatives in the numbers beside
+        ``mercer.free_parameters.free_names(kernel)`` in that order, and a mapping of derivatives in the numbers beside
         it, in their shapes; those of fixed names may be left out. A value that is not finite, or a LinAlgError, is a
         wall: the search turns back.
     kernel : Kernel
@@ -220,9 +220,9 @@ class _Layout:
         limits: Mapping[str, Any],
     ) -> _Layout:  # fmt: skip
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in beside.items()}
-        names = constraints.free_names(kernel)
-        theta = [constraints.unconstrain(kernel)]
-        positive = [np.array([low == 0.0 for low, _ in constraints.bounds(kernel)], dtype=bool)]
+        names = free_parameters.free_names(kernel)
+        theta = [free_parameters.unconstrain(kernel)]
+        positive = [np.array([low == 0.0 for low, _ in free_parameters.bounds(kernel)], dtype=bool)]
         for name, value in arrays.items():
             names += (name,) if value.ndim == 0 else tuple(f"{name}[{i}]" for i in range(value.size))
             theta.append(value.ravel() if name in real else np.log(value.ravel()))
@@ -282,11 +282,11 @@ class _Layout:
             self.theta[places] = np.clip(self.theta[places], self.low[places], self.high[places])
 
     def _coordinate(self, place: int, value: float) -> float:
-        p = len(constraints.free_names(self.kernel))
+        p = len(free_parameters.free_names(self.kernel))
         if place < p:
-            raw = constraints.free_values(self.kernel)
+            raw = free_parameters.free_values(self.kernel)
             raw[place] = value
-            return float(constraints.unconstrain(constraints.with_free(self.kernel, raw))[place])
+            return float(free_parameters.unconstrain(free_parameters.with_free(self.kernel, raw))[place])
         name = self.names[place].partition("[")[0]
         if name in self.real:
             return float(value)
@@ -315,8 +315,8 @@ class _Layout:
 
     def at(self, theta: Floats) -> tuple[Kernel, dict[str, Floats]]:
         """The kernel and the numbers beside it at coordinates."""
-        p = len(constraints.free_names(self.kernel))
-        kernel = constraints.constrained(self.kernel, theta[:p]) if self.moves[:p].any() else self.kernel
+        p = len(free_parameters.free_names(self.kernel))
+        kernel = free_parameters.constrained(self.kernel, theta[:p]) if self.moves[:p].any() else self.kernel
         found, place = {}, p
         for name, value in self.beside.items():
             part = theta[place : place + value.size].reshape(value.shape)
@@ -327,9 +327,9 @@ class _Layout:
 
     def slope(self, kernel: Kernel, beside: Mapping[str, Floats], raw: Any, rest: Mapping[str, Any]) -> Floats:
         """The derivative in coordinates from derivatives in raw values."""
-        p = len(constraints.free_names(self.kernel))
+        p = len(free_parameters.free_names(self.kernel))
         held = not self.moves[:p].any()
-        parts = [np.zeros(p) if held else constraints.chain(kernel, raw)]
+        parts = [np.zeros(p) if held else free_parameters.chain(kernel, raw)]
         for name, value in beside.items():
             part = np.asarray(rest.get(name, np.zeros(value.shape)), dtype=np.float64)
             parts.append((part if name in self.real else part * value).ravel())
@@ -338,7 +338,7 @@ class _Layout:
     def raw(self, theta: Floats) -> Floats:
         """Raw values of what moves."""
         kernel, beside = self.at(theta)
-        whole = [constraints.free_values(kernel), *(value.ravel() for value in beside.values())]
+        whole = [free_parameters.free_values(kernel), *(value.ravel() for value in beside.values())]
         return np.concatenate(whole)[self.moves]
 
 
@@ -536,7 +536,7 @@ def require_derivative(kernel: Kernel, fixed: Any) -> None:
     if fixed == "all" or "pullback" in kernel.capabilities:
         return
     names = [
-        name for name in constraints.free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed
+        name for name in free_parameters.free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed
     ]
     if names:
         raise CapabilityError(

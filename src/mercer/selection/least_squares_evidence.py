@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
@@ -125,9 +125,9 @@ class LeastSquaresCriterion:
     def _guard(self, kernel: Kernel) -> tuple[float, Floats]:
         """Return the penalty, and its derivative in raw values."""
         assert self.start is not None
-        away = constraints.unconstrain(kernel) - constraints.unconstrain(self.start)
+        away = free_parameters.unconstrain(kernel) - free_parameters.unconstrain(self.start)
         size, rate = 1.0 + float(away @ away), 0.5 * (self.moving + 1)
-        return rate * np.log(size), (2.0 * rate / size) * away / constraints.chain(kernel, np.ones(len(away)))
+        return rate * np.log(size), (2.0 * rate / size) * away / free_parameters.chain(kernel, np.ones(len(away)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from mercer.arrays import Floats
-from mercer.constraints import free_names, free_values, with_free
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError
+from mercer.free_parameters import free_names, free_values, with_free
 from mercer.hilbert.definiteness import Definiteness, definiteness, polynomials
 from mercer.hilbert.violation import find_violation
 from mercer.kernels.algebra.sums import Constant

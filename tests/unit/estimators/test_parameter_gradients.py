@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError
@@ -39,10 +39,10 @@ def test_the_derivative_is_that_of_the_matrix(spec, kernel):
     factor = moving.at(kernel)
 
     def value(theta):
-        F = moving.built(constraints.with_free(kernel, theta))
+        F = moving.built(free_parameters.with_free(kernel, theta))
         return np.vdot(F @ F.T, A)
 
-    start = constraints.free_values(kernel)
+    start = free_parameters.free_values(kernel)
     expected = np.empty(len(start))
     for i, step in enumerate(np.eye(len(start)) * 1e-5):
         expected[i] = (value(start + step) - value(start - step)) / 2e-5

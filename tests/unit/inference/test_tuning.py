@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer.constraints import constrained, unconstrain
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
+from mercer.free_parameters import constrained, unconstrain
 from mercer.inference.power import hsic_power, mmd_power
 from mercer.inference.tuning import hsic_power_and_gradient, power_and_gradient, tuned_kernel
 from mercer.kernels import Gaussian, Linear, Match

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.constraints import free_values
 from mercer.errors import CapabilityError, ParameterError
+from mercer.free_parameters import free_values
 from mercer.kernels import Gaussian, Kernel, Periodic
 from mercer.problems import Status
 from mercer.selection import Search, tune

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.domains import Vectors
 from mercer.gram import Dense, Features, Nystrom
 from mercer.kernels import Gaussian, Linear, NegativeDistance
@@ -43,14 +43,14 @@ def test_derivatives_are_those_of_finite_differences(kind, w, guard):
     criterion = LeastSquaresCriterion(
         kind, S, parts, w, start=2.0 * Gaussian((1.0, 1.0)) + 0.5 * Linear() if guard else None, moving=4
     )
-    free, C, step = constraints.free_values(KERNEL), 3.0, 1e-6
+    free, C, step = free_parameters.free_values(KERNEL), 3.0, 1e-6
     _, raw, beside = criterion(KERNEL, {"C": np.array(C)})
     for j in range(len(free)):
         ends = []
         for sign in (1, -1):
             moved = free.copy()
             moved[j] += sign * step
-            ends.append(criterion(constraints.with_free(KERNEL, moved), {"C": np.array(C)})[0])
+            ends.append(criterion(free_parameters.with_free(KERNEL, moved), {"C": np.array(C)})[0])
         assert np.isclose(raw[j], (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-6)
     ends = [criterion(KERNEL, {"C": np.array(C + sign * step)})[0] for sign in (1, -1)]
     assert np.isclose(float(beside["C"]), (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-6)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
@@ -80,7 +80,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         Mean functions with unknown coefficients under a flat prior: None is a mean of zero, "constant" a constant,
         "linear" a constant and the columns, a Kernel its features, a callable the columns that it returns for X.
     fixed : sequence of str or "all", default ()
-        Hyper-parameters that are held: names of ``mercer.constraints.free_names(kernel)``, and "noise". "all"
+        Hyper-parameters that are held: names of ``mercer.free_parameters.free_names(kernel)``, and "noise". "all"
         optimises none.
     normalize_y : bool or None, default None
         Whether the process is one about the mean of y. Starts and bounds that are not given follow the variance of y
@@ -547,7 +547,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     @property
     def theta_(self) -> Floats:
         """Coordinates of the hyper-parameters: those of the kernel (logarithms of positive ones), then log noise."""
-        return np.append(constraints.unconstrain(self.kernel_), np.log(self._noise_factor()))
+        return np.append(free_parameters.unconstrain(self.kernel_), np.log(self._noise_factor()))
 
     def _noise_factor(self) -> float:
         return float(self.noise_) if np.ndim(self.noise_) == 0 else 1.0
@@ -572,12 +572,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
                 "samples. Use gram=Dense(), or log_marginal_likelihood_, which is that of the fitted parameters."
             )
         theta = self.theta_ if theta is None else real_numbers(theta, "theta")
-        kernel = constraints.constrained(self.kernel_, theta[:-1])
+        kernel = free_parameters.constrained(self.kernel_, theta[:-1])
         noise = np.exp(theta[-1]) * (np.asarray(self.noise_) if np.ndim(self.noise_) else 1.0)
         observed = Observations(self.expansion_.samples, self.y_train_, self.sample_weight_, self.border_)
         found = self._way(kernel, observed)(kernel, np.asarray(noise), slopes=eval_gradient)
         if not eval_gradient:
             return found.value
         return found.value, np.append(
-            constraints.chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
+            free_parameters.chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
         )

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import free_names
 from mercer.estimators.parameter_gradients import MovingKernel
 from mercer.estimators.processes.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
 from mercer.estimators.processes.latent_low_rank import LowRankFactors, low_rank_posterior
+from mercer.free_parameters import free_names
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.protocols import Differentiable, offers
 from mercer.selection.hyperparameters import Tuned

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import free_names, free_values
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
 from mercer.estimators.parameter_gradients import low_rank
@@ -23,6 +22,7 @@ from mercer.estimators.processes.mean_field import Expert, NormalWishart, entrop
 from mercer.estimators.processes.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
 from mercer.estimators.processes.process_evidence import Observations
 from mercer.estimators.processes.sparse_evidence import choose_inducing
+from mercer.free_parameters import free_names, free_values
 from mercer.gram import GramSpec
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense

@@ -14,10 +14,10 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.budget import Resources
-from mercer.constraints import free_names
 from mercer.domains import Samples
 from mercer.estimators.parameter_gradients import KernelFactor, MovingKernel
 from mercer.estimators.processes.mean_field import Expert, expert
+from mercer.free_parameters import free_names
 from mercer.gram import GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
@@ -91,7 +91,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         sum. None is "softmax" where it exists, for Laplace with the logistic link, else "ovr". All functions share
         one kernel.
     fixed : tuple of str, or "all", default ()
-        Free parameters of the kernel that are held, by the names of `mercer.constraints.free_names`.
+        Free parameters of the kernel that are held, by the names of `mercer.free_parameters.free_names`.
     bounds : mapping of name to (low, high), optional
         Of free parameters; others stay within a factor of 1e5 of their start.
     restarts : int, default 0
@@ -301,7 +301,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         """Return the kernel of the largest evidence that was found."""
         self.tuned_: Tuned | None = None
         self.n_iter_ = 1
-        names = constraints.free_names(kernel)
+        names = free_parameters.free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
         if not offers(kernel, Differentiable) and not isinstance(way, FactorWay):

@@ -26,8 +26,8 @@ from scipy.linalg import solve_triangular
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import UNLIMITED, Resources
-from mercer.constraints import free_values
 from mercer.domains import Samples
+from mercer.free_parameters import free_values
 from mercer.gram import Features, GramSpec, Tiles
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pull

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Floats
 from mercer.budget import Clock, Resources
 from mercer.errors import DomainError, ParameterError, warn_caller
@@ -144,7 +144,9 @@ class EvidenceSearch:
     ) -> Tuned:
         """Search for the largest evidence from one start; an array of noises is moved by a common factor."""
         first, noise, held = start.kernel, start.noise, tuple(self.fixed)
-        moves = any(name not in held and name.partition("[")[0] not in held for name in constraints.free_names(first))
+        moves = any(
+            name not in held and name.partition("[")[0] not in held for name in free_parameters.free_names(first)
+        )
         base = white if np.isfinite(white) else 0.0  # from which the evidence is measured, whatever the unit of y
 
         def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:

@@ -17,10 +17,10 @@ from scipy import linalg
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Resources
-from mercer.constraints import free_names
 from mercer.domains import Samples, Vectors
 from mercer.errors import JitterWarning
 from mercer.estimators.processes.process_evidence import Observations
+from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison

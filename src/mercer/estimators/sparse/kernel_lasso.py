@@ -17,12 +17,13 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.arguments import checked, real_array, require_squares
 from mercer.arrays import Array, Floats
 from mercer.budget import Plan
-from mercer.constraints import Boolean, InstanceOf, Positive, free_names
+from mercer.constraints import Boolean, InstanceOf, Positive
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import spread, weighted
 from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
+from mercer.free_parameters import free_names
 from mercer.gram import Dense, GramSpec, HasRows
 from mercer.gram.gram import has_array, has_features
 from mercer.kernels import Kernel

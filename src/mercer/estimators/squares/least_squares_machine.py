@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
@@ -129,7 +129,7 @@ class LeastSquaresMachine(KernelEstimator):
         if self.selection is None or self.fixed in ("all", "kernel"):
             return []
         held = set(self.fixed)
-        return [name for name in constraints.free_names(kernel) if not {name, name.partition("[")[0]} & held]
+        return [name for name in free_parameters.free_names(kernel) if not {name, name.partition("[")[0]} & held]
 
     def _tune(
         self, kernel: Kernel, S: Samples, parts: list[tuple[Indices, Floats]], w: Floats, run: Run, unit: float = 1.0

@@ -16,8 +16,8 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Resources
-from mercer.constraints import free_names
 from mercer.domains import Samples
+from mercer.free_parameters import free_names
 from mercer.gram import Dense
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Clock, Plan, budget
-from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies, free_names
+from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, warn_caller
 from mercer.estimators.estimator import spread
@@ -34,6 +34,7 @@ from mercer.estimators.squares.factor_ridge import (
 )
 from mercer.estimators.squares.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
+from mercer.free_parameters import free_names
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_plan import SHARE

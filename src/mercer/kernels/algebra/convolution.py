@@ -15,11 +15,11 @@ import scipy.sparse as sp
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
-from mercer.constraints import free_values
 from mercer.domains import Samples, Whole
 from mercer.domains.decompositions import Decompositions
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
+from mercer.free_parameters import free_values
 from mercer.kernels.abilities import Differentiated, Featured, pullback
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import row_products

@@ -17,10 +17,10 @@ import scipy.sparse.linalg as spla
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
-from mercer.constraints import free_names
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network, Nodes
 from mercer.errors import CapabilityError, DomainError
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled

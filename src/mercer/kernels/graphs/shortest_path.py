@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Boolean, InstanceOf, Optional, free_values
+from mercer.constraints import Boolean, InstanceOf, Optional
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.graphs.graph_histograms import GraphCounts, GraphPatterns, PatternCount, tabulated, tallied

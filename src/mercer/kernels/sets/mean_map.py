@@ -13,10 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Boolean, InstanceOf, free_names
+from mercer.constraints import Boolean, InstanceOf
 from mercer.domains import WHOLE, Samples, Vectors, Whole
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel, Tiled, offered

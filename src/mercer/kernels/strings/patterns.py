@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from mercer import budget
 from mercer.arrays import Codes, Floats, Indices
-from mercer.constraints import free_names
 from mercer.domains import Samples, Strings
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered

@@ -17,12 +17,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer, OneOf, Positive, free_names
+from mercer.constraints import Integer, OneOf, Positive
 from mercer.domains import Samples, Strings
 from mercer.domains.samples import is_hashable
 from mercer.domains.strings import listed
 from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import renumbered

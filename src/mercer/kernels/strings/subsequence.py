@@ -11,8 +11,9 @@ from math import comb
 import numpy as np
 
 from mercer.arrays import Codes, Floats
-from mercer.constraints import Integer, Interval, free_names
+from mercer.constraints import Integer, Interval
 from mercer.domains import Samples, Strings
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror

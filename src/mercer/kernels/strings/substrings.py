@@ -20,10 +20,11 @@ import scipy.sparse as sp
 from mercer import budget
 from mercer.arguments import answer_of
 from mercer.arrays import Codes, Floats, Indices
-from mercer.constraints import Integer, Optional, Positive, free_names
+from mercer.constraints import Integer, Optional, Positive
 from mercer.domains import Samples, Strings
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, as_csr, overlap

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
-from mercer.constraints import OneOf, Positive, free_names
+from mercer.constraints import OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.structures.trees import Trees
 from mercer.domains.vocabularies import codes_among
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.interning import find_sequences, intern_sequences

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Boolean, Integer, OneOf, Positive, free_names
+from mercer.constraints import Boolean, Integer, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.structures.trees import Trees
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
+from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered

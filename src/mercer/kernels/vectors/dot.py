@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.constraints import AnyOf, Fixed, Integer, Interval, Positive, free_values
+from mercer.constraints import AnyOf, Fixed, Integer, Interval, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
+from mercer.free_parameters import free_values
 from mercer.kernels.abilities import Featured
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.power_series import Series

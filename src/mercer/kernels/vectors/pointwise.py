@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Positive, free_values
+from mercer.constraints import Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, DifferentiatedInInputs
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Tiled

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mercer.constraints import free_values, with_free
 from mercer.estimators.processes import expectation_propagation as module
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian, Linear, Matern
 
 RNG = np.random.default_rng(5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError
@@ -128,11 +128,11 @@ def test_the_derivatives_are_those_of_the_exact_evidence():
     value, slopes = way.evidence(KERNEL)
 
     def evidence(theta):
-        return laplace(constraints.constrained(KERNEL, theta)(X), Y, WEIGHT).evidence
+        return laplace(free_parameters.constrained(KERNEL, theta)(X), Y, WEIGHT).evidence
 
-    expected = optimize.approx_fprime(constraints.unconstrain(KERNEL), evidence, 1e-6)
-    assert np.isclose(value, evidence(constraints.unconstrain(KERNEL)))
-    assert np.allclose(constraints.chain(KERNEL, slopes), expected, atol=1e-4)
+    expected = optimize.approx_fprime(free_parameters.unconstrain(KERNEL), evidence, 1e-6)
+    assert np.isclose(value, evidence(free_parameters.unconstrain(KERNEL)))
+    assert np.allclose(free_parameters.chain(KERNEL, slopes), expected, atol=1e-4)
     assert isinstance(way.spec, Nystrom) and set(way.spec.landmarks) == set(gram.index.tolist())
     held = FactorWay(gram, Nystrom(N), way.parts, ("scale",), NOTHING).evidence(KERNEL)[1]
     assert held[0] == 0.0 and np.isclose(held[1], slopes[1], rtol=1e-5)
@@ -142,11 +142,11 @@ def test_parameters_of_any_sign_have_derivatives_too():
     kernel = Polynomial(2, 0.5)
     way = FactorWay(built(Features(), kernel), Features(), [Propagated(Y, WEIGHT)], (), NOTHING)
     value, slopes = way.evidence(kernel)
-    raw = constraints.free_values(kernel)
+    raw = free_parameters.free_values(kernel)
     for place in range(len(raw)):
         more = raw.copy()
         more[place] += 1e-5
-        there = expectation_propagation(constraints.with_free(kernel, more)(X), Y, WEIGHT).evidence
+        there = expectation_propagation(free_parameters.with_free(kernel, more)(X), Y, WEIGHT).evidence
         assert np.isclose(slopes[place], (there - value) / 1e-5, rtol=1e-2, atol=1e-2)
 
 

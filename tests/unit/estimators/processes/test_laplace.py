@@ -6,8 +6,8 @@ from scipy import optimize, special, stats
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
-from mercer.constraints import free_values, with_free
 from mercer.estimators.processes.laplace import LINKS, excess, hazard, is_fast, laplace, laplace_weights
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian, Linear, Matern
 
 RNG = np.random.default_rng(3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import constraints
+from mercer import free_parameters
 from mercer.budget import Resources
 from mercer.domains import Vectors
 from mercer.estimators.parameter_gradients import MovingKernel
@@ -56,9 +56,9 @@ def test_low_rank_is_the_expert_of_the_matrix_it_stands_for():
 def test_the_gradient_by_differences():
     functions = low(6)
     _, raw, in_noise = functions.slope(KERNEL, OMEGA, 0.3)
-    start = constraints.free_values(KERNEL)
+    start = free_parameters.free_values(KERNEL)
     for place, step in enumerate(1e-5 * np.eye(len(start))):
-        ends = [functions.slope(constraints.with_free(KERNEL, start + s * step), OMEGA, 0.3)[0] for s in (1, -1)]
+        ends = [functions.slope(free_parameters.with_free(KERNEL, start + s * step), OMEGA, 0.3)[0] for s in (1, -1)]
         assert raw[place] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5, abs=1e-6)
     ends = [functions.slope(KERNEL, OMEGA, 0.3 + s * 1e-6)[0] for s in (1, -1)]
     assert in_noise == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)

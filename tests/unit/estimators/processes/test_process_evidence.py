@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor as Reference
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from mercer.constraints import free_values, with_free
 from mercer.domains import Vectors
 from mercer.estimators.processes.process_evidence import DenseEvidence, FeatureEvidence, IterativeEvidence, Observations
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import (
     Gaussian,
     Kernel,

@@ -5,9 +5,9 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.special import logsumexp, softmax
 
-from mercer.constraints import free_values, with_free
 from mercer.estimators.processes.laplace import laplace
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian, Linear, Matern
 
 RNG = np.random.default_rng(7)

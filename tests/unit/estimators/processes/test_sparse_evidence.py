@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mercer.constraints import free_values, with_free
 from mercer.domains import Vectors
 from mercer.estimators.processes.sparse_evidence import (
     METHODS,
@@ -13,6 +12,7 @@ from mercer.estimators.processes.sparse_evidence import (
     inducing_posterior,
     whiten,
 )
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import KernelRidge
-from mercer.constraints import free_values, with_free
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian, Matern, Spectrum
 
 rng = np.random.default_rng(0)

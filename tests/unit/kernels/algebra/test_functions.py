@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mercer import SVC
-from mercer.constraints import free_names
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels import (
     Anchored,
     ExponentialDot,

@@ -8,9 +8,9 @@ from sklearn.base import clone
 
 import mercer
 from mercer import GaussianProcessRegressor, KernelRidge, parse
-from mercer.constraints import free_names, free_values, with_free
 from mercer.domains import Similarities, Vectors
 from mercer.errors import ParameterError
+from mercer.free_parameters import free_names, free_values, with_free
 from mercer.gram import Dense, Expansion, Features, Nystrom, Tiles
 from mercer.kernels import (
     Complement,

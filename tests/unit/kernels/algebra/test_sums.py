@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.constraints import free_names
 from mercer.domains import Vectors
 from mercer.errors import ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels import (
     Constant,
     Gaussian,

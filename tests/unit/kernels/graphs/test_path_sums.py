@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import KernelRidge
-from mercer.constraints import free_names
 from mercer.errors import CapabilityError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.gram import Features
 from mercer.kernels import AllSubsets, Anova, Constant, Gaussian, Linear, Polynomial, Spectrum
 from mercer.kernels.graphs.path_sums import PathSum

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.constraints import with_free
 from mercer.domains import Strings
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError
+from mercer.free_parameters import with_free
 from mercer.kernels import Spectrum
 from mercer.kernels.strings import mismatch as module
 from mercer.kernels.strings.mismatch import Mismatch, Wildcard, common_neighbours

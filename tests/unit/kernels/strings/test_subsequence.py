@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import KernelRidge
-from mercer.constraints import with_free
 from mercer.domains import Strings
 from mercer.errors import DomainError, MemoryBudgetError, ParameterError
+from mercer.free_parameters import with_free
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Spectrum
 from mercer.kernels.comparison import Comparison

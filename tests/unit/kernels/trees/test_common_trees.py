@@ -3,9 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer.constraints import free_names
 from mercer.domains.structures.trees import Trees
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels.trees import common_trees as module
 from mercer.kernels.trees.common_trees import CorootedSubtree, PartialTree, SubsetTree
 from mercer.testing import check_kernel

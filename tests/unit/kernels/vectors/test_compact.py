@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.constraints import free_values, with_free
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels import Gaussian
 from mercer.kernels.vectors.compact import Epanechnikov, RadialFunction, Wendland
 from mercer.language import parse

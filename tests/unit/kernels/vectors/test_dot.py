@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.constraints import free_names
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels import ExponentialDot, Gaussian, Linear, Polynomial, PowerSeries, Sigmoid
 from mercer.language import parse
 from mercer.testing import check_kernel

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import SVC, load, save
-from mercer.constraints import free_names
 from mercer.domains import Vectors
 from mercer.errors import DegenerateWarning, DomainError, ParameterError
+from mercer.free_parameters import free_names
 from mercer.kernels import AdditiveChiSquared, ChiSquared, Intersection, Linear, Tanimoto
 from mercer.kernels.vectors import histogram as module
 from mercer.language import parse

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import ive
 
-from mercer.constraints import free_names, free_values, with_free
 from mercer.domains import Vectors
 from mercer.errors import ParameterError
+from mercer.free_parameters import free_names, free_values, with_free
 from mercer.kernels import Gaussian
 from mercer.kernels.vectors.periodic import Periodic
 from mercer.language import parse

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer.constraints import constrained, free_names, free_values, unconstrain, with_free
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import constrained, free_names, free_values, unconstrain, with_free
 from mercer.kernels import Gaussian, Matern
 from mercer.kernels.vectors.spectral import SpectralDensity, SpectralMixture, SpectralSamples
 from mercer.language import parse

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.constraints import free_values, with_free
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError
+from mercer.free_parameters import free_values, with_free
 from mercer.kernels.vectors import spline
 from mercer.kernels.vectors.spline import Brownian, BSpline, LinearSpline
 from mercer.language import parse
