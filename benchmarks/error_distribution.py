@@ -1,8 +1,8 @@
 """The distribution of the test error on the original Wisconsin table: `python -m benchmarks.error_distribution`.
 
-Mean classifier, linear and Gaussian support vector machine on random training sets of ten sizes, [ST] "Breast cancer"
-(Ledger: X-BREAST, G-ERRDIST); the gallery has the same experiment on scikit-learn's table. The folder of the data is
-named by the environment variable MERCER_DATA. Samples with missing values are left out; 683 remain.
+Mean classifier, linear and Gaussian support vector machine on random training sets of ten sizes, [ST] "Breast cancer";
+the gallery has the same experiment on scikit-learn's table. The folder of the data is named by the environment variable
+MERCER_DATA. Samples with missing values are left out; 683 remain.
 """
 
 from __future__ import annotations

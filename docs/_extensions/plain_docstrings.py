@@ -27,7 +27,7 @@ def plain(app: Sphinx, what: str, name: str, obj: object, options: object, lines
     """Escape the prose of a docstring in place, before numpydoc reads it."""
     inside = None  # the indentation of a directive or a literal block
     out = []
-    for line in without_ledger(lines):
+    for line in lines:
         if inside is not None and line.strip() and indent(line) <= inside:
             inside = None
         text = line.lstrip()
@@ -50,13 +50,6 @@ def is_output(lines: list[str]) -> bool:
         if line.lstrip().startswith(">>>"):
             return True
     return False
-
-
-def without_ledger(lines: list[str]) -> list[str]:
-    """Leave out the identifiers at the end of a Seed line, which are for those who write mercer."""
-    text = "\n".join(lines)
-    text = re.sub(r"\s*\bLedger:[^\n]*?\.?\s*(?=\n\s*\n|\Z)", "", text)
-    return text.split("\n")
 
 
 def setup(app: Sphinx) -> dict:

@@ -339,11 +339,11 @@ def seed_of(text: str) -> str:
 
     Examples
     --------
-    >>> seed_of("Kernel.\n\nSeed: [HSS] Eq. (30). Ledger: K-VEC-RBF.")
+    >>> seed_of("Kernel.\n\nSeed: [HSS] Eq. (30).")
     '[HSS] Eq. (30).'
     """
     found = re.search(r"^\s*Seed:(.*?)(?:\n\s*\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    return " ".join(found[1].split()).partition(" Ledger:")[0] if found else ""
+    return " ".join(found[1].split()) if found else ""
 
 
 def _formula(text: str) -> str:

@@ -56,7 +56,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.svm.linear_programming": ("LinearProgrammingMachine",),
         "mercer.estimators.svm.novelty": ("OneClassSVM", "SVDD", "enclosing_ball",),
         "mercer.estimators.svm.relative_margin": ("RelativeMarginMachine",),
-        "mercer.estimators.svm.svc": ("BoundSVC", "NuSVC", "SVC",),
+        "mercer.estimators.svm.svc": ("MarginBoundSVC", "NuSVC", "SVC",),
         "mercer.estimators.svm.svr": ("HuberSVR", "NuSVR", "QuantileSVR", "SVR",),
         "mercer.first_model": ("automatic",),
         "mercer.io.checkpoint": ("Checkpoint",),
@@ -137,7 +137,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.svm.linear_programming": ("LinearProgrammingMachine",),
         "mercer.estimators.svm.novelty": ("OneClassSVM", "SVDD", "enclosing_ball",),
         "mercer.estimators.svm.relative_margin": ("RelativeMarginMachine",),
-        "mercer.estimators.svm.svc": ("BoundSVC", "NuSVC", "SVC",),
+        "mercer.estimators.svm.svc": ("MarginBoundSVC", "NuSVC", "SVC",),
         "mercer.estimators.svm.svr": ("HuberSVR", "NuSVR", "QuantileSVR", "SVR",),
     },
     "mercer.gram": {

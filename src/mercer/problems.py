@@ -80,7 +80,7 @@ class BoxQP:
     :math:`f = \sum_i \beta_i k(x_i, \cdot) + b`, and the bias follows from the multipliers
     :math:`\rho_g` of the sums, :math:`K\beta + r\beta + p = \rho_g` where a variable is inside its box.
 
-    Seed: [HSS] Eqs. (79), (81), (84), (87); [STS] Eq. (69). Ledger: C-SVC, C-NUSVC, R-SVR, N-OCSVM.
+    Seed: [HSS] Eqs. (79), (81), (84), (87); [STS] Eq. (69).
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class LinearRisk:
 
     The bias is s v, the weight of a constant column of value s: the larger s, the less it is penalised.
 
-    Seed: [KIKS] Eqs. (17), (18), with c_i = C w_i in place of C / l. Ledger: C-BMRM, C-OCAS, C-DCDA, R-LINSVR.
+    Seed: [KIKS] Eqs. (17), (18), with c_i = C w_i in place of C / l.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class MulticlassQP:
 
     with one function per class, :math:`f_c = \sum_i B_{ic} k(x_i, \cdot)`.
 
-    Seed: [HSS] Sections 3.1.4 and 4.1.5, Eqs. (88), (111). Ledger: S-MC.
+    Seed: [HSS] Sections 3.1.4 and 4.1.5, Eqs. (88), (111).
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class ConvexRisk:
               \quad \text{s.t.} \quad B^\top a = 0
 
     Seed: [HSS] Theorem 11, Eqs. (49)-(53), with Omega(s) = lambda s / 2; Sections 2.3.3 and 4.1.3 for the functions
-    that are not penalised, [SS] Eq. (48). Ledger: F-REPR, F-SEMIPAR.
+    that are not penalised, [SS] Eq. (48).
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class SmoothRisk(ConvexRisk):
     At the minimum :math:`\lambda a_i = -w_i \, \partial \psi(y_i, f_i)` and :math:`B^\top a = 0`. A loss that has
     parameters of its own, as the thresholds of an ordinal model, is minimised over them too.
 
-    Seed: [HSS] Eq. (104), Section 3.2.3. Ledger: C-KLR, C-KGLM.
+    Seed: [HSS] Eq. (104), Section 3.2.3.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def test_remedies_for_a_solver_that_does_not_fit(estimator, solver):
             fitted(model.set_params(solver=None))
 
 
-@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "OneClassSVM", "KernelAdatron", "BoundSVC"])
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "OneClassSVM", "KernelAdatron", "MarginBoundSVC"])
 @pytest.mark.parametrize("memory", ["500kB", "80kB"])
 def test_solvers_work_on_blocks_that_tiles_allow(name, memory, monkeypatch):
     asked, rows = [], TileGram.rows

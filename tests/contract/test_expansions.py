@@ -84,7 +84,7 @@ RAW = {
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
-    **dict.fromkeys(("SVC", "NuSVC", "BoundSVC", "RelativeMarginMachine"), _by_pairs),
+    **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),
 }
 
 

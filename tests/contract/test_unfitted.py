@@ -43,7 +43,9 @@ def test_methods_of_an_unfitted_estimator(cls):
                 pytest.fail(f"{cls.__name__}({given}).{name} needs no fit?")
 
 
-@pytest.mark.parametrize("cls", [mercer.SVC, mercer.NuSVC, mercer.BoundSVC, mercer.LSSVC], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls", [mercer.SVC, mercer.NuSVC, mercer.MarginBoundSVC, mercer.LSSVC], ids=lambda cls: cls.__name__
+)
 def test_probabilities_are_offered_by_a_parameter_and_learned_by_fit(cls):
     model = cls().fit(X, Y)
     assert not hasattr(model, "predict_proba") and not hasattr(model, "predict_log_proba")

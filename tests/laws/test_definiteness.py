@@ -283,7 +283,7 @@ def test_the_constant_of_a_power_series_does_not_matter():
 
 
 CENTRED = [  # by a bias, by means, or by centring: any point may be the origin
-    (mercer.BoundSVC(**TIGHT), TWO),
+    (mercer.MarginBoundSVC(**TIGHT), TWO),
     (mercer.RelativeMarginMachine(**TIGHT), TWO),
     (mercer.KernelLogisticRegression(**TIGHT), TWO),
     (mercer.KernelGLM(**TIGHT), THREE),

@@ -68,7 +68,6 @@ def test_a_row_in_full():
     assert row.offers == {"features": False, "frequencies": True, "pullback": True, "pullback_inputs": True}
     assert "number" in row.parameters[0].accepts
     assert row.seed.startswith("[HSS] Eq. (30)")
-    assert "Ledger" not in row.seed
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from difflib import get_close_matches
 from typing import Any
 
@@ -52,7 +51,7 @@ def _one(terminal: Terminal, name: str) -> None:
     for parameter in row.parameters:
         if parameter.accepts:
             head.append((f"  {parameter.name}", parameter.accepts))
-    text = re.sub(r"\s*Ledger:[^.]*\.", "", inspect.getdoc(row.cls) or "")  # rows of a list that only authors have
+    text = inspect.getdoc(row.cls) or ""
     terminal.result({**_data(row), "doc": text}, f"{pairs(head)}\n\n{text}")
 
 

@@ -47,7 +47,7 @@ class Stream(Vectors):
     ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it; to its tolerance
     without it is ``Nystrom(rank, tol=)``.
 
-    Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone. Ledger: A-NOGRAM.
+    Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone.
 
     Parameters
     ----------

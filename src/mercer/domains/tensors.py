@@ -29,7 +29,7 @@ class Tensors(Samples):
 
     .. math:: \mathcal{X} \in \mathbb{R}^{I_1 \times I_2 \times \dots \times I_N}, \quad N \ge 2
 
-    Seed: [SS] Section 6.4, "Tensors and Kernels". Ledger: K-TEN-GRASS.
+    Seed: [SS] Section 6.4, "Tensors and Kernels".
 
     Parameters
     ----------

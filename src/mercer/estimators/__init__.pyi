@@ -78,7 +78,7 @@ from mercer.estimators.svm.novelty import OneClassSVM as OneClassSVM
 from mercer.estimators.svm.novelty import SVDD as SVDD
 from mercer.estimators.svm.novelty import enclosing_ball as enclosing_ball
 from mercer.estimators.svm.relative_margin import RelativeMarginMachine as RelativeMarginMachine
-from mercer.estimators.svm.svc import BoundSVC as BoundSVC
+from mercer.estimators.svm.svc import MarginBoundSVC as MarginBoundSVC
 from mercer.estimators.svm.svc import NuSVC as NuSVC
 from mercer.estimators.svm.svc import SVC as SVC
 from mercer.estimators.svm.svr import HuberSVR as HuberSVR
@@ -87,7 +87,6 @@ from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
 __all__ = [
     "BayesianLinearRegression",
-    "BoundSVC",
     "CCA",
     "ChangeScores",
     "ChangeTest",
@@ -137,6 +136,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "LocalityPreservingProjection",
+    "MarginBoundSVC",
     "MeanMatching",
     "NuSVC",
     "NuSVR",

@@ -100,7 +100,7 @@ def principal_directions(
 
     .. math:: T = Q^\top G Q, \quad T s = \theta s, \quad v \approx Q s, \qquad G = W^{1/2} P K P^\top W^{1/2}
 
-    Seed: [KIKS] Section 3.3 (eigenvectors of K from those of T). Ledger: U-KPCA-LANC.
+    Seed: [KIKS] Section 3.3 (eigenvectors of K from those of T).
 
     Parameters
     ----------

@@ -111,10 +111,6 @@ def smooth_modes(
     Of a graph in c parts the first c - 1 vectors are constant on each part, with mu = 0; they are known without
     an iteration.
 
-    References
-    ----------
-    Ledger: U-LAPEIG.
-
     Examples
     --------
     A circle of n nodes has the eigenvalues 1 - cos(2 pi j / n), twice each.
@@ -191,10 +187,6 @@ def flat_modes(
     -----
     All eigenvectors by LAPACK for up to 500 samples or more than n / 8 vectors, else inverse products by a sparse
     factorisation.
-
-    References
-    ----------
-    Ledger: U-MANIF.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         \mu_c = \frac{1}{n_c} \sum_{i: y_i = c} \Phi(x_i)
 
     Seed: [HSS] Eqs. (4)-(7); [ST] "Simple classification". With a kernel that is a density it is the
-    Parzen windows classifier. Ledger: C-MEAN.
+    Parzen windows classifier.
 
     Parameters
     ----------

@@ -80,10 +80,6 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     Samples at the same distance are taken in an order that is the same in each run. Cost O(n log n) for few columns,
     O(n^2) otherwise; memory O(n k).
 
-    References
-    ----------
-    Ledger: U-LPP, U-LAPEIG.
-
     Examples
     --------
     >>> near = find_neighbours(Linear(), Vectors.pack([[0.0], [1.0], [3.0]]), 1)

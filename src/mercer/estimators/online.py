@@ -77,7 +77,7 @@ class KernelPerceptron(Scoring):
     :math:`y\,k(x, \cdot)`. With a radial kernel these are the potential functions of Aizerman, Braverman and
     Rozonoer.
 
-    Seed: [KIKS] Section 1; [STS] Section 3; [HSS] Section 2 (potential functions). Ledger: C-PERC.
+    Seed: [KIKS] Section 1; [STS] Section 3; [HSS] Section 2 (potential functions).
 
     Parameters
     ----------

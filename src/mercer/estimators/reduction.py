@@ -25,7 +25,7 @@ _IMPOSSIBLE = -745.0  # logarithm of the smallest number there is: that of zero 
 class Reduction:
     """The two-class problems that stand for a problem of c classes.
 
-    Seed: [HSS] Section 3.1.4, after Allwein, Schapire and Singer. Ledger: S-ECOC.
+    Seed: [HSS] Section 3.1.4, after Allwein, Schapire and Singer.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Centered(_Over):
 
     .. math:: P K P, \qquad P = I - 1 1^\top / n
 
-    Seed: [STS] Eq. (36); [SS] Eqs. (65)-(66), with the sign of (65) corrected. Ledger: K-ALG-CENTER.
+    Seed: [STS] Eq. (36); [SS] Eqs. (65)-(66), with the sign of (65) corrected.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class Shifted(_Over):
 
     .. math:: K + \mathrm{diag}(s)
 
-    Seed: [STS] Eq. (7), [KIKS] Eq. (7): the ridge. Ledger: R-KRR.
+    Seed: [STS] Eq. (7), [KIKS] Eq. (7): the ridge.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class Weighted(Gram):
 
     .. math:: \sum_t w_t K_t, \qquad w_t \ge 0
 
-    Seed: [STS] Section 7; [HSS] Proposition 5 (i). Ledger: K-ALG-SUM.
+    Seed: [STS] Section 7; [HSS] Proposition 5 (i).
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ class Repeated(_Over):
 
     .. math:: K_{\pi(i) \pi(j)}
 
-    Seed: [HSS] Eq. (87): two variables per sample in regression. Ledger: R-SVR.
+    Seed: [HSS] Eq. (87): two variables per sample in regression.
 
     Parameters
     ----------

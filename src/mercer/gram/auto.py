@@ -75,8 +75,6 @@ class _Option(NamedTuple):
 class Auto(GramSpec):
     r"""Choose how the Gram matrix is held, by a rule that can be asked.
 
-    Ledger: A-NOGRAM.
-
     Parameters
     ----------
     features : bool, default True

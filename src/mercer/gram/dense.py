@@ -25,8 +25,7 @@ __public__ = __all__
 class Dense(GramSpec):
     r"""The Gram matrix as one array: fastest while 8 n^2 bytes fit.
 
-    Seed: [STS] Definition 1, Eq. (9); [HSS] Definition 1, Eq. (8); Section 2.2.4 on negative squares. Ledger: F-GRAM,
-    F-INDEF.
+    Seed: [STS] Definition 1, Eq. (9); [HSS] Definition 1, Eq. (8); Section 2.2.4 on negative squares.
 
     Parameters
     ----------

@@ -54,8 +54,7 @@ class Distributed(GramSpec):
 
     .. math:: (K V)_{S_i} = \sum_j k(S_i, S_j)\, V_j, \qquad F^\top W F = \sum_i F_{S_i}^\top W_{S_i} F_{S_i}
 
-    Seed: [KIKS] Sections 3.2, 6.1.1 (no Gram matrix in memory), 3.3 (solvers that need products alone). Ledger:
-    A-NOGRAM, A-FIXEDSIZE, R-KRR-CG.
+    Seed: [KIKS] Sections 3.2, 6.1.1 (no Gram matrix in memory), 3.3 (solvers that need products alone).
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Element(ABC):
 
     .. math:: \langle f, k(x, \cdot) \rangle = f(x), \qquad \|f\|^2 = \langle f, f \rangle
 
-    Seed: [SS] Eqs. (93)-(100); [STS] Eqs. (12)-(14); [HSS] Eqs. (13)-(19). Ledger: F-RKHS, F-CAUCHY.
+    Seed: [SS] Eqs. (93)-(100); [STS] Eqs. (12)-(14); [HSS] Eqs. (13)-(19).
 
     Notes
     -----

@@ -48,8 +48,7 @@ class Expansion(Element):
     .. math:: f(x) = \sum_i c_i \, k(x, s_i) + \delta \, k(x, x) + b, \qquad
         \langle f, g \rangle = \sum_{ij} c_i \, c'_j \, k(s_i, s'_j)
 
-    Seed: [HSS] Theorem 11, Eq. (50), and Eqs. (13)-(19); [STS] Eqs. (12)-(14); [SS] Eqs. (95)-(100). Ledger: F-RKHS,
-    F-CAUCHY, F-DUAL.
+    Seed: [HSS] Theorem 11, Eq. (50), and Eqs. (13)-(19); [STS] Eqs. (12)-(14); [SS] Eqs. (95)-(100).
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ class Expansion(Element):
 
         .. math:: w = \sum_i c_i \, \Phi(s_i)
 
-        Seed: [SS] Eqs. (6), (7); [STS] Eqs. (5)-(8). Ledger: F-DUAL.
+        Seed: [SS] Eqs. (6), (7); [STS] Eqs. (5)-(8).
 
         Examples
         --------
@@ -279,7 +278,7 @@ class FeatureExpansion(Element):
 
     .. math:: f(x) = \langle w, \Phi(x) \rangle + b
 
-    Seed: [STS] Eqs. (5)-(8), the primal form; [SS] Eq. (6). Ledger: F-RKHS, F-DUAL.
+    Seed: [STS] Eqs. (5)-(8), the primal form; [SS] Eq. (6).
 
     Parameters
     ----------

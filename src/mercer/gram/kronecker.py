@@ -36,8 +36,7 @@ class Kronecker(GramSpec):
 
     .. math:: (K_1 \otimes K_2) \,\mathrm{vec}(M) = \mathrm{vec}(K_1 M K_2^\top)
 
-    Seed: [KIKS] Eq. (22) and Section 6.1.1, the matrix that "is not realistic to store". Ledger: K-ALG-PAIR,
-    K-ALG-KSUM, K-ALG-BIP, A-NOGRAM.
+    Seed: [KIKS] Eq. (22) and Section 6.1.1, the matrix that "is not realistic to store".
 
     Notes
     -----

@@ -28,7 +28,7 @@ ENTRY = 1e-12  # error of an entry of K over the largest one, where nothing bett
 class Repair:
     r"""What was done to a Gram matrix that was not positive definite.
 
-    Seed: [HSS] Section 2.2.4 (kernels with a limited number of negative squares). Ledger: F-INDEF.
+    Seed: [HSS] Section 2.2.4 (kernels with a limited number of negative squares).
 
     Parameters
     ----------

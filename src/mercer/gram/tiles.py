@@ -24,7 +24,7 @@ __public__ = __all__
 class Tiles(GramSpec):
     """The Gram matrix tile by tile: computed in cache, used, forgotten.
 
-    Seed: [KIKS] Sections 3.2, 6.1.1 (no Gram matrix in memory). Ledger: F-GRAM, A-NOGRAM.
+    Seed: [KIKS] Sections 3.2, 6.1.1 (no Gram matrix in memory).
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class SpectralMeasure:
 
     .. math:: k(x, x') = \int \cos\langle \omega, x - x' \rangle \, d\mu(\omega)
 
-    Seed: [HSS] Theorem 8, Eqs. (31)-(32), (65). Ledger: F-BOCHNER, F-REGOP.
+    Seed: [HSS] Theorem 8, Eqs. (31)-(32), (65).
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def spectral_measure(kernel: Kernel, width: int = 1) -> SpectralMeasure:
 
     .. math:: k(x, x') = \int \cos\langle \omega, x - x' \rangle \, d\mu(\omega), \qquad \mu(\mathbb{R}^d) = k(0)
 
-    Seed: [HSS] Theorem 8, Eqs. (31)-(33). Ledger: F-BOCHNER.
+    Seed: [HSS] Theorem 8, Eqs. (31)-(33).
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def bochner_test(kernel: Kernel, width: int = 1) -> BochnerTest:
     r"""Look for a frequency with a negative density: if there is one, the function is not positive definite.
 
     Seed: [HSS] Theorem 8: a continuous function of the difference is positive definite if and only if its measure is
-    not negative; Proposition 10 (in how many columns a compactly supported one can be). Ledger: F-BOCHNER.
+    not negative; Proposition 10 (in how many columns a compactly supported one can be).
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def definiteness(K: Any, order: int = 0, *, basis: Floats | None = None, random_
     .. math:: \min_c \frac{c^\top K c}{c^\top c} \quad \text{s.t.} \quad B^\top c = 0
 
     Seed: [HSS] Definitions 2 and 3, Eqs. (9), (20); [STS] Definition 2, Theorem 3; [SS] Section 6.1; [ST] "Kernel
-    functions". Ledger: F-PSD, F-CPD, F-INDEF.
+    functions".
 
     Parameters
     ----------

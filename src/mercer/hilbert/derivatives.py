@@ -39,7 +39,7 @@ class DerivativeExpansion(Element):
     It is what functions that meet given values and slopes are made of. It adds, scales and has inner products with
     elements of every kind; those with derivatives are derivatives, by the reproducing property.
 
-    Seed: [SS] Section 6.2 (bounded linear functionals). Ledger: F-FUNCTIONAL.
+    Seed: [SS] Section 6.2 (bounded linear functionals).
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def derivative_representer(kernel: Kernel, x: Any, direction: Any) -> Derivative
     .. math:: \langle f, k'_{x,u} \rangle = \sum_m u_m \frac{\partial f}{\partial x_m}(x), \qquad
         \langle k'_{x,u}, k'_{z,v} \rangle = \sum_{mn} u_m v_n \frac{\partial^2 k(x, z)}{\partial x_m \partial z_n}
 
-    Seed: [SS] Section 6.2. Ledger: F-FUNCTIONAL.
+    Seed: [SS] Section 6.2.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def gradient(f: Element, X: Any) -> Floats:
 
     .. math:: \frac{\partial f}{\partial x_m}(x) = \sum_i c_i \frac{\partial k(x, s_i)}{\partial x_m}
 
-    Seed: [SS] Section 6.2, f'(x) as an inner product with k'. Ledger: F-FUNCTIONAL.
+    Seed: [SS] Section 6.2, f'(x) as an inner product with k'.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def sensitivity(f: Element, X: Any, sample_weight: Any = None) -> Floats:
 
     .. math:: S_m = \frac{\sum_i w_i \, (\partial f / \partial x_m)(x_i)^2}{\sum_i w_i}
 
-    Seed: [SS] Section 6.2, with the mean over a sample. Ledger: F-FUNCTIONAL.
+    Seed: [SS] Section 6.2, with the mean over a sample.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def representer(kernel: Kernel, x: Any) -> Expansion:
 
     .. math:: k(x, \cdot), \qquad \langle f, k(x, \cdot) \rangle = f(x)
 
-    Seed: [SS] Eqs. (93)-(98), the representer of evaluation at x; [HSS] Eqs. (13)-(17). Ledger: F-RKHS, F-FUNCTIONAL.
+    Seed: [SS] Eqs. (93)-(98), the representer of evaluation at x; [HSS] Eqs. (13)-(17).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def mean_element(kernel: Kernel, X: Any, sample_weight: Any = None) -> Expansion
 
     The distance of the means of two samples is the maximum mean discrepancy between them.
 
-    Seed: [HSS] Section 3.3 (means in feature space); [ST] "Simple classification". Ledger: F-RKHS.
+    Seed: [HSS] Section 3.3 (means in feature space); [ST] "Simple classification".
 
     Parameters
     ----------

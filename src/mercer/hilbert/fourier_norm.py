@@ -76,7 +76,7 @@ def fourier_norm(
     .. math:: \|f\|_k^2 = (2 \pi)^{-d} \int \frac{|F[f](\omega)|^2}{v(\omega)} \, d\omega
         = \int \Big|\sum_i c_i e^{-i \langle \omega, x_i \rangle}\Big|^2 d\mu(\omega)
 
-    Seed: [HSS] Eqs. (61)-(72), and (33) for the second form, which holds for expansions. Ledger: F-REGOP.
+    Seed: [HSS] Eqs. (61)-(72), and (33) for the second form, which holds for expansions.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
 
     .. math:: F[f](\omega) = (2 \pi)^{-1/2} \int f(x) \, e^{-i \omega x} dx
 
-    Seed: [HSS] Eq. (66). Ledger: F-REGOP.
+    Seed: [HSS] Eq. (66).
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def regularized(f: Expansion, omega: Any) -> Any:
         = v(\omega)^{1/2} \sum_i c_i e^{-i \langle \omega, x_i \rangle}
 
     Seed: [HSS] Eqs. (69), (71), (72): the dot product of two images is that of the space, so that k(x, .) is a Green's
-    function of the operator squared. Ledger: F-REGOP.
+    function of the operator squared.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def derivative_penalties(kernel: Kernel, count: int = 10) -> Floats:
     .. math:: \|f\|_k^2 = \sum_n a_n \int |D^n f(x)|^2 dx, \qquad
         \frac{1}{2 \pi \, v(\omega)} = \sum_n a_n \, \omega^{2n}
 
-    Seed: [HSS] Eqs. (70)-(72) with F[D^n f](omega) = (i omega)^n F[f](omega). Ledger: F-REGOP.
+    Seed: [HSS] Eqs. (70)-(72) with F[D^n f](omega) = (i omega)^n F[f](omega).
 
     Parameters
     ----------

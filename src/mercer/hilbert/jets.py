@@ -67,7 +67,7 @@ def jet(kernel: Kernel, A: Vectors, U: Floats | None, B: Vectors, V: Floats | No
         \sum_n v_{jn} \frac{\partial k}{\partial b_{jn}}, \;
         \sum_{mn} u_{im} v_{jn} \frac{\partial^2 k}{\partial a_{im} \partial b_{jn}}\Big)
 
-    Seed: [SS] Section 6.2, the derivative functional. Ledger: F-FUNCTIONAL.
+    Seed: [SS] Section 6.2, the derivative functional.
 
     Parameters
     ----------

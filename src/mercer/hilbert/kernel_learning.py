@@ -70,7 +70,7 @@ def learned_kernel(
         k(u, u') = \sum_i c_i \, \underline{k}\big(p_i, (u, u')\big)
 
     Seed: [STS] Section 7 names hyperkernels (Ong, Smola and Williamson, 2005): the representer theorem, [HSS] Theorem
-    11, one level up. Ledger: K-VEC-HYPER.
+    11, one level up.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Sampled(Measure):
 
     .. math:: \nu = \sum_j w_j \, \delta_{x_j} \Big/ \sum_j w_j
 
-    Seed: [KIKS] Eq. (8), where the integral is replaced by the mean over the sample; [SS] Eq. (103). Ledger: F-MERCER.
+    Seed: [KIKS] Eq. (8), where the integral is replaced by the mean over the sample; [SS] Eq. (103).
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Uniform(Measure):
 
     .. math:: \int f \, d\nu = \prod_c \frac{1}{b_c - a_c} \int_a^b f(x) \, dx
 
-    Seed: [SS] Eqs. (103)-(104), for this measure. Ledger: F-MERCER.
+    Seed: [SS] Eqs. (103)-(104), for this measure.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Normal(Measure):
 
     .. math:: \int f \, d\nu = \int f(x) \, N(x; m, \operatorname{diag}(s^2)) \, dx
 
-    Seed: [SS] Eqs. (103)-(104), for this measure. Ledger: F-MERCER.
+    Seed: [SS] Eqs. (103)-(104), for this measure.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class Circle(Measure):
 
     .. math:: \int f \, d\nu = \frac{1}{p} \int_0^p f(x) \, dx
 
-    Seed: [SS] Eqs. (103)-(104), for this measure. Ledger: F-MERCER.
+    Seed: [SS] Eqs. (103)-(104), for this measure.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class ProductMeasure(Measure):
 
     .. math:: \nu = \nu_1 \otimes \dots \otimes \nu_P
 
-    Seed: [SS] Eqs. (103)-(104), for this measure. Ledger: F-MERCER.
+    Seed: [SS] Eqs. (103)-(104), for this measure.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class MercerExpansion:
     .. math:: k(x, x') = \sum_i \mu_i \, e_i(x) \, e_i(x'), \qquad \int e_i \, e_j \, d\nu = \delta_{ij}
 
     Seed: [SS] Eqs. (102)-(110); below Eq. (108) w_i = <f, sqrt(mu_i) e_i> sqrt(mu_i) is printed, one root too many:
-    Eqs. (109)-(110) need w_i = <f, sqrt(mu_i) e_i>. Ledger: F-MERCER.
+    Eqs. (109)-(110) need w_i = <f, sqrt(mu_i) e_i>.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def mercer_expansion(
 
     The integral is a sum over the measure's points (Nystrom's method): exact for a sample, by quadrature otherwise.
 
-    Seed: [SS] Eqs. (102)-(107); [KIKS] Eq. (8). Ledger: F-MERCER.
+    Seed: [SS] Eqs. (102)-(107); [KIKS] Eq. (8).
 
     Parameters
     ----------

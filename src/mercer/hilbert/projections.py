@@ -68,8 +68,7 @@ def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Momen
         \sigma_v^2 = \frac1m \alpha' K^2 \alpha - \frac1{m^2} (\alpha' K j)^2
 
     Seed: [ST] "Variance of projections". The seed takes v of unit length: give alpha / sqrt(alpha' K alpha). The second
-    formula is a difference; here it is the mean of squared deviations, which equals it and is never negative. Ledger:
-    U-VARPROJ.
+    formula is a difference; here it is the mean of squared deviations, which equals it and is never negative.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ def moments(f: Element, X: Any, sample_weight: Any = None) -> Moments:
 
     By the reproducing property these are the moments of the projections of Phi(x_i) on f, times the norm of f.
 
-    Seed: [ST] "Variance of projections". Ledger: U-VARPROJ.
+    Seed: [ST] "Variance of projections".
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def project(f: Element, onto: Any, *, rank_tol: float = 1e-12, memory: int | str
     The first is on the span of the images of samples: of all functions that agree with f there, the one of
     smallest norm. The second is on the line of another element.
 
-    Seed: [HSS] Theorem 11 (the part of f that samples see, and the part orthogonal to them). Ledger: F-RKHS, U-VARPROJ.
+    Seed: [HSS] Theorem 11 (the part of f that samples see, and the part orthogonal to them).
 
     Parameters
     ----------

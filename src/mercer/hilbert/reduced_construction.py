@@ -78,7 +78,7 @@ class Projection:
 
     .. math:: \frac{\partial E}{\partial z_p} = -2 \sum_l \beta_{pl} \nabla (f_l - g_l)(z_p)
 
-    Seed: [HSS] Eq. (56) with the coefficients in closed form. Ledger: A-REDCON.
+    Seed: [HSS] Eq. (56) with the coefficients in closed form.
 
     Parameters
     ----------

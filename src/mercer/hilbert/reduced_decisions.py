@@ -46,7 +46,7 @@ class Agreement:
 
     .. math:: \frac{1}{N} \sum_j \mathrm{dist}(g(x_j), I(f(x_j)))^2 + \lambda \|f - g\|^2
 
-    Seed: [HSS] Section 3.2.1. Ledger: A-SPARSEMARG.
+    Seed: [HSS] Section 3.2.1.
 
     Parameters
     ----------

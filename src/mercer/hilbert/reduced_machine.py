@@ -43,7 +43,7 @@ def reduced_machine(
 ) -> Machine:
     """Return a copy of a fitted machine whose function is a reduced set: it predicts that much faster.
 
-    Seed: [HSS] Sections 2.3.2 and 3.2.1. Ledger: A-REDSEL, A-REDCON, A-SPARSEMARG.
+    Seed: [HSS] Sections 2.3.2 and 3.2.1.
 
     Parameters
     ----------

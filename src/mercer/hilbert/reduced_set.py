@@ -107,7 +107,7 @@ def reduced_set(
         g = \sum_{p=1}^m \beta_p k(z_p, \cdot)
 
     Seed: [HSS] Section 2.3.2, Eqs. (54)-(56); with a sample, Section 3.2.1: a function with a large margin can be
-    approximated by one of few kernels that errs nearly as rarely. Ledger: A-REDSEL, A-REDCON, A-SPARSEMARG.
+    approximated by one of few kernels that errs nearly as rarely.
 
     Parameters
     ----------

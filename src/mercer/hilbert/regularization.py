@@ -114,7 +114,7 @@ def tikhonov(
 
     .. math:: \min_f \; R(f) + \tfrac{\lambda}{2} \|f\|^2, \qquad R(f) = \sum_i w_i \, \psi(y_i, f(x_i))
 
-    Seed: [SS] Section 2.4.3, Eq. (24), with the sum in place of the mean and 1/2. Ledger: F-TIKHONOV.
+    Seed: [SS] Section 2.4.3, Eq. (24), with the sum in place of the mean and 1/2.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def ivanov(
 
     .. math:: \min_f \; R(f) \quad \text{s.t.} \quad \|f\| \le a
 
-    Seed: [SS] Eqs. (22), (23). Ledger: F-TIKHONOV.
+    Seed: [SS] Eqs. (22), (23).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def morozov(
     .. math:: \min_f \; \|f\| \quad \text{s.t.} \quad R(f) \le \delta
 
     Seed: [SS] Section 2.4.3, where lambda follows from the accuracy of the data; [HSS] Section 3.1.3 names Morozov
-    (1984). Ledger: F-TIKHONOV.
+    (1984).
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def best_on_path(path: Path, regularizer: Regularizer, alpha: float, unit: float
     A minimiser f has no greater risk than any other function up to its length; so it minimises Ivanov's form, and lies
     on the path of the penalty. What is left is a search in lambda.
 
-    Seed: [HSS] Theorem 11, Eq. (49). Ledger: F-REPR, F-TIKHONOV.
+    Seed: [HSS] Theorem 11, Eq. (49).
 
     Parameters
     ----------
@@ -446,7 +446,7 @@ class RidgePath:
 
     v and Lambda are those of K where the functions that are not penalised vanish, with sample weights in its metric.
 
-    Seed: [SS] Section 2.4.3. Ledger: F-TIKHONOV.
+    Seed: [SS] Section 2.4.3.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Regularizer(Spec, ABC):
 
     .. math:: \min_f \; \sum_i w_i \, \psi(y_i, f(x_i)) + \alpha \, \Omega(\|f\|^2)
 
-    Seed: [HSS] Theorem 11, Eq. (49), where Omega is any strictly increasing function. Ledger: F-REPR.
+    Seed: [HSS] Theorem 11, Eq. (49), where Omega is any strictly increasing function.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class NormPower(Regularizer):
 
     .. math:: \Omega(\|f\|^2) = \|f\|^q / q
 
-    Seed: [HSS] Theorem 11, Eq. (49); q = 2 is [SS] Eq. (24). Ledger: F-REPR, F-TIKHONOV.
+    Seed: [HSS] Theorem 11, Eq. (49); q = 2 is [SS] Eq. (24).
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Radius(Regularizer):
 
     .. math:: \Omega(\|f\|^2) = 0 \text{ for } \|f\| \le a, \quad \infty \text{ beyond}
 
-    Seed: [SS] Eqs. (22), (23): the least risk in a ball, Ivanov's form. Ledger: F-TIKHONOV.
+    Seed: [SS] Eqs. (22), (23): the least risk in a ball, Ivanov's form.
 
     Parameters
     ----------

@@ -97,7 +97,6 @@ def properties(kernel: Kernel, width: int | None = None) -> Properties:
     sets `strict` or `universal`.
 
     Seed: [HSS] Sections 2.2.1 and 2.2.3, Propositions 5, 7 and 9, Theorem 8; [SS] Section 6.4.
-    Ledger: F-STRICT, F-UNIV.
 
     Examples
     --------

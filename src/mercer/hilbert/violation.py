@@ -170,7 +170,7 @@ def find_violation(
     .. math:: \sum_{ij} c_i c_j \, k(x_i, x_j) < 0
 
     Seed: [HSS] Definition 3, Eq. (9), and Eq. (20) for conditionally positive definite kernels; [STS] Definition 2 and
-    Theorem 3; [ST] "Kernel functions". Ledger: F-PSD, F-CPD, F-INDEF.
+    Theorem 3; [ST] "Kernel functions".
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def conditional_independence_test(
     .. math:: t = \operatorname{tr}(A B) / n^2, \qquad A = R \tilde K_{(x, z)} R, \quad B = R \tilde K_y R, \quad
         R = \lambda (\tilde K_z + \lambda I)^{-1}
 
-    Seed: [KIKS] Section 7, the independence test; [HSS] Section 3.3.3. Ledger: U-INDEP.
+    Seed: [KIKS] Section 7, the independence test; [HSS] Section 3.3.3.
 
     Parameters
     ----------

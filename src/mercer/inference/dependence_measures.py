@@ -54,7 +54,7 @@ def mmd(
 
     .. math:: \| \mu_X - \mu_Y \|^2 = E\,k(x, x') + E\,k(y, y') - 2 E\,k(x, y)
 
-    Seed: [KIKS] Section 7 (the two-sample test). Ledger: U-MMD.
+    Seed: [KIKS] Section 7 (the two-sample test).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def hsic(
 
     .. math:: \operatorname{tr}(P K_x P K_y P) / n^2 = \| C_{xy} \|_{HS}^2
 
-    Seed: [HSS] Section 3.3.3, with the factor 1 / n^2; others divide by (n - 1)^2. Ledger: U-HSIC.
+    Seed: [HSS] Section 3.3.3, with the factor 1 / n^2; others divide by (n - 1)^2.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def coco(
     .. math:: \sup_{\|f\|, \|g\| \le 1} \operatorname{Cov}[f(x), g(y)]
         = \tfrac{1}{n} \sigma_{\max}\big( (P K_x P)^{1/2} (P K_y P)^{1/2} \big)
 
-    Seed: [HSS] Eqs. (98) and (99), with the factor 1 / n of the empirical covariance. Ledger: U-KCCA-NORM.
+    Seed: [HSS] Eqs. (98) and (99), with the factor 1 / n of the empirical covariance.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def kcc(
         \tilde L (\tilde L + \tfrac{n \kappa}{2} I)^{-1} \big)
 
     Seed: [HSS] Section 3.3.3, the sum of the l2 norm on the sample and the norm of the function bounded; Eq. (97) with
-    its exponents corrected to -1/2. Ledger: U-INDEP.
+    its exponents corrected to -1/2.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def nocco(
 
     .. math:: \operatorname{tr}(R_x R_y), \qquad R_x = \tilde K (\tilde K + n \epsilon I)^{-1}
 
-    Seed: [HSS] Section 3.3.3, the entire series of maximal correlations. Ledger: U-INDEP.
+    Seed: [HSS] Section 3.3.3, the entire series of maximal correlations.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def stein_test(
     .. math:: t = \frac{1}{n^2} \sum_{ij} u(x_i, x_j), \qquad
         u = s^\top s' k + s^\top \nabla' k + s'^\top \nabla k + \operatorname{tr} \nabla \nabla'^\top k
 
-    Seed: [KIKS] Section 7, tests by kernels. Ledger: U-MMD.
+    Seed: [KIKS] Section 7, tests by kernels.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def stein_discrepancy(
 ) -> float:
     r"""Squared Stein discrepancy: how far a sample is from a density that is known by its score.
 
-    Seed: [KIKS] Section 7, tests by kernels. Ledger: U-MMD.
+    Seed: [KIKS] Section 7, tests by kernels.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def dhsic(
     .. math:: \frac{1}{n^2} \sum_{ij} \prod_k K^k_{ij} + \prod_k \frac{1}{n^2} \sum_{ij} K^k_{ij}
         - \frac{2}{n} \sum_i \prod_k \frac{1}{n} \sum_j K^k_{ij}
 
-    Seed: [HSS] Section 3.3.3, for more than two variables, as independent component analysis needs. Ledger: U-INDEP.
+    Seed: [HSS] Section 3.3.3, for more than two variables, as independent component analysis needs.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def dhsic_test(
 
     .. math:: t = \Big\| \mu_{x^1 \cdots x^d} - \mu_{x^1} \otimes \cdots \otimes \mu_{x^d} \Big\|^2
 
-    Seed: [HSS] Section 3.3.3, for more than two variables. Ledger: U-INDEP.
+    Seed: [HSS] Section 3.3.3, for more than two variables.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class WildBootstrap(Spec):
     the dependence; the statistic is that of the constant one, u = (1, 0, ..., 0). Under the hypothesis turning them
     among themselves changes nothing, so u is drawn from the sphere.
 
-    Seed: [KIKS] Section 7, the computation of tests. Ledger: U-INDEP, U-MMD.
+    Seed: [KIKS] Section 7, the computation of tests.
 
     Parameters
     ----------

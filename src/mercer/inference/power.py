@@ -55,7 +55,7 @@ def mmd_power(
     The variance has two parts: that of the influence of each sample, and that which is left where both samples are
     alike; without the second a kernel too narrow to see anything looks strong.
 
-    Seed: [KIKS] Section 7, the two-sample test. Ledger: U-MMD.
+    Seed: [KIKS] Section 7, the two-sample test.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def hsic_power(
 ) -> float:
     r"""Return how many standard deviations the independence criterion is from its mean under independence.
 
-    Seed: [HSS] Section 3.3.3. Ledger: U-INDEP.
+    Seed: [HSS] Section 3.3.3.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def held_out_test(
 ) -> TestResult:
     r"""Test with the kernel that promises most power on other samples: choose on some, test on the rest.
 
-    Seed: [KIKS] Section 7. Ledger: U-MMD, U-INDEP.
+    Seed: [KIKS] Section 7.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def aggregated_test(
 
     .. math:: T = -\log \min_k p_k, \qquad p = \frac{1 + \#\{b : T_b \ge T\}}{1 + B}
 
-    Seed: [KIKS] Section 7. Ledger: U-MMD, U-INDEP.
+    Seed: [KIKS] Section 7.
 
     Parameters
     ----------

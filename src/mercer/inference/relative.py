@@ -39,7 +39,7 @@ def relative_mmd_test(
 
     .. math:: t = \widehat{\|\mu_X - \mu_Y\|^2} - \widehat{\|\mu_X - \mu_Z\|^2}
 
-    Seed: [KIKS] Section 7, two-sample tests. Ledger: U-MMD.
+    Seed: [KIKS] Section 7, two-sample tests.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def relative_hsic_test(
 
     .. math:: t = \mathrm{HSIC}(X, Y) - \mathrm{HSIC}(X, Z)
 
-    Seed: [HSS] Section 3.3.3; [KIKS] Section 7. Ledger: U-INDEP.
+    Seed: [HSS] Section 3.3.3; [KIKS] Section 7.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def mmd_test(
 
     .. math:: t = \widehat{\| \mu_X - \mu_Y \|^2}, \qquad p = \frac{1 + \#\{t_b \ge t\}}{1 + B}
 
-    Seed: [KIKS] Section 7. Ledger: U-MMD.
+    Seed: [KIKS] Section 7.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def hsic_test(
 
     .. math:: t = \operatorname{tr}(\tilde K \tilde L) / n^2, \qquad p = \frac{1 + \#\{t_b \ge t\}}{1 + B}
 
-    Seed: [KIKS] Section 7; [HSS] Section 3.3.3, Eq. (99). Ledger: U-INDEP.
+    Seed: [KIKS] Section 7; [HSS] Section 3.3.3, Eq. (99).
 
     Parameters
     ----------

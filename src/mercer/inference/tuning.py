@@ -41,7 +41,7 @@ def tuned_kernel(
 ) -> Any:
     r"""Return the kernel with free parameters that maximise `mmd_power`, or the pair that maximises `hsic_power`.
 
-    Seed: [KIKS] Section 7; [HSS] Section 3.3.3. Ledger: U-MMD, U-INDEP.
+    Seed: [KIKS] Section 7; [HSS] Section 3.3.3.
 
     Parameters
     ----------

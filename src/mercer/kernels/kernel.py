@@ -194,7 +194,7 @@ class Kernel(Spec, ABC):
         .. math:: \|\Phi(x) - \Phi(x')\| = \sqrt{k(x, x) + k(x', x') - 2 k(x, x')}
 
         Seed: [ST] "Simple classification"; [HSS] Section 2.2.2 (it is defined for conditionally
-        positive definite kernels of order 1 as well). Ledger: K-ALG-DIST, F-CPD. Rounding below zero gives 0; more
+        positive definite kernels of order 1 as well). Rounding below zero gives 0; more
         below zero, as other functions may give, is refused.
 
         Examples

@@ -127,7 +127,7 @@ class Series:
     .. math:: \psi(t) = \sum_{n \ge 0} a_n t^n
 
     Seed: [HSS] Proposition 7, Eqs. (27), (28): psi(<x, x'>) is positive definite in every dimension if and only if no
-    a_n is negative. Ledger: K-VEC-SERIES, F-STRICT, F-UNIV.
+    a_n is negative.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class Precomputed(Kernel):
 
     .. math:: k(x_i, x_j) = K_{ij}
 
-    Seed: [HSS] Eq. (8), the Gram matrix; [STS] Definition 1, Eq. (9). Ledger: F-GRAM.
+    Seed: [HSS] Eq. (8), the Gram matrix; [STS] Definition 1, Eq. (9).
 
     Notes
     -----

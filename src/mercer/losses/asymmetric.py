@@ -36,7 +36,7 @@ class Linex(Loss):
 
     .. math:: \psi(\xi) = e^{a \xi} - a \xi - 1, \qquad \xi = y - f
 
-    Seed: [SS] Section 4.3 (asymmetric losses of Bayesian decision theory, after its Eq. (90)). Ledger: B-DECISION.
+    Seed: [SS] Section 4.3 (asymmetric losses of Bayesian decision theory, after its Eq. (90)).
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Hinge(Loss):
     .. math:: \sup_f \bigl( -\beta f - c\, \psi(y, f) \bigr) = -y \beta \quad \text{for } 0 \le y \beta \le c,
               \qquad \infty \text{ elsewhere}
 
-    Seed: [SS] Eq. (46), with C = c = 1 / (2 lambda); [HSS] Eq. (79) is the dual. Ledger: C-SVC-ERM.
+    Seed: [SS] Eq. (46), with C = c = 1 / (2 lambda); [HSS] Eq. (79) is the dual.
 
     Notes
     -----
@@ -81,7 +81,7 @@ class SquaredHinge(Loss):
               \quad \text{for } y \beta \ge 0, \qquad \infty \text{ elsewhere}
 
     Seed: none of the five gives it; the 2-norm soft margin of Cortes and Vapnik (1995), with the 1/2 that all
-    squared losses have here. Ledger: C-SVC-ERM.
+    squared losses have here.
 
     Notes
     -----

@@ -24,7 +24,7 @@ class SquaredEpsilonInsensitive(Loss):
 
     Conjugate: :math:`-y \beta + \epsilon |\beta| + \beta^2 / (2 c)` for every beta.
 
-    Seed: none of the five gives it; [HSS] Eq. (86) with the square of Section 3.1.3, and its 1/2. Ledger: R-LINSVR.
+    Seed: none of the five gives it; [HSS] Eq. (86) with the square of Section 3.1.3, and its 1/2.
 
     Parameters
     ----------

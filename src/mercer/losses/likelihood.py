@@ -70,7 +70,7 @@ class Logistic(Loss):
 
     .. math:: \psi(y, f) = \log(1 + e^{-y f}), \qquad P(y \mid f) = \frac{1}{1 + e^{-y f}}, \quad y \in \{-1, 1\}
 
-    Seed: [HSS] Eq. (104), Section 3.2.3 (Eq. (93) for its calibration). Ledger: C-KLR.
+    Seed: [HSS] Eq. (104), Section 3.2.3 (Eq. (93) for its calibration).
 
     Notes
     -----
@@ -120,7 +120,7 @@ class Multinomial(Loss):
 
     .. math:: \psi(y, f) = -\sum_c y_c \log p_c, \qquad p_c = \frac{e^{f_c}}{\sum_d e^{f_d}}
 
-    Seed: [HSS] Eq. (103) for classes; (104) with several outputs. Ledger: C-KLR.
+    Seed: [HSS] Eq. (103) for classes; (104) with several outputs.
 
     Notes
     -----
@@ -196,7 +196,7 @@ class Poisson(Loss):
 
     .. math:: \psi(y, f) = \mu - y f + y \log y - y, \qquad \mu = e^f, \quad y \ge 0
 
-    Seed: [HSS] Eq. (104) for another response scale. Ledger: C-KGLM.
+    Seed: [HSS] Eq. (104) for another response scale.
 
     Notes
     -----
@@ -255,7 +255,7 @@ class Gamma(Loss):
 
     .. math:: \psi(y, f) = y / \mu - 1 - \log(y / \mu), \qquad \mu = e^f, \quad y > 0
 
-    Seed: [HSS] Eq. (104) for another response scale, with a link that is not the canonical one. Ledger: C-KGLM.
+    Seed: [HSS] Eq. (104) for another response scale, with a link that is not the canonical one.
 
     Notes
     -----
@@ -310,7 +310,7 @@ class Binomial(Loss):
     .. math:: \psi(y, f) = t \log(1 + e^f) - y f + y \log \tfrac{y}{t} + (t - y) \log(1 - \tfrac{y}{t}),
               \qquad P = \frac{1}{1 + e^{-f}}
 
-    Seed: [HSS] Eq. (104) for another response scale. Ledger: C-KGLM.
+    Seed: [HSS] Eq. (104) for another response scale.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ class Ordinal(Loss):
               y = 0, \dots, q, \quad -\infty = \theta_0 < \theta_1 < \dots < \theta_q < \theta_{q+1} = \infty
 
     Seed: [HSS] Section 4.1.3 (other response scales), Section 3.1.4 (ordinal regression); the proportional-odds model
-    of McCullagh (1980). Ledger: C-KGLM.
+    of McCullagh (1980).
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class Loss(Spec, ABC):
         Fenchel and Young, :math:`\psi(y, f) + \psi^*(y, u) \ge u f`, with equality where u is a slope at f: the
         duality gap of every regularised risk is a sum of such differences.
 
-        Seed: [SS] Section 2.5.1 (other dualities). Ledger: F-FENCHEL.
+        Seed: [SS] Section 2.5.1 (other dualities).
 
         Notes
         -----

@@ -98,7 +98,7 @@ class Absolute(Loss):
 
     Conjugate: :math:`-y \beta` for :math:`|\beta| \le c`, infinite elsewhere.
 
-    Seed: [HSS] Section 3.1.3 (LAD). Ledger: R-LAD.
+    Seed: [HSS] Section 3.1.3 (LAD).
 
     Notes
     -----
@@ -140,7 +140,7 @@ class Huber(Loss):
     Conjugate: :math:`-y \beta + \sigma \beta^2 / (2 c)` for :math:`|\beta| \le c`, infinite elsewhere.
 
     Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual
-    is sigma / C, where the seed prints 1 / sigma. Ledger: R-HUBER.
+    is sigma / C, where the seed prints 1 / sigma.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class EpsilonInsensitive(Loss):
     Conjugate: :math:`-y \beta + \epsilon |\beta|` for :math:`|\beta| \le c`, infinite elsewhere; its two slopes
     take two variables, :math:`\beta = \beta^+ + \beta^-` with :math:`\beta^+ \ge 0 \ge \beta^-`.
 
-    Seed: [HSS] Eq. (86); Eq. (87) is the dual. Ledger: R-SVR.
+    Seed: [HSS] Eq. (86); Eq. (87) is the dual.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Pinball(Loss):
 
     Conjugate: :math:`-y \beta` for :math:`c (\tau - 1) \le \beta \le c \tau`, infinite elsewhere.
 
-    Seed: [HSS] Section 3.1.3, where the second case is printed with 1 - tau, a negative cost. Ledger: R-QUANT.
+    Seed: [HSS] Section 3.1.3, where the second case is printed with 1 - tau, a negative cost.
 
     Parameters
     ----------

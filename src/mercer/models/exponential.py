@@ -27,7 +27,7 @@ class ExponentialFamily(Model):
               \partial_\theta \log p(x \mid \theta) = \phi(x) - \partial_\theta g(\theta) = \phi(x) - E \phi
 
     Seed: [HSS] Section 2.2.6, Eq. (48) (with h = 1): the practical Fisher kernel is that of centred sufficient
-    statistics. Ledger: K-GEN-EXPF.
+    statistics.
 
     Parameters
     ----------

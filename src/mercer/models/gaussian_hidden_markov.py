@@ -30,8 +30,7 @@ class GaussianHiddenMarkovModel(Hidden):
 
     The length of a series is not modelled.
 
-    Seed: [SS] Section 6.4 (varying length, missing data); [ST] "Fisher kernels". Ledger: K-GEN-FISHERHMM,
-    K-GEN-MISSING.
+    Seed: [SS] Section 6.4 (varying length, missing data); [ST] "Fisher kernels".
 
     Parameters
     ----------

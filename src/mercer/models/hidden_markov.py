@@ -218,7 +218,7 @@ class HiddenMarkovModel(Hidden):
     The length of a string is not modelled.
 
     Seed: [ST] "Probabilistic model kernels" and "Fisher kernels"; [SS] Section 6.4 (remote homology of proteins,
-    varying length, missing data). Ledger: K-GEN-HMM, K-GEN-FISHERHMM, K-GEN-MISSING.
+    varying length, missing data).
 
     Parameters
     ----------

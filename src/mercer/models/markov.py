@@ -30,7 +30,7 @@ class MarkovChain(Model):
     The contexts of the first symbols contain a sign for the beginning. The length of a string is not modelled.
 
     Seed: [ST] "Fisher kernels": models "closely related to string kernels" (the scores count substrings of q + 1
-    symbols); [SS] Section 6.4 on missing data and varying length. Ledger: K-GEN-FISHERHMM, K-GEN-MISSING.
+    symbols); [SS] Section 6.4 on missing data and varying length.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class GaussianMixture(Model):
 
     Scores are derivatives in the logits of pi (or in pi), then for each component in mu_k and in L_k.
 
-    Seed: [STS] Definitions 5 and 6 for any smooth density; [SS] Section 6.4, generative models. Ledger: K-GEN-FISHER.
+    Seed: [STS] Definitions 5 and 6 for any smooth density; [SS] Section 6.4, generative models.
 
     Parameters
     ----------

@@ -36,8 +36,7 @@ class Normal(Model):
     .. math:: g(x) = \left( \frac{x - \mu}{\sigma^2},\ \frac{(x - \mu)^2}{\sigma^3} - \frac{1}{\sigma} \right)
 
     Seed: [ST] "Fisher kernels", the one-dimensional example. The slide prints -log(2 pi sigma) / 2 in the logarithm and
-    so -1 / (2 sigma) in the second score; the density has -log(2 pi sigma^2) / 2, and -1 / sigma. Ledger:
-    K-GEN-FISHER1D.
+    so -1 / (2 sigma) in the second score; the density has -log(2 pi sigma^2) / 2, and -1 / sigma.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def block_solve(
     .. math:: X \leftarrow X + D a, \quad R \leftarrow R - G D a, \quad a = (D^\top G D)^{-1} D^\top R, \qquad
         D \leftarrow \mathrm{orth}\!\left(P^{-1} R - D (D^\top G D)^{-1} (G D)^\top P^{-1} R\right)
 
-    Seed: [KIKS] Section 3.3, for blocks of vectors. Ledger: A-CG.
+    Seed: [KIKS] Section 3.3, for blocks of vectors.
 
     Parameters
     ----------

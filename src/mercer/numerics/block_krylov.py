@@ -105,10 +105,6 @@ def leading_eigenpairs(
     pairs wanted, so that no multiple eigenvalue hides another one. Memory 12 b n numbers with b about 5/4 rank + 8; a
     product is followed by at most 60 n b^2 operations for orthogonality.
 
-    References
-    ----------
-    Ledger: F-MERCER.
-
     Examples
     --------
     >>> found = leading_eigenpairs(np.diag(np.arange(100.0)), 100, 3)

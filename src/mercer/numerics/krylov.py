@@ -103,10 +103,6 @@ def krylov_solve(
     -------
     Krylov
 
-    References
-    ----------
-    Ledger: B-GPR-CG, A-CG.
-
     Examples
     --------
     >>> found = krylov_solve(np.diag([1.0, 2.0]), np.array([[1.0], [1.0]]))
@@ -198,7 +194,7 @@ def stochastic_logdet(
 
     .. math:: \log\det G = \log\det P + E \, z^\top P^{-1/2} \log(P^{-1/2} G P^{-1/2}) P^{-1/2} z, \qquad z \sim N(0, P)
 
-    Seed: [KIKS] Section 3.3, for Gaussian processes of many samples. Ledger: B-GPR-CG, A-LANCZOS.
+    Seed: [KIKS] Section 3.3, for Gaussian processes of many samples.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def lanczos(
 
     .. math:: \beta_j v_{j+1} = G v_j - \alpha_j v_j - \beta_{j-1} v_{j-1}, \qquad V G V^\top = T
 
-    Seed: [KIKS] Section 3.3. Ledger: A-LANCZOS.
+    Seed: [KIKS] Section 3.3.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def extremal_eigenpairs(
 ) -> Eigenpairs:
     """Find eigenvalues at the ends of the spectrum of a symmetric matrix by the Lanczos process, restarted.
 
-    Seed: [KIKS] Section 3.3 (extremal eigenvalues by the Lanczos process). Ledger: A-LANCZOS, A-EIG.
+    Seed: [KIKS] Section 3.3 (extremal eigenvalues by the Lanczos process).
 
     Parameters
     ----------

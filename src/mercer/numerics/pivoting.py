@@ -76,10 +76,6 @@ def pivoted_cholesky(
     -----
     Cost r rows of K and O(n r^2); memory O(n r).
 
-    References
-    ----------
-    Ledger: B-GPR-CG.
-
     Examples
     --------
     >>> K = np.array([[4.0, 2.0], [2.0, 1.0]])
@@ -164,7 +160,7 @@ def block_pivoted_cholesky(
 
     References
     ----------
-    Ledger: A-ICD. Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, Randomly pivoted Cholesky (2022);
+    ---------- Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, Randomly pivoted Cholesky (2022);
     E. N. Epperly, J. A. Tropp, R. J. Webber, Embrace rejection: accelerated randomly pivoted Cholesky (2024).
 
     Examples

@@ -32,7 +32,7 @@ def power_method(
 
     .. math:: v \leftarrow G v / \|G v\|, \qquad \theta = v^\top G v
 
-    Seed: [KIKS] Section 3.1. Ledger: A-EIG.
+    Seed: [KIKS] Section 3.1.
 
     Parameters
     ----------
@@ -93,7 +93,6 @@ def subspace_iteration(
     .. math:: Q \leftarrow \mathrm{orth}(G Q), \qquad G \approx Q (Q^\top G Q) Q^\top
 
     Seed: [KIKS] Section 3.1 (truncated spectral decomposition; the random start is Halko, Martinsson and Tropp's).
-    Ledger: A-EIG.
 
     Parameters
     ----------

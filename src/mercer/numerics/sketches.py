@@ -122,7 +122,7 @@ def nystrom_sketch(product: Callable[[Floats], Floats], n: int, rank: int, *, ra
 
     .. math:: G \approx (G \Omega) (\Omega^\top G \Omega)^{+} (G \Omega)^\top = L L^\top
 
-    Seed: [KIKS] Eqs. (11)-(12), with random combinations of columns for the columns chosen. Ledger: A-NYS, A-CG.
+    Seed: [KIKS] Eqs. (11)-(12), with random combinations of columns for the columns chosen.
 
     Parameters
     ----------

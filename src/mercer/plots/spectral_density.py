@@ -34,7 +34,7 @@ class SpectralDensityDisplay:
     .. math:: k(t) = \int \cos(\omega t) \, v(\omega) \, d\omega, \qquad
         \|f\|_k^2 = \frac{1}{2 \pi} \int \frac{|F[f](\omega)|^2}{v(\omega)} \, d\omega
 
-    Seed: [HSS] Theorem 8, Eqs. (65)-(72). Ledger: F-BOCHNER, F-REGOP.
+    Seed: [HSS] Theorem 8, Eqs. (65)-(72).
 
     Parameters
     ----------

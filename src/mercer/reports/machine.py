@@ -23,7 +23,7 @@ _NEAR = 1e-2  # of the margin: who is nearer to it than this is on it
 def machine_deeds(subject: Subject) -> Iterator[str]:
     """Yield what there is to say about a model with support vectors or a dual, one sentence each.
 
-    Seed: [SS] Figure 6, the machine as a network with a unit per support vector. Ledger: C-SVM-NN.
+    Seed: [SS] Figure 6, the machine as a network with a unit per support vector.
 
     Parameters
     ----------

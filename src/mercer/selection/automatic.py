@@ -180,7 +180,7 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
 
     .. math:: \min_{k, \alpha} \sum_i (y_i - f_{-i}(x_i))^2
 
-    Seed: [KIKS] Section 4.1.1. Ledger: V-LOOKRR, V-PATH.
+    Seed: [KIKS] Section 4.1.1.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _ridge(kernel: Kernel, S: Samples, y: Floats) -> tuple[float, float, Floats]
 def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | None = None) -> Choice:
     """Choose a kernel for the nearest-mean classifier by leaving one out.
 
-    Seed: [HSS] Eqs. (4)-(6). Ledger: C-MEAN, V-LOO.
+    Seed: [HSS] Eqs. (4)-(6).
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def fold_predictions(
 
     .. math:: f_{-F}(x_F) = y_F - (P_{FF})^{-1} a_F
 
-    Seed: [KIKS] Section 4.1.1 and [SS] Section 5.1, where a fold is one sample. Ledger: V-LOOKRR, V-LOOLS.
+    Seed: [KIKS] Section 4.1.1 and [SS] Section 5.1, where a fold is one sample.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def generalized_cross_validation(residuals: Floats, dof: float, weight: Floats |
 
     .. math:: \frac{N \sum_i w_i (y_i - f(x_i))^2}{(N - \mathrm{dof})^2}, \qquad N = \sum_i w_i
 
-    Seed: [KIKS] Section 4.1.1 (the hat matrix), [SS] Section 2.5 (smoothing splines). Ledger: V-LOOKRR, R-SPLINE.
+    Seed: [KIKS] Section 4.1.1 (the hat matrix), [SS] Section 2.5 (smoothing splines).
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def decide(mean: Any, std: Any, loss: Loss | Callable[[Floats, Floats], Floats])
 
     .. math:: \hat f(x) = \arg\min_f \int \psi(y, f) \, p(y \mid x, \text{data}) \, dy
 
-    Seed: [SS] Section 4.3, Eqs. (89)-(90). Ledger: B-DECISION.
+    Seed: [SS] Section 4.3, Eqs. (89)-(90).
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def grid_path(gram: Any, y: Floats, alphas: Floats, *, intercept: bool = False) 
     .. math:: f_{-i}(x_i) = y_i - a_i / P_{ii}, \qquad
               (G^{-1})_{(rc)(rc)} = \sum_{kl} \frac{U_{rk}^2 V_{cl}^2}{\lambda_k \mu_l + \alpha}
 
-    Seed: [KIKS] Section 4.1.1 (the closed form) with Eq. (22) (the matrix). Ledger: V-LOOKRR, V-PATH, K-ALG-PAIR.
+    Seed: [KIKS] Section 4.1.1 (the closed form) with Eq. (22) (the matrix).
 
     Parameters
     ----------

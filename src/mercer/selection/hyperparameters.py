@@ -144,8 +144,7 @@ def tune(
 ) -> Tuned:
     r"""Minimise a criterion over the free parameters of a kernel and numbers beside it.
 
-    Seed: [KIKS] Section 4.1.4 and [SS] Section 5.2, where the evidence is maximised by its gradient. Ledger: B-EVID,
-    V-EVID.
+    Seed: [KIKS] Section 4.1.4 and [SS] Section 5.2, where the evidence is maximised by its gradient.
 
     Parameters
     ----------

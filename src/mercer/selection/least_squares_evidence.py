@@ -48,7 +48,7 @@ class LeastSquaresCriterion:
 
     Seed: [SS] Section 5.2 (levels of inference), Section 5.1 (left-out errors [27], and their Bayesian regularisation
     [28], whose flat prior of the precision, which would reward parameters at their start without bound, is here the
-    Gamma prior of shape and rate 1/2). Ledger: B-LSSVM3, B-BAYREG, V-EVID, V-LOOLS.
+    Gamma prior of shape and rate 1/2).
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class LeastSquaresPosterior:
     :math:`L^{-1} (F(x), 1)` for the factor L of the normal equations; what landmarks do not see of a sample,
     :math:`k(x, x) - \|F(x)\|^2`, is not known at all and is added.
 
-    Seed: [SS] Section 5.2, level 1. Ledger: B-LSSVM3.
+    Seed: [SS] Section 5.2, level 1.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ class Moderation:
     The decision values of a class are normal about the class mean, with a common variance tau^2 where the function is
     known, and its posterior variance is added.
 
-    Seed: [SS] Section 5.2 (class probabilities of the LS-SVM, [120], [134]). Ledger: B-LSSVM3.
+    Seed: [SS] Section 5.2 (class probabilities of the LS-SVM, [120], [134]).
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def lssvm_path(K: Floats, y: Floats, C: Any, weight: Floats | None = None) -> Le
               f_{-i}(x_i) + b_{-i} = y_i - a_i / P_{ii}
 
     Seed: [SS] Section 3.4.1 (solutions for different values of gamma, here C, at the price of one), Section 5.1 (the
-    left-out values). Ledger: C-LSSVM-PATH, V-PATH, V-LOOLS.
+    left-out values).
 
     Parameters
     ----------

@@ -46,10 +46,6 @@ def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:
     not matter, and with a border, whose functions are fitted anew. Centring, scaling or anything else that
     was learned from y before is not undone.
 
-    References
-    ----------
-    Ledger: V-LOOKRR, V-LOOLS.
-
     Examples
     --------
     >>> G = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -85,10 +81,6 @@ def leave_one_out_from_hat(y: Floats, fitted: Floats, leverage: Floats) -> Float
     Notes
     -----
     The same numbers as `leave_one_out`, with fewer correct digits where the leverage is near one.
-
-    References
-    ----------
-    Ledger: V-LOOKRR.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def best_margin(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | No
 
     .. math:: \max_{k, C} \; \#\{i : \mathrm{sign} \, f_{-i}(x_i) = y_i\}
 
-    Seed: [SS] Section 5, the span. Ledger: V-SPAN, V-LOO, C-SVC.
+    Seed: [SS] Section 5, the span.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def noise_variance(
     is the mean of D over nearest pairs, a U-statistic that forgets the slope: simple, and too large by the mean of
     a d^2.
 
-    Seed: [SS] Section 5 (its reference [92], the differogram). Ledger: V-NOISEVAR.
+    Seed: [SS] Section 5 (its reference [92], the differogram).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def residual_variance(residuals: Any, dof: float, weight: Any = None) -> Floats:
 
     Without bias where f is in the span of what the smoother leaves alone, too large elsewhere by the squared bias.
 
-    Seed: [SS] Section 5.2 (the effective number of parameters). Ledger: V-NOISEVAR.
+    Seed: [SS] Section 5.2 (the effective number of parameters).
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def ridge_path(
     .. math:: f_{-i}(x_i) = y_i - a_i / P_{ii}, \qquad P = G^{-1} - g g^\top / (1^\top g), \qquad g = G^{-1} 1
 
     Seed: [KIKS] Section 4.1.1; [SS] Section 5.1 for the form with an intercept, where P has the second
-    term. Ledger: V-LOOKRR, V-LOOLS, V-PATH.
+    term.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def mean_leave_one_out(K: Floats, codes: Indices, count: int) -> Floats:
 
     .. math:: f_c(x_i) = \langle \Phi(x_i), \mu_c \rangle - \tfrac12 \|\mu_c\|^2
 
-    Seed: [HSS] Eqs. (4)-(6). Ledger: C-MEAN, V-LOO.
+    Seed: [HSS] Eqs. (4)-(6).
 
     Parameters
     ----------

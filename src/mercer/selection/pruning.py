@@ -62,7 +62,7 @@ def prune(
 ) -> Pruned:
     """Drop the samples of the smallest coefficients, fit again, and go on while the left-out error does not grow.
 
-    Seed: [SS] Section 3.4.3 (sparse representation in a second stage, [120], [119]). Ledger: C-LSSVM-PRUNE.
+    Seed: [SS] Section 3.4.3 (sparse representation in a second stage, [120], [119]).
 
     Parameters
     ----------

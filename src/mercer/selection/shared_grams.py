@@ -63,7 +63,7 @@ def grid_scores(
 ) -> GridScores:
     """Return the scores of all combinations of parameters on all folds; each fit is a task, each Gram is made once.
 
-    Seed: [KIKS] Section 4.1.1 and [SS] Section 5.1 (cross-validation). Ledger: V-CV.
+    Seed: [KIKS] Section 4.1.1 and [SS] Section 5.1 (cross-validation).
 
     Parameters
     ----------

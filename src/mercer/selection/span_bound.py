@@ -75,7 +75,7 @@ def leave_one_out_decisions(
     enter it are found and the formula is corrected, as the head of the module derives. Samples with
     :math:`\beta_i = 0` keep their value exactly.
 
-    Seed: [SS] Section 5, the span. Ledger: V-SPAN, V-LOO.
+    Seed: [SS] Section 5, the span.
 
     Parameters
     ----------

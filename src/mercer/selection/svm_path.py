@@ -67,7 +67,7 @@ class SVMPath:
 
     .. math:: \beta(C) = \beta_k + \frac{C - C_k}{C_{k+1} - C_k} (\beta_{k+1} - \beta_k), \qquad C_k \le C \le C_{k+1}
 
-    Seed: [HSS] Eq. (79), the problem for one C. Ledger: C-SVC, V-PATH.
+    Seed: [HSS] Eq. (79), the problem for one C.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def svm_path(
               C_{\min} \le C \le C_{\max}
 
     Seed: [HSS] Eqs. (76)-(79) for one C; the path is that of Hastie, Rosset, Tibshirani and Zhu (2004), with C for
-    their 1 / lambda, weights, any start, and sets that may be dependent or empty. Ledger: C-SVC, V-PATH.
+    their 1 / lambda, weights, any start, and sets that may be dependent or empty.
 
     Parameters
     ----------

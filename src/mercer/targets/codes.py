@@ -30,7 +30,7 @@ def output_code(n_classes: int, kind: Any = "dense", random_state: Any = 0) -> A
 
     .. math:: M \in \{-1, 0, +1\}^{c \times L}
 
-    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000). Ledger: S-ECOC.
+    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000).
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def decoding_losses(code: Array, F: Floats, loss: str = "hinge") -> Floats:
 
     .. math:: \sum_l L(M_{cl} F_l)
 
-    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000). Ledger: S-ECOC.
+    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000).
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def decode(code: Array, F: Floats, loss: str = "hinge") -> Indices:
 
     .. math:: \hat y = \arg\min_c \sum_l L(M_{cl} F_l)
 
-    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000). Ledger: S-ECOC.
+    Seed: [HSS] Section 3.1.4 (Allwein, Schapire and Singer, 2000).
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def _none_yet() -> Array:
 class Ordinal(Target):
     """Classes with an order, two or more, as grades: each becomes its place, 0, 1, ...
 
-    Seed: [HSS] Section 3.1.4 (ordinal regression). Ledger: C-KGLM.
+    Seed: [HSS] Section 3.1.4 (ordinal regression).
 
     Parameters
     ----------

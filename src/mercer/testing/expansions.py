@@ -124,7 +124,7 @@ def _law(name: str, statement: str):
 def check_expansion(f: Element, X: Any, *, laws: Iterable[str] | None = None) -> None:
     """Check all laws of a Hilbert space on an element and some samples.
 
-    Seed: [HSS] Eqs. (10), (13)-(19); [SS] Eqs. (95)-(100). Ledger: F-RKHS, F-CAUCHY.
+    Seed: [HSS] Eqs. (10), (13)-(19); [SS] Eqs. (95)-(100).
 
     Parameters
     ----------

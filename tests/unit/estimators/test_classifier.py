@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer.domains import Strings
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.svm import svc as module
-from mercer.estimators.svm.svc import SVC, BoundSVC, NuSVC
+from mercer.estimators.svm.svc import SVC, MarginBoundSVC, NuSVC
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Sigmoid, Spectrum
 from mercer.selection.sigmoid import fit_sigmoid
@@ -39,7 +39,7 @@ MACHINES = {
     "SVC": lambda **o: SVC(Gaussian(1.0), **o),
     "squared hinge": lambda **o: SVC(Gaussian(1.0), loss="squared_hinge", **o),
     "NuSVC": lambda **o: NuSVC(Gaussian(1.0), nu=0.3, **o),
-    "BoundSVC": lambda **o: BoundSVC(Gaussian(1.0), C=0.2, **o),
+    "MarginBoundSVC": lambda **o: MarginBoundSVC(Gaussian(1.0), C=0.2, **o),
 }
 machines = pytest.mark.parametrize("machine", MACHINES)
 

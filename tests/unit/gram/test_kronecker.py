@@ -225,7 +225,7 @@ def hidden_links(folds=10):
 
 @pytest.mark.parametrize("make", [PairProduct, PairSum])
 def test_links_of_a_real_graph_are_predicted(make):
-    """[KIKS] Section 6.1.1, ledger T-LINK: better than chance, than common neighbours and than the degrees."""
+    """[KIKS] Section 6.1.1: better than chance, than common neighbours and than the degrees."""
     areas = {"ridge": [], "common neighbours": [], "degrees": []}
     for known, pairs, truth in hidden_links():
         nodes, degrees = Nodes.pack(np.arange(len(known))), known.sum(axis=0)

@@ -6,11 +6,11 @@ import pytest
 from mercer import (
     SVC,
     SVDD,
-    BoundSVC,
     KernelAdatron,
     KernelRidge,
     LinearProgrammingMachine,
     LinearSVC,
+    MarginBoundSVC,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -83,7 +83,7 @@ def test_a_cache_of_rows():
 
 def test_what_else_machines_find():
     assert "Margin found" in one(told(NuSVC(nu=0.3).fit(X, TWO)), "Margin")
-    sentences = told(BoundSVC(C=1.0).fit(X, TWO))
+    sentences = told(MarginBoundSVC(C=1.0).fit(X, TWO))
     assert one(sentences, "Margin") and one(sentences, "slacks")
     assert "tube" in one(told(NuSVR().fit(X, Y)), "Half-width")
     sentences = told(SVDD(nu=0.2).fit(X))

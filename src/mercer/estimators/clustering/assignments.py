@@ -74,10 +74,6 @@ def assign(
     moved : (n,) array of bool
         Whether the sample has another label than before in one of the partitions.
 
-    References
-    ----------
-    Ledger: U-KKMEANS.
-
     Examples
     --------
     >>> U = np.array([[[2.0, 1.0]], [[1.0, 2.0]]])

@@ -39,7 +39,7 @@ def normalized_cut(affinity: Any, labels: Any, sample_weight: Any = None) -> flo
     Zero if no two clusters are tied, at most k. Without the form of Z its minimum is the sum of the k smallest
     eigenvalues of L z = mu D z, which no partition falls below: the relaxation of `SpectralClustering`.
 
-    Seed: [KIKS] Section 5.2, the criterion of normalised cuts and its trace form. Ledger: U-NCUT.
+    Seed: [KIKS] Section 5.2, the criterion of normalised cuts and its trace form.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _SETTLED = 1e-12  # of the sum of singular values
 def pivoted(V: Floats) -> Indices:
     r"""Return clusters by pivoted QR: k samples that lie most apart, and a rotation that takes them to the axes.
 
-    Seed: [KIKS] Section 5.2, in place of its k-means; the method of Damle, Minden and Ying. Ledger: U-SPECTRAL.
+    Seed: [KIKS] Section 5.2, in place of its k-means; the method of Damle, Minden and Ying.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def discretized(V: Floats, rng: np.random.RandomState, n_init: int = 10) -> Indi
 
     .. math:: \min_{R, H} \| H - V R \|, \qquad R^\top R = I, \quad H \text{ one 1 in each row}
 
-    Seed: [KIKS] Section 5.2, in place of its k-means; the method of Yu and Shi. Ledger: U-SPECTRAL.
+    Seed: [KIKS] Section 5.2, in place of its k-means; the method of Yu and Shi.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     which is the same sum for the images phi(x_i) / d_i with weights s_i d_i: ``inertia_`` + k - sum_i s_i A_ii / d_i.
 
     Seed: [KIKS] Section 5.2, whose printed rule lacks a factor: it reads sum k - (2 / |C|) sum sum k, where expanding
-    the squared distance gives the rule above. Ledger: U-KMEANS, U-KKMEANS, U-WKKMEANS.
+    the squared distance gives the rule above.
 
     Parameters
     ----------

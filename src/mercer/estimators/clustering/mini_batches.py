@@ -60,7 +60,7 @@ def mini_batches(
 
     .. math:: N_t \leftarrow N_t + s_i, \qquad c_t \leftarrow c_t + \frac{s_i}{N_t} (F_i - c_t)
 
-    Seed: [KIKS] Section 5.2 (k-means), Section 3.4 (low rank). Ledger: U-KKMEANS.
+    Seed: [KIKS] Section 5.2 (k-means), Section 3.4 (low rank).
 
     Parameters
     ----------

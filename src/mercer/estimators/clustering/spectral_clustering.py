@@ -64,7 +64,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     principal components with weights 1 / d, so that new samples find their cluster.
 
     Seed: [KIKS] Section 5.2: the trace form, and the embedding in k - 1 dimensions followed by k-means; [SS] Section
-    3.4.2, spectral clustering as weighted kernel PCA. Ledger: U-SPECTRAL, U-NCUT, U-LSSPEC.
+    3.4.2, spectral clustering as weighted kernel PCA.
 
     Parameters
     ----------

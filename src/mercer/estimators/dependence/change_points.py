@@ -159,7 +159,7 @@ def mmd_scan(
 
     .. math:: s_t = \mathrm{MMD}^2 \big( \{x_{t-p}, \ldots, x_{t-1}\}, \{x_t, \ldots, x_{t+f-1}\} \big)
 
-    Seed: [KIKS] Section 7 (the two-sample test), slid over time. Ledger: U-CHANGE.
+    Seed: [KIKS] Section 7 (the two-sample test), slid over time.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def change_point_test(
     Without a change every order of the samples is as likely as every other, so that random orders give the null
     distribution, exactly.
 
-    Seed: [KIKS] Section 7 (the two-sample test). Ledger: U-CHANGE.
+    Seed: [KIKS] Section 7 (the two-sample test).
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def krylov_scan(
     the u_i. The Lanczos process of the samples before that starts from mu needs ``steps`` products, and the
     eigenvectors y_i of a tridiagonal matrix of that size.
 
-    Seed: [KIKS] Section 3.3 and reference [14] (Ide and Tsuda). Ledger: U-CHANGE.
+    Seed: [KIKS] Section 3.3 and reference [14] (Ide and Tsuda).
 
     Parameters
     ----------

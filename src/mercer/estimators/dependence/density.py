@@ -30,7 +30,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
 
     .. math:: p(x) = \frac{1}{W} \sum_i w_i \, \frac{k(x, x_i)}{\int k(x', x_i) \, dx'}
 
-    Seed: [HSS] Eq. (7); [ST] "Simple classification". Ledger: N-PARZEN.
+    Seed: [HSS] Eq. (7); [ST] "Simple classification".
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     Backward: from all columns, those go first without which the dependence stays largest (BAHSIC). Forward: columns
     come one by one, the one with which it grows largest first (FOHSIC).
 
-    Seed: [KIKS] Section 7, reference [92] (Song et al.). Ledger: U-BAHSIC.
+    Seed: [KIKS] Section 7, reference [92] (Song et al.).
 
     Parameters
     ----------

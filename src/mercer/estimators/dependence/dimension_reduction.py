@@ -50,7 +50,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     What is minimised is the conditional covariance of the targets' images given the projection. Nothing is assumed of
     the law of the samples, nor of how targets depend on them.
 
-    Seed: [KIKS] Section 7, reference [91] (Fukumizu, Bach and Jordan). Ledger: U-KDR.
+    Seed: [KIKS] Section 7, reference [91] (Fukumizu, Bach and Jordan).
 
     Parameters
     ----------

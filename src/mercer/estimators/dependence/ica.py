@@ -55,7 +55,7 @@ def amari_error(W: Any, A: Any) -> float:
         + \sum_j \Big( \frac{\sum_i |p_{ij}|}{\max_i |p_{ij}|} - 1 \Big) \Big], \qquad P = W A
 
     Seed: [HSS] Section 3.3.3 (independent component analysis); the distance of Amari, Cichocki and Yang that its
-    experiments are told in, here over 2 d (d - 1). Ledger: U-KICA.
+    experiments are told in, here over 2 d (d - 1).
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     .. math:: \min_{V \in SO(q)} J(K_1, \ldots, K_q), \qquad S = Z V^\top, \quad (K_i)_{ab} = k(s_{ai}, s_{bi})
 
     Seed: [HSS] Section 3.3.3, last paragraph: rotations S = V X such that S is independent, by the criteria of that
-    section; [KIKS] Section 3.2 (incomplete Cholesky factors). Ledger: U-KICA.
+    section; [KIKS] Section 3.2 (incomplete Cholesky factors).
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def mean_matching(
     Where targets depend on x alike in both, learning with these weights from x is learning for z; neither density is
     ever estimated.
 
-    Seed: [KIKS] Section 7, reference [93] (Huang et al.). Ledger: U-KMM.
+    Seed: [KIKS] Section 7, reference [93] (Huang et al.).
 
     Parameters
     ----------

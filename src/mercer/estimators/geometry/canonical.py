@@ -187,7 +187,7 @@ def canonical(
     The eigenvalues come in pairs of rho and -rho, the singular values of diag(h_x) U_x^T U_u diag(h_u). With k views
     all products of two of them stand beside the diagonal, and rho is the eigenvalue over k - 1.
 
-    Seed: [STS] Eqs. (43), (49); [ST] "Kernel CCA"; [HSS] Section 3.3.2. Ledger: U-CCA, U-KCCA, U-KCCA-MULTI.
+    Seed: [STS] Eqs. (43), (49); [ST] "Kernel CCA"; [HSS] Section 3.3.2.
 
     Parameters
     ----------

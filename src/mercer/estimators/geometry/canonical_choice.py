@@ -38,7 +38,7 @@ def left_out_correlation(
     Leaving out sample i changes covariances by one product each, :math:`c_i z_i z_i^\top`, and inverses by the formula
     of Sherman and Morrison, so that all n problems are iterated side by side from the solution of the whole.
 
-    Seed: [STS] Section 5.2 (tau is to be chosen, lest correlations be spurious). Ledger: U-KCCA.
+    Seed: [STS] Section 5.2 (tau is to be chosen, lest correlations be spurious).
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def shuffled_gap(
     Without a penalty shuffled views are as correlated as true ones, and under a very large one none are: between the
     two there is a tau that tells them apart best.
 
-    Seed: [STS] Section 5.2, with the choice of Hardoon, Szedmak and Shawe-Taylor (2004). Ledger: U-KCCA.
+    Seed: [STS] Section 5.2, with the choice of Hardoon, Szedmak and Shawe-Taylor (2004).
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def contrast(values: Any, kind: str = "variance", sample_weight: Any = None) -> 
     .. math:: \mathrm{Var}[f] = \overline{(z - \bar z)^2}, \qquad
         |\mathrm{Kurt}[f]| = \left| \overline{(z - \bar z)^4} / \mathrm{Var}[f]^2 - 3 \right|
 
-    Seed: [HSS] Section 3.3.1 (contrast functions). Ledger: U-CONTRAST.
+    Seed: [HSS] Section 3.3.1 (contrast functions).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     A convex contrast is largest at a corner, f = g_i. Q projects on the features found, so that each is orthogonal to
     those before it; a feature needs as many kernels as there are features up to it, where one of kernel PCA needs n.
 
-    Seed: [HSS] Section 3.3.1 (convex combinations of basis functions; sparse KFA). Ledger: U-CONTRAST.
+    Seed: [HSS] Section 3.3.1 (convex combinations of basis functions; sparse KFA).
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     Directions are looked for among r leading ones of kernel PCA, whitened; in all of feature space a direction that
     sets a single sample apart would always win. Each is uncorrelated with those before it.
 
-    Seed: [HSS] Section 3.3.1 (kurtosis: projection pursuit). Ledger: U-CONTRAST.
+    Seed: [HSS] Section 3.3.1 (kurtosis: projection pursuit).
 
     Parameters
     ----------

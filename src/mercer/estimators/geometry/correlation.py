@@ -30,7 +30,6 @@ class CCA(KernelCCA):
     The eigenvalues lie in [-1, 1] and come in pairs: with (w_x, w_u) at rho goes (w_x, -w_u) at -rho.
 
     Seed: [STS] Eqs. (39)-(44), (48); [ST] "Kernel CCA"; [HSS] Eq. (97), where the variances belong under a root.
-    Ledger: U-CCA.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ class LeastSquaresCCA(KernelCCA):
         = \lambda \begin{pmatrix} \nu_x K_x + I & 0 \\ 0 & \nu_u K_u + I \end{pmatrix}
         \begin{pmatrix} \alpha \\ \beta \end{pmatrix}
 
-    Seed: [SS] Section 3.4.2, [136] (Van Gestel, Suykens, De Brabanter, De Moor and Vandewalle). Ledger: U-CCA-LS.
+    Seed: [SS] Section 3.4.2, [136] (Van Gestel, Suykens, De Brabanter, De Moor and Vandewalle).
 
     Parameters
     ----------

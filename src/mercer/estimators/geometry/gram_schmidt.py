@@ -36,7 +36,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     K, and at new samples those of the same basis.
 
     Seed: [ST] "Conclusions" (subspace methods: kernel Gram-Schmidt); [KIKS] Section 3.2 (incomplete Cholesky, with the
-    indices of the printed recursion corrected). Ledger: A-PGS, A-ICD.
+    indices of the printed recursion corrected).
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class InvariantComponents(FeatureExtractor):
 
     The covariance of the data and that of the noise become diagonal together.
 
-    Seed: [HSS] Section 3.3.1 (invariant feature extraction, Mika et al. 2003). Ledger: U-INVFEAT.
+    Seed: [HSS] Section 3.3.1 (invariant feature extraction, Mika et al. 2003).
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     (tau = 0) any two views of a rich kernel are perfectly correlated, and nothing is learned.
 
     Seed: [STS] Section 5.2, Eqs. (45)-(49); [ST] "Kernel CCA"; [HSS] Eq. (98). Equations (48) and (49) of [STS] differ
-    in the unit of the norm, see ``norm_scale``. Ledger: U-KCCA, U-KCCA-MULTI, U-KCCA-NORM, X-CROSSLANG.
+    in the unit of the norm, see ``norm_scale``.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     objects too.
 
     Seed: [SS] Section 3.4.3 (estimation in the coordinates of the Nystrom approximation); [STS] Section 6;
-    [HSS] Eq. (60) (the kernel PCA map). Ledger: A-FIXEDSIZE, A-NYS, A-ICD, A-PGS, A-KPCAMAP.
+    [HSS] Eq. (60) (the kernel PCA map).
 
     Parameters
     ----------

@@ -63,8 +63,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     dual variables are the eigenvectors, with gamma = 1 / lambda and z = lambda v.
 
     Seed: [STS] Eqs. (33)-(38); [SS] (PCA-P), Eqs. (59)-(67), with the sign of (65) corrected; [KIKS] Section 3.3; [ST]
-    "Kernel PCA", where the sum over j has k(x_j, x); [HSS] Section 3.3.1, with P_ij = delta_ij - 1/n. Ledger: U-PCA,
-    U-KPCA, U-KPCA-LS, U-KPCA-LANC, U-PREIMAGE, U-SUPERRES, X-DENOISE.
+    "Kernel PCA", where the sum over j has k(x_j, x); [HSS] Section 3.3.1, with P_ij = delta_ij - 1/n.
 
     Parameters
     ----------

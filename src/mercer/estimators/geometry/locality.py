@@ -52,7 +52,7 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
         X^\top L X \varphi = \mu \, X^\top D X \varphi, \quad \varphi^\top X^\top D X \varphi = 1
 
     Seed: [KIKS] Section 5.1 (LPP), where samples are columns. There they are not centred; ``centered=False`` is that
-    form. Ledger: U-LPP.
+    form.
 
     Parameters
     ----------
@@ -210,8 +210,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     training samples open, which are then placed as by `LaplacianEigenmap`; a small multiple of \|f\|^2 keeps functions
     smooth between them.
 
-    Seed: [KIKS] Section 5.1, the kernelised LPP; ``regularization=0`` and ``centered=False`` are its equation. Ledger:
-    U-KLPP.
+    Seed: [KIKS] Section 5.1, the kernelised LPP; ``regularization=0`` and ``centered=False`` are its equation.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ class LaplacianEigenmap(AffinityEstimator):
 
     Coordinates are the eigenvectors of the smallest eigenvalues; the first, which is constant, is dropped.
 
-    Seed: [KIKS] Section 5.1, the sparse eigenproblem after Eq. (20). Ledger: U-LAPEIG.
+    Seed: [KIKS] Section 5.1, the sparse eigenproblem after Eq. (20).
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
     training samples that a step leads to, over lambda.
 
     Seed: [KIKS] Section 5.1 (eigenvectors of L alpha = mu D alpha; P = D^-1 A has the same ones, with lambda = 1 -
-    mu); [HSS] Section 2.2.5 (diffusion on graphs). Ledger: U-MANIF, U-LAPEIG.
+    mu); [HSS] Section 2.2.5 (diffusion on graphs).
 
     Parameters
     ----------

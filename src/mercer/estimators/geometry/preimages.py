@@ -104,7 +104,7 @@ class FixedPoint(Preimage):
 
     .. math:: z \leftarrow \frac{\sum_i c_i \, k'(h_i) \, x_i}{\sum_i c_i \, k'(h_i)}
 
-    Seed: [HSS] Section 3.3.1 (denoising, Mika et al. 1999). Ledger: U-PREIMAGE.
+    Seed: [HSS] Section 3.3.1 (denoising, Mika et al. 1999).
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class DistanceScaling(Preimage):
     .. math:: |z - x_i|^2 = \kappa^{-1}\!\left(1 - \tfrac12 \|P - \Phi(x_i)\|^2\right), \qquad
         z = \bar x + \tfrac12 U \Lambda^{-1} V^\top (d_0^2 - d^2)
 
-    Seed: [HSS] Section 3.3.1 (pre-images); the form of Kwok and Tsang by multidimensional scaling. Ledger: U-PREIMAGE.
+    Seed: [HSS] Section 3.3.1 (pre-images); the form of Kwok and Tsang by multidimensional scaling.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class Gradient(Preimage):
 
     .. math:: \min_z \; k(z, z) - 2 \sum_i c_i \, k(x_i, z)
 
-    Seed: [HSS] Section 3.3.1. Ledger: U-PREIMAGE.
+    Seed: [HSS] Section 3.3.1.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ class RidgeMap(Preimage):
 
     .. math:: \min_g \tfrac12 \sum_i w_i \, |x_i - \bar x - g(z_i)|^2 + \tfrac{\alpha}{2} \|g\|^2
 
-    Seed: [HSS] Sections 3.3.1, 3.3.4 (a pre-image map that is learned). Ledger: U-PREIMAGE.
+    Seed: [HSS] Sections 3.3.1, 3.3.4 (a pre-image map that is learned).
 
     Parameters
     ----------
@@ -454,7 +454,7 @@ def preimage(function: Any, method: Preimage | None = None, start: Any = None) -
 
     .. math:: z = \arg\min_z \| \Phi(z) - P \|
 
-    Seed: [HSS] Section 3.3.1. Ledger: U-PREIMAGE.
+    Seed: [HSS] Section 3.3.1.
 
     Parameters
     ----------

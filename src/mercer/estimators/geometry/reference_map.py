@@ -57,7 +57,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     side is the reference point alone.
 
     Seed: [SS] Section 3.4.2 [117], which names the method. Here S holds means, each row summing to one, so that scales
-    do not depend on how many neighbours there are. Ledger: U-KMREF.
+    do not depend on how many neighbours there are.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def isomap_kernel(
 
     .. math:: K = -\tfrac12 P \, (G_{ij}^2) \, P
 
-    Seed: [KIKS] Section 5.1 [54], [58]. Ledger: U-MANIF.
+    Seed: [KIKS] Section 5.1 [54], [58].
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def locally_linear_kernel(
     .. math:: K = \lambda P - M, \qquad M = (I - W)^\top (I - W), \qquad
         \min_W \sum_i \Big\| \Phi(x_i) - \sum_j W_{ij} \Phi(x_j) \Big\|^2, \quad \sum_j W_{ij} = 1
 
-    Seed: [KIKS] Section 5.1 [55], [58]. Ledger: U-MANIF.
+    Seed: [KIKS] Section 5.1 [55], [58].
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def hessian_kernel(
     Second derivatives are fitted on each set of neighbours in the coordinates of its principal components: M sums, over
     the sets, projections onto products of two coordinates, made orthogonal to constants and to the coordinates.
 
-    Seed: [KIKS] Section 5.1 [57], [58]. Ledger: U-MANIF.
+    Seed: [KIKS] Section 5.1 [57], [58].
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def unfolding_kernel(
     functions are flat at the boundary, where distances come out too short; so a search by gradients goes on from there
     over all K = Z Z^T with as many columns as Y has dimensions.
 
-    Seed: [KIKS] Section 5.1 [59]. Ledger: U-MANIF.
+    Seed: [KIKS] Section 5.1 [59].
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
               w \mid y \sim \mathcal N(\beta A^{-1} \Phi^\top y, \, A^{-1}), \quad
               A = \beta \Phi^\top \Phi + \Sigma_p^{-1}
 
-    Seed: [STS] Eqs. (77)-(84); [SS] Eqs. (81)-(86); [KIKS] Section 4.1.5 for ``ard``. Ledger: R-BLR, B-ARD.
+    Seed: [STS] Eqs. (77)-(84); [SS] Eqs. (81)-(86); [KIKS] Section 4.1.5 for ``ard``.
 
     Parameters
     ----------

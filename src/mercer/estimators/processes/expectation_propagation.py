@@ -86,7 +86,7 @@ def expectation_propagation(
         \langle f_i, f_i^2 \rangle_q = \langle f_i, f_i^2 \rangle_{q \Phi(y_i f_i) / t_i}
 
     Seed: [HSS] Eq. (113), the predictive distribution for two classes, by another approximation of the integral over
-    the latent function than (114). Ledger: B-GPC.
+    the latent function than (114).
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def factor_posterior(
     .. math:: y_j(x) = \sum_q A_{jq} g_q(x) + \epsilon_j, \qquad
         \mathrm{cov}(y) = \sum_q a_q a_q^\top \otimes K_q + D \otimes W^{-1}
 
-    Seed: [HSS] Section 4.1.7, which names semiparametric latent factor models. Ledger: B-SLFM.
+    Seed: [HSS] Section 4.1.7, which names semiparametric latent factor models.
 
     Parameters
     ----------

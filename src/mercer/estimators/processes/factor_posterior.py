@@ -83,7 +83,7 @@ class Likelihood:
     .. math:: \max_V \; \log p(y \mid F V) - \tfrac12 \|V\|^2, \qquad
         \log q(y) = \log p(y \mid F \hat V) - \tfrac12 \|\hat V\|^2 - \tfrac12 \log |A|
 
-    Seed: [HSS] Eqs. (113)-(115), with K of low rank as in [KIKS] Section 3.2. Ledger: B-GPC, A-NOGRAM.
+    Seed: [HSS] Eqs. (113)-(115), with K of low rank as in [KIKS] Section 3.2.
 
     Notes
     -----
@@ -244,7 +244,6 @@ class Propagated:
         \sigma_i^2 = \phi_i^\top A^{-1} \phi_i, \quad W = \operatorname{diag}(w \tau)
 
     Seed: [HSS] Eq. (113), as `mercer.estimators.processes.expectation_propagation`, with K of low rank.
-    Ledger: B-GPC, A-NOGRAM.
 
     Parameters
     ----------

@@ -63,8 +63,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     .. math:: f \sim \mathcal{GP}(b(\cdot)^\top m, k), \quad y_i \sim \mathcal{N}(f(x_i), \sigma^2), \qquad
         \max_{k, \sigma^2} \; \log p(y \mid X, k, \sigma^2)
 
-    Seed: [STS] Section 5.5, Eqs. (84)-(87); [KIKS] Eq. (16), Section 4.1.4; [SS] Eqs. (68)-(80), Section 5.2. Ledger:
-    B-GP, B-GPR, B-GPR-VIEWS, B-GPR-CG, B-EVID, V-EVID.
+    Seed: [STS] Section 5.5, Eqs. (84)-(87); [KIKS] Eq. (16), Section 4.1.4; [SS] Eqs. (68)-(80), Section 5.2.
 
     Parameters
     ----------

@@ -83,7 +83,6 @@ def laplace(
         \log q(y) = \psi(\hat f) - \tfrac12 \log |B|
 
     Seed: [HSS] Eqs. (113)-(115) for two classes; (115) is here with its one half and minus the log partition.
-    Ledger: B-GPC.
 
     Parameters
     ----------

@@ -59,7 +59,6 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     about the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
 
     Seed: [HSS] Section 4.1.7, which names the model (Teh, Seeger and Jordan: mixing multiple Gaussian processes).
-    Ledger: B-SLFM.
 
     Parameters
     ----------

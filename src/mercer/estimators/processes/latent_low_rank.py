@@ -92,7 +92,7 @@ def low_rank_posterior(
         y^\top (\Phi \Phi^\top + \Lambda)^{-1} y = \|\Lambda^{-1/2} (y - \Phi \beta)\|^2 + \|\beta\|^2
 
     Seed: [HSS] Section 4.1.7, which names semiparametric latent factor models; [KIKS] Section 3.2 for factors of low
-    rank. Ledger: B-SLFM, A-NOGRAM.
+    rank.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def stick_bound(counts: Floats, concentration: float) -> float:
 
     .. math:: \sum_{t < T} \log \frac{B(1 + N_t, a + N_{>t})}{B(1, a)}
 
-    Seed: [STS] Section 7 (truncated stick-breaking representation of the Dirichlet process). Ledger: B-MIXGP.
+    Seed: [STS] Section 7 (truncated stick-breaking representation of the Dirichlet process).
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class NormalWishart:
 
     .. math:: p(\mu, P) = N(\mu; m, (\beta P)^{-1}) \, W(P; S^{-1}, \nu)
 
-    Seed: [STS] Section 7, where a component also models where its samples lie. Ledger: B-MIXGP.
+    Seed: [STS] Section 7, where a component also models where its samples lie.
 
     Attributes
     ----------

@@ -155,7 +155,7 @@ def low_rank_expert(part: KernelFactor, y: Floats, omega: Floats, noise: float) 
     .. math:: \log|I + H F F^\top H| = \log|B|, \qquad y^\top (F F^\top + \sigma^2 \Omega^{-1})^{-1} y
         = \sum_n \omega_n (y_n - F_n \beta)^2 / \sigma^2 + \|\beta\|^2
 
-    Seed: [STS] Section 7; [KIKS] Section 3.2 for factors of low rank. Ledger: B-MIXGP, A-NOGRAM.
+    Seed: [STS] Section 7; [KIKS] Section 3.2 for factors of low rank.
 
     Parameters
     ----------

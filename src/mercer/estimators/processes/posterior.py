@@ -425,7 +425,7 @@ def sample_prior(
 
     .. math:: f \sim \mathcal{GP}(\mu, k): \qquad (f(x_1), \dots, f(x_m)) \sim \mathcal{N}(\mu, K)
 
-    Seed: [STS] Definition 8, Eqs. (85)-(87), Fig. 3; [SS] Eqs. (68)-(72). Ledger: B-GP.
+    Seed: [STS] Definition 8, Eqs. (85)-(87), Fig. 3; [SS] Eqs. (68)-(72).
 
     Parameters
     ----------

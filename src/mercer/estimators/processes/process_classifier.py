@@ -74,7 +74,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     function per class. The posterior is approximated by a Gaussian, and `fit` maximises the approximate evidence over
     the kernel's free parameters.
 
-    Seed: [HSS] Eqs. (113)-(115), with (115) as 1/2 a'Ka - sum(a'Ke - log sum exp). Ledger: B-GPC, B-EVID, A-NOGRAM.
+    Seed: [HSS] Eqs. (113)-(115), with (115) as 1/2 a'Ka - sum(a'Ke - log sum exp).
 
     Parameters
     ----------

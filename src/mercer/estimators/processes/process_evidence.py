@@ -213,7 +213,7 @@ class _Contracting:
 class DenseEvidence(_Contracting):
     r"""Evidence from one Cholesky factor, in one n x n array.
 
-    Seed: [KIKS] Section 4.1.4; [SS] Section 5.2; [STS] Eq. (84). Ledger: B-EVID, V-EVID.
+    Seed: [KIKS] Section 4.1.4; [SS] Section 5.2; [STS] Eq. (84).
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class DenseEvidence(_Contracting):
 class FeatureEvidence(_Contracting):
     """Evidence in the weight space of a kernel with finitely many features: the same numbers, from a D x D factor.
 
-    Seed: [STS] Section 5.5; [SS] Section 4.2.2. Ledger: B-GPR-VIEWS, B-EVID.
+    Seed: [STS] Section 5.5; [SS] Section 4.2.2.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ class FeatureEvidence(_Contracting):
 class IterativeEvidence(_Contracting):
     """Evidence from products with K alone: solves by conjugate gradients, the determinant by Lanczos quadrature.
 
-    Seed: [KIKS] Section 4.1.4. Ledger: B-GPR-CG, B-EVID.
+    Seed: [KIKS] Section 4.1.4.
 
     Parameters
     ----------

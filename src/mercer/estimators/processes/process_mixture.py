@@ -177,7 +177,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         - \frac{(y_n - m_t(x_n))^2 + s_t^2(x_n)}{2 \sigma_t^2} + \text{const}
 
     Seed: [STS] Section 7 (variational approximation for infinite mixtures of Gaussian processes: mean field, truncated
-    stick-breaking). Ledger: B-MIXGP.
+    stick-breaking).
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def softmax_laplace(
         - \tfrac12 \sum_c F_c^\top K^{-1} F_c
 
     Seed: [HSS] Eqs. (113)-(115); (115) is here with its one half and minus the log partition, and the covariance of
-    pairs (x, y) is k(x, x') for equal classes, 0 for others. Ledger: B-GPC.
+    pairs (x, y) is k(x, x') for equal classes, 0 for others.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ def inducing_posterior(
     over twice the noise. The sum of squares in brackets is the quadratic form y^T (Q + Lambda)^-1 y without a
     difference.
 
-    Seed: [KIKS] Section 4.1.4, which cites pseudo-input methods, and Section 3.4. Ledger: B-SPGP, B-NYSGP.
+    Seed: [KIKS] Section 4.1.4, which cites pseudo-input methods, and Section 3.4.
 
     Parameters
     ----------

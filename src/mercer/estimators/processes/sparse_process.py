@@ -73,7 +73,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     ============== ============================== ==================================== =============================
 
     Seed: [KIKS] Section 4.1.4 (pseudo-inputs, references [42] and [43]; the Nystrom method and why it was given up)
-    and Section 3.4. Ledger: B-SPGP, B-NYSGP.
+    and Section 3.4.
 
     Parameters
     ----------

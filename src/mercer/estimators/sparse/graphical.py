@@ -27,7 +27,7 @@ def neighbourhood(S: Floats, j: int, alpha: float, start: Floats | None = None, 
 
     .. math:: \min_b \; \tfrac12 b^\top S b - b^\top S_{\cdot j} + \alpha \|b\|_1, \qquad b_j = 0
 
-    Seed: [KIKS] Section 4.1.3, Eqs. (14), (15), reference [35]. Ledger: R-STRUCT.
+    Seed: [KIKS] Section 4.1.3, Eqs. (14), (15), reference [35].
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def graphical_lasso(
 
     .. math:: \min_{\Theta \succ 0} \; -\log\det\Theta + \mathrm{tr}(S \Theta) + \alpha \sum_{i \ne j} |\Theta_{ij}|
 
-    Seed: [KIKS] Section 4.1.3, reference [36]. Ledger: R-STRUCT.
+    Seed: [KIKS] Section 4.1.3, reference [36].
 
     Parameters
     ----------

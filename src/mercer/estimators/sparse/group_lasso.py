@@ -49,7 +49,7 @@ class GroupLasso(SparseRegressor):
 
     With a hierarchy, a group in the sum is a group and all its descendants: a group is used only if its parent is.
 
-    Seed: [SS] Section 2.5.1, references [155], [62]. Ledger: R-GLASSO.
+    Seed: [SS] Section 2.5.1, references [155], [62].
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class KernelLasso(SparseRegressor):
     The penalty is on the coefficients, not on the norm of f: any similarity may be used, also one that is not positive
     definite (the generalised lasso).
 
-    Seed: [KIKS] Section 4.1.3, references [38], [39]. Ledger: R-KLASSO.
+    Seed: [KIKS] Section 4.1.3, references [38], [39].
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def kernel_path(
     it is not linear. Each value starts from the active set of the one before: one linear system makes the prediction,
     the optimality conditions tell whether it is the solution, and where they fail the active set is corrected.
 
-    Seed: [KIKS] Section 4.1.3, reference [40]. Ledger: R-KLASSO-PATH.
+    Seed: [KIKS] Section 4.1.3, reference [40].
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class Lasso(SparseRegressor):
 
     scikit-learn divides the first term by the number of samples: its alpha is the one here over the sum of the weights.
 
-    Seed: [KIKS] Eqs. (13)-(15); [SS] Eqs. (27), (28). Ledger: R-LASSO-CD, R-LASSO-LARS, R-LASSO-LP.
+    Seed: [KIKS] Eqs. (13)-(15); [SS] Eqs. (27), (28).
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def lasso_path(
 ) -> LassoPath:
     r"""Lasso for many alphas: a grid with warm starts, or every knot of the path.
 
-    Seed: [KIKS] Section 4.1.3. Ledger: R-LASSO-CD, R-LASSO-LARS.
+    Seed: [KIKS] Section 4.1.3.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     The precisions :math:`\alpha_j` and :math:`\sigma^2` maximise :math:`p(y \mid \alpha, \sigma^2)`; most precisions
     are then infinite, and the samples of the others are the relevance vectors.
 
-    Seed: [KIKS] Section 4.1.5 and [44] there. Ledger: B-RVM, B-RVM-FAST, B-ARD.
+    Seed: [KIKS] Section 4.1.5 and [44] there.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
     with :math:`v_j \sim \mathcal N(0, \alpha_j^{-1})` and precisions that maximise Laplace's approximation to the
     evidence. Several classes: one machine for each against the rest, whose probabilities are scaled to sum to 1.
 
-    Seed: [KIKS] Section 4.1.5, [25] and [44] there. Ledger: B-RVM, B-RVM-FAST.
+    Seed: [KIKS] Section 4.1.5, [25] and [44] there.
 
     Parameters
     ----------

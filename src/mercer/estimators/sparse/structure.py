@@ -41,7 +41,7 @@ class GraphicalStructure(KernelEstimator):
     Columns are centred. Both forms see the covariance matrix S, divided by the sum W of the weights, alone: alpha is in
     its unit, and is that of scikit-learn's GraphicalLasso; that of `Lasso` is W times as large.
 
-    Seed: [KIKS] Section 4.1.3, references [35]-[37]. Ledger: R-STRUCT.
+    Seed: [KIKS] Section 4.1.3, references [35]-[37].
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def conditional_divergence(covariance: Floats, precision: Floats, other: Floats)
     .. math:: \tfrac12 \Big( \frac{(\Theta^B \Sigma^A \Theta^B)_{ii}}{\Theta^B_{ii}} - 1
         + \log \frac{\Theta^A_{ii}}{\Theta^B_{ii}} \Big)
 
-    Seed: [KIKS] Section 4.1.3, reference [37]. Ledger: R-STRUCT.
+    Seed: [KIKS] Section 4.1.3, reference [37].
 
     Parameters
     ----------

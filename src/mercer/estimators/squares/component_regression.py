@@ -50,7 +50,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Where ridge regression shrinks every direction a little, this one keeps some whole and drops the others.
 
-    Seed: [HSS] Section 3.3.1 (kernel principal components, for the purpose of regression on them). Ledger: R-PCR.
+    Seed: [HSS] Section 3.3.1 (kernel principal components, for the purpose of regression on them).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Seed: [STS] Eqs. (50)-(59), and both ridges of the text below (59); [ST] "Fisher discriminant", the closed form a =
     (B K + lambda I)^-1 y with B = D - C, whose y of -1 and 1 maximises the quotient for classes of the same size only:
     here its entries are ``2 m_- / m`` and ``-2 m_+ / m``, as the derivation asks; [SS] Section 3.4.1 names the form for
-    several classes. Ledger: C-KFD, C-KFD-DUAL, C-GDA.
+    several classes.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     b are not penalised, which makes the model semi-parametric; with a sum of kernels f is a sum of functions, one per
     term, and with kernels of single columns and their products it is smoothing-spline analysis of variance.
 
-    Seed: [HSS] Eq. (104), Section 4.1.3 (other response scales, semi-parametric part, ANOVA kernels). Ledger: C-KGLM.
+    Seed: [HSS] Eq. (104), Section 4.1.3 (other response scales, semi-parametric part, ANOVA kernels).
 
     Parameters
     ----------

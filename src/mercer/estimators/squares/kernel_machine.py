@@ -81,7 +81,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     splines are rows of one table: a loss, a regulariser, functions that are not penalised.
 
     Seed: [HSS] Theorem 11, Eqs. (49)-(53); Sections 2.3.3 and 4.1.3, [SS] Section 2.5 and Eq. (48) for the functions
-    that are not penalised; [SS] Eqs. (21)-(25). Ledger: F-REPR, F-SEMIPAR, F-TIKHONOV, F-FENCHEL.
+    that are not penalised; [SS] Eqs. (21)-(25).
 
     Parameters
     ----------
@@ -280,8 +280,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     The support vector machine, logistic regression and least squares differ in psi alone. Of several classes each has
     a function against all others; with "multinomial" they are fitted together.
 
-    Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (21)-(25), (46), (48). Ledger: F-REPR, F-SEMIPAR, F-TIKHONOV,
-    C-SVC-ERM.
+    Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (21)-(25), (46), (48).
 
     Parameters
     ----------

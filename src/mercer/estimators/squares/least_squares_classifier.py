@@ -50,7 +50,6 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
 
     Seed: [SS] Section 3.4.1, Eqs. (55)-(57), the problem LS-SVC-P and the system KKT-LSSVC, with C for the seed's gamma
     and a_i = y_i alpha_i, so that no matrix of signs appears; Section 5.2 for the evidence and the probabilities.
-    Ledger: C-LSSVC, C-LSSVC-MC, C-LSSVM-PATH, C-LSSVM-PRUNE, A-FIXEDSIZE, B-LSSVM3, B-BAYREG, V-LOOLS.
 
     Parameters
     ----------

@@ -44,8 +44,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         \begin{pmatrix} a \\ b \end{pmatrix} = \begin{pmatrix} y \\ 0 \end{pmatrix}
 
     Seed: [SS] Section 3.4.2, with C for the seed's gamma; Section 3.4.3 for the robust, pruned and fixed-size forms;
-    Sections 5.1, 5.2 for the choice of C and of the kernel's parameters. Ledger: R-LSSVR, R-WLSSVM, C-LSSVM-PATH,
-    C-LSSVM-PRUNE, A-FIXEDSIZE, B-LSSVM3, B-BAYREG, V-LOOLS.
+    Sections 5.1, 5.2 for the choice of C and of the kernel's parameters.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     :math:`P(c \mid x) \propto e^{f_c(x) + b_c}` and the penalty :math:`\tfrac12 \sum_c \|f_c\|^2`. At the solution
     :math:`a_i = C w_i (1 - p_i) y_i`: no coefficient is zero, and each tells how wrong the model is on its sample.
 
-    Seed: [HSS] Eq. (104), Section 3.2.3. Ledger: C-KLR.
+    Seed: [HSS] Eq. (104), Section 3.2.3.
 
     Parameters
     ----------

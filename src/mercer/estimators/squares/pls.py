@@ -45,7 +45,7 @@ class KernelPLS(
     penalty.
 
     Seed: [KIKS] Section 4.1.2; [ST] "Subspace methods". The printed span and system of [KIKS] are corrected, see
-    `lanczos`. Ledger: R-KPLS, R-KPLS-DOF, R-KPLS-LANCZOS, R-KPLS-SPARSE.
+    `lanczos`.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class KernelRidge(RidgeEstimator):
         \qquad (K + \alpha W^{-1}) a = y
 
     Seed: [STS] Eqs. (5)-(8); [KIKS] Eqs. (4), (7) with the samples of (4) as rows; [HSS] Section 3.1.3
-    (squared loss). Ledger: R-RIDGE, R-KRR, R-LMS, V-LOOKRR, F-DUAL.
+    (squared loss).
 
     Parameters
     ----------

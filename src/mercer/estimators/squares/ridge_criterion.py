@@ -50,8 +50,7 @@ class RidgeCriterion:
     One of the w copies of a sample is left out (a sample of weight below one whole), so that weights mean repetitions;
     tau = 1 is the usual a_i / P_ii. Folds are left out whole, e_F = (P_FF)^-1 a_F.
 
-    Seed: [KIKS] Section 4.1.1, [SS] Section 5.1, minimised as the evidence of [SS] Section 5.2 is. Ledger: V-LOOKRR,
-    V-LOOLS, V-EVID.
+    Seed: [KIKS] Section 4.1.1, [SS] Section 5.1, minimised as the evidence of [SS] Section 5.2 is.
 
     Parameters
     ----------

@@ -72,8 +72,7 @@ class KernelRidgeCV(RidgeEstimator):
     closed form, and so is its derivative in K, one matrix that the kernel pulls back to its parameters. With `alphas`,
     the best of these is taken for the kernel as given, all of them for one eigendecomposition.
 
-    Seed: [KIKS] Section 4.1.1 (the errors in closed form), [SS] Section 5.1 (with an intercept, the LS-SVM). Ledger:
-    V-LOOKRR, V-LOOLS, V-PATH.
+    Seed: [KIKS] Section 4.1.1 (the errors in closed form), [SS] Section 5.1 (with an intercept, the LS-SVM).
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
     added to the kernel's functions.
 
     Seed: [SS] Sections 2.5 and 3.4.2 (seminorms; smoothing splines as a linear system); [HSS] Section 2.3.3 (the null
-    space of a regulariser). Ledger: R-SPLINE, F-SEMIPAR, R-REGNET.
+    space of a regulariser).
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class KernelAdatron(Scoring):
     It minimises :math:`C \sum_i w_i \max(0, 1 - y_i f(x_i)) + \frac12 \|f\|^2`. Several classes are learned one
     against the rest.
 
-    Seed: [ST] "Alternative form of the SVM problem": with b = 0 the sum constraint is gone. Ledger: C-ADATRON.
+    Seed: [ST] "Alternative form of the SVM problem": with b = 0 the sum constraint is gone.
 
     Parameters
     ----------

@@ -44,8 +44,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and other than elsewhere in mercer, the squared hinge has no
     1/2 here: the same C gives scikit-learn's numbers.
 
-    Seed: [KIKS] Section 4.2, Eq. (18), with C w_i in place of C / l; [SS] Eq. (46). Ledger: C-BMRM, C-OCAS, C-DCDA,
-    C-SVC-ERM, S-MC.
+    Seed: [KIKS] Section 4.2, Eq. (18), with C w_i in place of C / l; [SS] Eq. (46).
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     with :math:`\psi(\xi) = \max(0, |\xi| - \epsilon)` for ``loss="epsilon_insensitive"`` and its square, without 1/2 as
     in scikit-learn, for ``"squared_epsilon_insensitive"``.
 
-    Seed: [KIKS] Section 4.1.6, Eq. (17), with C w_i in place of C / l. Ledger: R-LINSVR.
+    Seed: [KIKS] Section 4.1.6, Eq. (17), with C w_i in place of C / l.
 
     Parameters
     ----------

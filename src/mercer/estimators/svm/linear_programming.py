@@ -60,7 +60,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
               0 \le \alpha_i \le C w_i
 
     Seed: [ST] "Linear programming machine"; [HSS] Section 3.1.1 (Mangasarian, and p against q). Departs from the
-    convention C sum loss + 1/2 |f|^2: the norm is not squared. Ledger: C-LPM, C-LPMARGIN.
+    convention C sum loss + 1/2 |f|^2: the norm is not squared.
 
     Parameters
     ----------

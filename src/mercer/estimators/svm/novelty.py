@@ -127,7 +127,6 @@ class OneClassSVM(NoveltyDetector):
     .. math:: \min_{f, \rho} \; \tfrac12 \|f\|^2 - \nu W \rho + \sum_i w_i \max(0, \rho - f(x_i)), \qquad W = \sum_i w_i
 
     Seed: [HSS] Eqs. (83), (84); the region f >= rho estimates the smallest set of probability mu = 1 - nu, Eq. (82).
-    Ledger: N-OCSVM, N-QUANTILE.
 
     Parameters
     ----------
@@ -252,7 +251,6 @@ class SVDD(NoveltyDetector):
         f(x) = r^2 - \|\Phi(x) - c\|^2
 
     Seed: [ST] "Novelty detection", with the sign of f turned, so that it is positive inside, and its gamma zero.
-    Ledger: N-SVDD.
 
     Parameters
     ----------
@@ -424,7 +422,7 @@ def enclosing_ball(kernel: Any, X: Any, *, tol: float = 1e-6, memory: int | str 
     .. math:: r^2 = \min_c \max_i \|\Phi(x_i) - c\|^2
         = \max_{\alpha \ge 0, \, \sum_i \alpha_i = 1} \; \sum_i \alpha_i k(x_i, x_i) - \alpha^\top K \alpha
 
-    Seed: [SS] Section 3.1.5, the radius in the bound on the VC dimension, Eq. (18). Ledger: N-BALL.
+    Seed: [SS] Section 3.1.5, the radius in the bound on the VC dimension, Eq. (18).
 
     Parameters
     ----------

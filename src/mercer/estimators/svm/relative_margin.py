@@ -30,7 +30,7 @@ class RelativeMarginMachine(SupportVectorClassifier):
         \text{s.t.} \quad |f(x_i) + b| \le B
 
     Seed: [SS] Section 3.1.6, after Shivaswamy and Jebara (2010), Maximum relative margin and data-dependent
-    regularization. Ledger: C-RMM.
+    regularization.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from mercer.losses import Hinge, SquaredHinge
 from mercer.problems import BoxQP, ConvexRisk, Solution, Status
 from mercer.solvers import Solver
 
-__all__ = ["BoundSVC", "NuSVC", "SVC"]
+__all__ = ["MarginBoundSVC", "NuSVC", "SVC"]
 __public__ = __all__
 
 _LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
@@ -35,7 +35,7 @@ class SVC(SupportVectorClassifier):
 
     Seed: [HSS] Eqs. (76)-(79), where (78) is C - a - eta = 0; [STS] Eqs. (61)-(72); [SS] the pair SVC-P, SVC-D; as
     the minimum of a regularised risk [SS] Eq. (46) with lambda = 1 / (2 C). With ``C=inf`` the hard margin of [HSS]
-    Eq. (75) and [SS] Eq. (34). Ledger: C-SVC, C-HARD, C-SVC-ERM, C-SVM-NN, S-MC, S-ECOC.
+    Eq. (75) and [SS] Eq. (34).
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class NuSVC(SupportVectorClassifier):
         \qquad W = \sum_i w_i
 
     Seed: [HSS] Eqs. (80)-(81); [ST] "Dual form of the SVM problem", whose coefficients are those of [HSS] over nu W.
-    The decision values are divided by rho, so that the margin is at one. Ledger: C-NUSVC.
+    The decision values are divided by rho, so that the margin is at one.
 
     Parameters
     ----------
@@ -339,14 +339,14 @@ class NuSVC(SupportVectorClassifier):
             )
 
 
-class BoundSVC(SupportVectorClassifier):
+class MarginBoundSVC(SupportVectorClassifier):
     r"""The support vector classifier that minimises a bound on the error: largest margin on the unit sphere.
 
     .. math:: \max_{\|f\| = 1,\, b,\, \gamma} \; \gamma - C \sum_i w_i \xi_i, \qquad
         y_i (f(x_i) + b) \ge \gamma - \xi_i
 
     Seed: [ST] "SVM optimisation" and "Dual form of the SVM problem": coefficients sum to one over the classes together,
-    lambda* = sqrt(beta' K beta) / 2, and gamma* and the sum of slacks follow from it. Ledger: C-SVC-BOUND.
+    lambda* = sqrt(beta' K beta) / 2, and gamma* and the sum of slacks follow from it.
 
     Parameters
     ----------
@@ -379,9 +379,9 @@ class BoundSVC(SupportVectorClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import BoundSVC
+    >>> from mercer import MarginBoundSVC
     >>> from mercer.kernels import Linear
-    >>> model = BoundSVC(Linear(), C=1.0).fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> model = MarginBoundSVC(Linear(), C=1.0).fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
     >>> model.margin_, model.slack_
     (array([1.]), array([0.]))
     """

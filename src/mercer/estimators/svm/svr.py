@@ -139,7 +139,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     .. math:: \min_{f, b} \; C \sum_i w_i \max(0, |y_i - f(x_i) - b| - \epsilon) + \tfrac12 \|f\|^2
 
     Seed: [HSS] Eqs. (85)-(87); [SS] the pair SVR-P, SVR-D, where the term in epsilon of (53) needs the sum of alpha and
-    alpha*; [STS] Eqs. (73)-(76); [KIKS] Eq. (17). ``epsilon=0`` is least absolute deviation. Ledger: R-SVR, R-LAD.
+    alpha*; [STS] Eqs. (73)-(76); [KIKS] Eq. (17). ``epsilon=0`` is least absolute deviation.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     .. math:: \min_{f, b, \epsilon} \; C \nu W \epsilon + C \sum_i w_i \max(0, |y_i - f(x_i) - b| - \epsilon)
         + \tfrac12 \|f\|^2, \qquad W = \sum_i w_i
 
-    Seed: [SS] Eq. (54), with C in place of its c / N; [HSS] Section 3.1.3. Ledger: R-NUSVR.
+    Seed: [SS] Eq. (54), with C in place of its c / N; [HSS] Section 3.1.3.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
         |\xi| - \sigma / 2 & |\xi| > \sigma \end{cases}
 
     Seed: [HSS] Section 3.1.3, with ``threshold`` = sigma; the term that it adds to the diagonal of the dual is
-    sigma / C. Ledger: R-HUBER.
+    sigma / C.
 
     Parameters
     ----------
@@ -455,7 +455,7 @@ class QuantileSVR(SupportVectorRegressor):
     .. math:: \min_{f, b} \; C \sum_i w_i \psi_\tau(y_i - f(x_i) - b) + \tfrac12 \|f\|^2, \qquad
         \psi_\tau(\xi) = \max(\tau \xi, (\tau - 1) \xi)
 
-    Seed: [HSS] Section 3.1.3, where the second case of the loss is printed with 1 - tau. Ledger: R-QUANT.
+    Seed: [HSS] Section 3.1.3, where the second case of the loss is printed with 1 - tau.
 
     Parameters
     ----------

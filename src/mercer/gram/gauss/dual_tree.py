@@ -97,7 +97,7 @@ class TreeTransform:
 
     .. math:: G(x) = \sum_j v_j \, e^{-|x - y_j|^2}, \qquad |\tilde G(x) - G(x)| \le \mathrm{bound} \sum_j |v_j|
 
-    Seed: [KIKS] Section 3.5, [21]. Ledger: A-DUALTREE.
+    Seed: [KIKS] Section 3.5, [21].
 
     Parameters
     ----------

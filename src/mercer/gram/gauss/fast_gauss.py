@@ -38,7 +38,7 @@ class FastGauss(GramSpec):
     .. math:: \max_i \Big| (\tilde K v)_i - \sum_j a \, e^{-\|x_i - x_j\|^2 / (2 l^2)} \, v_j \Big|
         \le \mathrm{tol} \cdot a \sum_j |v_j|
 
-    Seed: [KIKS] Section 3.5, Section 4.1.1. Ledger: A-FGT, A-IFGT, A-DUALTREE, R-KRR-FGT.
+    Seed: [KIKS] Section 3.5, Section 4.1.1.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class FastGaussExpansion(Expansion):
 
     .. math:: |\tilde f(x) - f(x)| \le \mathrm{tol} \cdot a \sum_i |c_i|
 
-    Seed: [KIKS] Section 3.5. Ledger: A-FGT, R-KRR-FGT.
+    Seed: [KIKS] Section 3.5.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ class HermiteTransform:
 
     .. math:: G(x) = \sum_j v_j \, e^{-|x - y_j|^2}, \qquad |\tilde G(x) - G(x)| \le \mathrm{bound} \sum_j |v_j|
 
-    Seed: [KIKS] Section 3.5 (Hermite expansion, O(p^d n)). Ledger: A-FGT.
+    Seed: [KIKS] Section 3.5 (Hermite expansion, O(p^d n)).
 
     Parameters
     ----------

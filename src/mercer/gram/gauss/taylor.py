@@ -212,7 +212,7 @@ class TaylorTransform:
 
     .. math:: G(x) = \sum_j v_j \, e^{-|x - y_j|^2}, \qquad |\tilde G(x) - G(x)| \le \mathrm{bound} \sum_j |v_j|
 
-    Seed: [KIKS] Section 3.5, [20]. Ledger: A-IFGT.
+    Seed: [KIKS] Section 3.5, [20].
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class FactorGram(Gram):
 
     .. math:: K \approx F F^\top, \qquad F = C R
 
-    Seed: [KIKS] Section 3.2; [STS] Eqs. (15)-(16) for the primal form. Ledger: A-NOGRAM.
+    Seed: [KIKS] Section 3.2; [STS] Eqs. (15)-(16) for the primal form.
 
     Notes
     -----

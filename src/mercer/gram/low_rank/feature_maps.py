@@ -291,7 +291,7 @@ class Mapped(Wrapped, Featured):
 
     .. math:: \tilde k(x, x') = \langle \phi(x), \phi(x') \rangle
 
-    Seed: [STS] Theorem 7 (the inner product of images is a kernel). Ledger: F-FEATMAP.
+    Seed: [STS] Theorem 7 (the inner product of images is a kernel).
 
     Parameters
     ----------

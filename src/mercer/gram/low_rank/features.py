@@ -26,7 +26,7 @@ _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
 class Features(GramSpec):
     r"""The Gram matrix through a finite feature map, which is exact: K = F F^T.
 
-    Seed: [STS] Eqs. (5)-(8), (15)-(16): primal and dual give the same function. Ledger: F-FEATMAP, F-DUAL, R-RIDGE.
+    Seed: [STS] Eqs. (5)-(8), (15)-(16): primal and dual give the same function.
 
     Notes
     -----

@@ -37,7 +37,7 @@ class IncompleteCholesky(GramSpec):
     Gram-Schmidt in feature space gives, in the basis of the same samples: the two are one algorithm.
 
     Seed: [KIKS] Section 3.2, with the indices of the printed recursion corrected; [STS] Section 6 (incomplete Cholesky
-    and partial Gram-Schmidt); [ST] "Subspace methods". Ledger: A-ICD, A-PGS.
+    and partial Gram-Schmidt); [ST] "Subspace methods".
 
     Parameters
     ----------

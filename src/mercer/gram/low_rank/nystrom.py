@@ -45,7 +45,7 @@ class Nystrom(GramSpec):
     .. math:: K \approx C W^{+} C^\top = F F^\top, \qquad C_{ij} = k(x_i, z_j), \quad W_{ij} = k(z_i, z_j)
 
     Seed: [KIKS] Eqs. (11)-(12); [STS] Section 6; [SS] Section 3.4.3, where estimation in the coordinates of F is the
-    fixed-size LS-SVM. Ledger: A-NYS, A-FIXEDSIZE.
+    fixed-size LS-SVM.
 
     Parameters
     ----------

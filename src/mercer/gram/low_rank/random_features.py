@@ -30,7 +30,7 @@ class RandomFeatures(GramSpec):
         + \sin\langle \omega_i, x \rangle \sin\langle \omega_i, x' \rangle\big)
 
     Seed: [HSS] Theorem 8, Eqs. (32)-(33) (Bochner: a stationary kernel is a mean over frequencies); [STS] Eqs.
-    (15)-(16) for estimation in features. Ledger: F-BOCHNER, A-NOGRAM.
+    (15)-(16) for estimation in features.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ def exchanged(
 
     Each sample offered takes the place of the member whose loss lowers the sum most, if it becomes lower.
 
-    Seed: [SS] Section 3.4.3 (fixed-size LS-SVM, [120], [36]). Ledger: A-FIXEDSIZE.
+    Seed: [SS] Section 3.4.3 (fixed-size LS-SVM, [120], [36]).
 
     Parameters
     ----------

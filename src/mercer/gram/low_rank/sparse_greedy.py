@@ -38,7 +38,7 @@ class SparseGreedy(GramSpec):
     takes the sample that is most unlike. Of 59 samples that are drawn the best is among the best 5 % of all with a
     probability of 0.95.
 
-    Seed: [STS] Section 6; [HSS] Section 2.3.2 (sparse greedy approximation). Ledger: A-SGMA.
+    Seed: [STS] Section 6; [HSS] Section 2.3.2 (sparse greedy approximation).
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Convolution(Tiled, Featured, Differentiated):
     .. math:: k(x, x') = \sum_{(x_1, \dots, x_P) \in R(x)} \; \sum_{(x'_1, \dots, x'_P) \in R(x')} \;
         \prod_{p=1}^P k_p(x_p, x'_p)
 
-    Seed: [HSS] Eq. (37), "Convolutions and Structures"; [KIKS] Section 6.1.2. Ledger: K-ALG-RCONV.
+    Seed: [HSS] Eq. (37), "Convolutions and Structures"; [KIKS] Section 6.1.2.
 
     Parameters
     ----------

@@ -56,8 +56,7 @@ class FeatureDistance(_Inducing):
     .. math:: k(x, x') = -\|\Phi(x) - \Phi(x')\|^\beta, \qquad
               \|\Phi(x) - \Phi(x')\|^2 = k_1(x, x) + k_1(x', x') - 2 k_1(x, x')
 
-    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities); [ST] "Simple classification". Ledger:
-    K-ALG-DIST, F-CPD.
+    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities); [ST] "Simple classification".
 
     Parameters
     ----------
@@ -128,7 +127,7 @@ class Anchored(_Inducing):
     .. math:: k(x, x') = k_1(x, x') - k_1(x, o) - k_1(o, x') + k_1(o, o)
               = \langle \Phi(x) - \Phi(o), \Phi(x') - \Phi(o) \rangle
 
-    Seed: [HSS] Section 2.2.2, Eq. (20); Lemma 13 with g = -Phi(o). Ledger: F-CPD, F-TRANSL.
+    Seed: [HSS] Section 2.2.2, Eq. (20); Lemma 13 with g = -Phi(o).
 
     Parameters
     ----------

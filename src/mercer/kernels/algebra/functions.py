@@ -33,7 +33,7 @@ class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
 
     .. math:: k(x, x') = k_1(x, x')^p, \qquad p = 1, 2, \dots
 
-    Seed: [STS] Theorem 7 (products), [HSS] Proposition 5 (ii). Ledger: K-ALG-PROD.
+    Seed: [STS] Theorem 7 (products), [HSS] Proposition 5 (ii).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Exp(Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
 
     .. math:: k(x, x') = \exp k_1(x, x') = \sum_n k_1(x, x')^n / n!
 
-    Seed: [ST] "Kernel constructions". Ledger: K-ALG-EXP.
+    Seed: [ST] "Kernel constructions".
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class PolynomialOf(Wrapped, Differentiated, DifferentiatedInInputs):
 
     .. math:: k(x, x') = \sum_n c_n \, k_1(x, x')^n, \qquad c_n \ge 0
 
-    Seed: [ST] "Kernel constructions". Ledger: K-ALG-POLY.
+    Seed: [ST] "Kernel constructions".
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class Normalized(Wrapped, Featured, Differentiated):
 
     .. math:: k(x, x') = \frac{k_1(x, x')}{\sqrt{k_1(x, x) \, k_1(x', x')}}
 
-    Seed: [STS] Eq. (21); [KIKS] Section 6.2. Ledger: K-ALG-NORM.
+    Seed: [STS] Eq. (21); [KIKS] Section 6.2.
 
     Parameters
     ----------

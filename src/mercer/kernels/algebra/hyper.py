@@ -27,7 +27,7 @@ class Hyperkernel(Kernel):
 
     .. math:: k\big((u, u'), (v, v')\big) = \frac{1 - \lambda}{1 - \lambda \, k_1(u, u') \, k_1(v, v')}
 
-    Seed: [STS] Section 7 names hyperkernels (Ong, Smola and Williamson, 2005). Ledger: K-VEC-HYPER.
+    Seed: [STS] Section 7 names hyperkernels (Ong, Smola and Williamson, 2005).
 
     Parameters
     ----------

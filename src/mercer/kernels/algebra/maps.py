@@ -137,7 +137,7 @@ class Selected(_Part):
 
     .. math:: k(x, x') = k_1(x_S, x'_S)
 
-    Seed: [STS] Theorem 7 with the projection on the columns S. Ledger: K-ALG-PULL.
+    Seed: [STS] Theorem 7 with the projection on the columns S.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Composed(_Part):
 
     .. math:: k(x, x') = k_1(t(x), t(x'))
 
-    Seed: [STS] Theorem 7, k_3(phi(x), phi(z)). Ledger: K-ALG-PULL.
+    Seed: [STS] Theorem 7, k_3(phi(x), phi(z)).
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class RankOne(Tiled, Featured, Differentiated):
 
     .. math:: k(x, x') = f(x) \, f(x')
 
-    Seed: [STS] Theorem 7; [ST] "Kernel constructions". Ledger: K-ALG-FF.
+    Seed: [STS] Theorem 7; [ST] "Kernel constructions".
 
     Parameters
     ----------

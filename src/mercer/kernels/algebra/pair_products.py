@@ -100,8 +100,7 @@ class Tensor(_OnPairs, Differentiated):
 
     .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) \, k_2(x_2, x'_2)
 
-    Seed: [HSS] Proposition 5 (iii); [KIKS] Section 6.1.1, K_1 (x) K_2 for links between two sets. Ledger: K-ALG-TENSOR,
-    K-ALG-BIP.
+    Seed: [HSS] Proposition 5 (iii); [KIKS] Section 6.1.1, K_1 (x) K_2 for links between two sets.
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ class DirectSum(_OnPairs, Differentiated):
 
     .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) + k_2(x_2, x'_2)
 
-    Seed: [HSS] Proposition 5 (iii). Ledger: K-ALG-DSUM.
+    Seed: [HSS] Proposition 5 (iii).
 
     Parameters
     ----------

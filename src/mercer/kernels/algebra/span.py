@@ -150,7 +150,7 @@ class Subspace(_OnPoints, Featured, Differentiated, DifferentiatedInInputs):
     .. math:: \Phi_m(x) = K^{-1/2} \, k(x)
 
     Seed: [HSS] Eqs. (57)-(60), with the pseudo-inverse in place of K^-1, so that the points need not be linearly
-    independent in feature space. Ledger: F-SUBSPACE, A-KPCAMAP.
+    independent in feature space.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Complement(_OnPoints, Differentiated, DifferentiatedInInputs):
 
     .. math:: k_\perp(x, x') = k(x, x') - k(x)^\top K^{+} \, k(x')
 
-    Seed: [HSS] after Eq. (58), with the pseudo-inverse in place of K^-1. Ledger: F-SUBSPACE.
+    Seed: [HSS] after Eq. (58), with the pseudo-inverse in place of K^-1.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
 
     .. math:: k(x, x') = k_1(x, x') + k_2(x, x') + \dots
 
-    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i). Ledger: K-ALG-SUM.
+    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i).
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Product(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
 
     .. math:: k(x, x') = k_1(x, x') \, k_2(x, x') \cdots
 
-    Seed: [STS] Theorem 7; [HSS] Proposition 5 (ii), Schur. Ledger: K-ALG-PROD.
+    Seed: [STS] Theorem 7; [HSS] Proposition 5 (ii), Schur.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class Scaled(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
 
     .. math:: k(x, x') = a \, k_1(x, x'), \qquad a \ge 0
 
-    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i). Ledger: K-ALG-SUM.
+    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i).
 
     Parameters
     ----------

@@ -260,7 +260,7 @@ class VertexHistogram(PatternCount):
 
     .. math:: k(G, G') = \sum_{a \in \Sigma} |\{v \in V : \ell(v) = a\}|\, |\{v' \in V' : \ell(v') = a\}|
 
-    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs, for walks of no step. Ledger: K-GR-RW.
+    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs, for walks of no step.
 
     Notes
     -----
@@ -299,7 +299,7 @@ class EdgeHistogram(PatternCount):
 
     where #_abc(E) counts the edges with label b between nodes with labels a and c.
 
-    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs, for walks of one step. Ledger: K-GR-RW.
+    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs, for walks of one step.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Graphlet(PatternCount):
 
     where #_j(G) counts the sets of k nodes that have just the edges of graphlet j between them.
 
-    Seed: [KIKS] Section 6.1.2, kernels between graphs. Ledger: K-GR-RW.
+    Seed: [KIKS] Section 6.1.2, kernels between graphs.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class LaplacianFunction(NodeKernel):
 
     .. math:: K = r(L), \quad L = D - W \text{ or } 1 - D^{-1/2} W D^{-1/2}
 
-    Seed: [HSS] Section 2.2.5, K = r(L) after Smola and Kondor. Ledger: K-NODE-RL, K-NODE-DIR.
+    Seed: [HSS] Section 2.2.5, K = r(L) after Smola and Kondor.
 
     Parameters
     ----------
@@ -131,8 +131,7 @@ class Diffusion(NodeKernel):
 
     .. math:: K = \exp(-t L)
 
-    Seed: [KIKS] Eq. (21), where the diagonalisation is misprinted: it is U^-1 exp(-t D) U; [HSS] Eq. (42). Ledger:
-    K-NODE-DIFF, K-NODE-DIR.
+    Seed: [KIKS] Eq. (21), where the diagonalisation is misprinted: it is U^-1 exp(-t D) U; [HSS] Eq. (42).
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ class RegularizedLaplacian(NodeKernel):
 
     .. math:: K = (L + \lambda 1)^{-1}
 
-    Seed: [HSS] Eq. (43). Ledger: K-NODE-REG, K-NODE-DIR.
+    Seed: [HSS] Eq. (43).
 
     Parameters
     ----------
@@ -254,7 +253,7 @@ class PStepWalk(NodeKernel):
 
     .. math:: K = (\lambda 1 - L)^p
 
-    Seed: [HSS] Eq. (44). Ledger: K-NODE-PSTEP, K-NODE-DIR.
+    Seed: [HSS] Eq. (44).
 
     Parameters
     ----------
@@ -339,7 +338,7 @@ class CommuteTime(NodeKernel):
 
     where C(i, j) is the mean number of steps that a random walk from i takes to j and back.
 
-    Seed: [HSS] Section 2.2.5, r(L) with r(xi) = 1 / xi, the limit of Eq. (43) for lambda to 0. Ledger: K-NODE-RL.
+    Seed: [HSS] Section 2.2.5, r(L) with r(xi) = 1 / xi, the limit of Eq. (43) for lambda to 0.
 
     Parameters
     ----------
@@ -417,7 +416,7 @@ def spectral_bisection(graph: Any, laplacian: str = "plain") -> Bisection:
     .. math:: \min_f \sum_{ij} W_{ij} (f_i - f_j)^2 \text{ for } \|f\| = 1,\ f \perp 1
 
     Seed: [HSS] Section 2.2.5, after Fiedler; the vector that is there called the second largest is that of the second
-    smallest eigenvalue of L, for which a smooth r is second largest. Ledger: K-NODE-FIEDLER.
+    smallest eigenvalue of L, for which a smooth r is second largest.
 
     Parameters
     ----------

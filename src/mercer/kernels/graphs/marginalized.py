@@ -32,7 +32,7 @@ class Marginalized(CommonWalks):
     over all walks h and h' of equal length, whose labels of nodes and of edges are compared one by one.
 
     Seed: [KIKS] Section 6.1.2 (marginalised kernels between labelled graphs); [HSS] Section 2.2.5, after Kashima, Tsuda
-    and Inokuchi. Ledger: K-GR-MARG, K-GR-FAST, X-CHEM.
+    and Inokuchi.
 
     Parameters
     ----------

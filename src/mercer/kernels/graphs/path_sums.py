@@ -38,7 +38,7 @@ class PathSum(Terms, Featured, DifferentiatedByTiles):
     .. math:: k(x, x') = \mathrm{DP}(s), \qquad
         \mathrm{DP}(1) = 1, \quad \mathrm{DP}(i) = \sum_{j \to i} k_{u_j \to u_i}(x, x') \, \mathrm{DP}(j)
 
-    Seed: [ST] "Graph kernels". Ledger: K-VEC-GRAPHDP.
+    Seed: [ST] "Graph kernels".
 
     Parameters
     ----------

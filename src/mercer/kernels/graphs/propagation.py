@@ -30,7 +30,7 @@ class Propagation(PatternCount):
 
     where row v of P is the label of node v as a unit vector, or its attributes.
 
-    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs. Ledger: K-GR-RW.
+    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs.
 
     Parameters
     ----------

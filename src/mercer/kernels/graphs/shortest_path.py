@@ -44,7 +44,7 @@ class ShortestPath(PatternCount, DifferentiatedByTiles):
 
     over ordered pairs of nodes that are connected by a path; k_a = 1 unless a kernel on the attributes x is given.
 
-    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs for chemical compounds. Ledger: K-GR-RW, X-CHEM.
+    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs for chemical compounds.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class WeisfeilerLehman(PatternCount):
 
     where G_i is the graph with the labels of iteration i; those of iteration 0 are its own.
 
-    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs for chemical compounds. Ledger: K-GR-RW, X-CHEM.
+    Seed: [KIKS] Section 6.1.2, kernels between labelled graphs for chemical compounds.
 
     Parameters
     ----------

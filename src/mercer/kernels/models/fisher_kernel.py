@@ -36,8 +36,7 @@ class Fisher(Tiled, Featured):
               I = E[g(x) g(x)^\top]
 
     Seed: [STS] Definitions 5 and 6, Eqs. (26)-(32); [HSS] Eqs. (45)-(48), where the sign of the scores is immaterial;
-    [ST] "Fisher kernels"; [SS] Section 6.4. Ledger: K-GEN-FISHER, K-GEN-FISHERP, K-GEN-FISHERE, K-GEN-FISHER1D,
-    K-GEN-FISHERHMM, K-GEN-EXPF, K-GEN-MISSING.
+    [ST] "Fisher kernels"; [SS] Section 6.4.
 
     Parameters
     ----------

@@ -237,7 +237,6 @@ class HiddenMarkov(ByChain):
     are |A|^n.
 
     Seed: [ST] "Probabilistic model kernels", where this is left to dynamic programming; [STS] Definition 4.
-    Ledger: K-GEN-HMM, K-GEN-MISSING.
 
     Parameters
     ----------

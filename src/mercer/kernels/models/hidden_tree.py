@@ -76,7 +76,6 @@ class HiddenTree(JointProbability):
     have it not. Only the leaves l are observed. It is the marginalisation kernel whose models are the hidden states.
 
     Seed: [ST] "Probabilistic model kernels", hidden tree models, "a recursion that works upwards from the leaves".
-    Ledger: K-GEN-HTREE, K-GEN-MISSING.
 
     Parameters
     ----------

@@ -44,7 +44,6 @@ class PairHiddenMarkov(ByChain):
 
     Seed: [ST] "Probabilistic model kernels", pair HMMs, "under mild assumptions"; these are here that insertions of the
     two strings are independent and that pairs of symbols are given by positive definite matrices.
-    Ledger: K-GEN-PAIRHMM, K-GEN-MISSING.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ class PairProduct(_BetweenPairs):
     and for pairs without an order, as links of a graph without directions, the mean over both orders,
     :math:`\tfrac12 (k(a, c)\, k(b, d) + k(a, d)\, k(b, c))`.
 
-    Seed: [KIKS] Eq. (22), Section 6.1.1. Ledger: K-ALG-PAIR, T-LINK.
+    Seed: [KIKS] Eq. (22), Section 6.1.1.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class PairSum(_BetweenPairs):
 
     and for pairs without an order the mean over both orders of one of them.
 
-    Seed: [KIKS] Section 6.1.1, the Kronecker sum after Eq. (22). Ledger: K-ALG-KSUM, T-LINK.
+    Seed: [KIKS] Section 6.1.1, the Kronecker sum after Eq. (22).
 
     Parameters
     ----------

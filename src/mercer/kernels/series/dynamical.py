@@ -65,7 +65,7 @@ class DynamicalSystem(Tiled):
         \qquad M = \lambda A^\top M A' + C^\top C'
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces" (Binet-Cauchy kernels, subspace angles between models);
-    [SS] Section 6.4, "Graph Kernels and Dynamical Systems". Ledger: K-DYN.
+    [SS] Section 6.4, "Graph Kernels and Dynamical Systems".
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def identify(series: Floats, states: int, lags: int | None = None) -> tuple[Floa
     .. math:: H = (y_t; y_{t+1}; \dots; y_{t+h-1})_t \approx U \Sigma V^\top, \quad X = \Sigma V^\top, \quad
         C = U_{1:d}, \quad A = X_{2:} X_{:-1}^+, \quad x_0 = X_1
 
-    Seed: [SS] Section 6.4 names the work on dynamic scenes whose method this is, there for h = 1. Ledger: K-DYN.
+    Seed: [SS] Section 6.4 names the work on dynamic scenes whose method this is, there for h = 1.
 
     Parameters
     ----------

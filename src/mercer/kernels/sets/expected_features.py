@@ -42,7 +42,6 @@ class ExpectedFeatures(Tiled, Featured):
         = E_{x \sim p} E_{x' \sim p'} k_1(x, x')
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces", distributions, and images with missing pixels.
-    Ledger: K-SET-DIST.
 
     Parameters
     ----------

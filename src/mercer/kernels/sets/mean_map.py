@@ -117,7 +117,6 @@ class MeanMap(_OfMembers, Featured):
         = \Big\langle \frac{1}{|X|} \sum_x \Phi(x), \frac{1}{|X'|} \sum_{x'} \Phi(x') \Big\rangle
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces", the average of the elements in feature space.
-    Ledger: K-SET-MEAN.
 
     Parameters
     ----------
@@ -318,7 +317,7 @@ class MinMax(_OfMembers, Featured):
         s(X) = \big(\min_{x \in X} x_1, \dots, \min_{x \in X} x_d, \max_{x \in X} x_1, \dots, \max_{x \in X} x_d\big)
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces", names the work on multi-instance kernels from which it
-    comes. Ledger: K-SET-MEAN.
+    comes.
 
     Parameters
     ----------

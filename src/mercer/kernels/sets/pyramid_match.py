@@ -113,7 +113,7 @@ class PyramidMatch(Tiled, Featured):
     where H_i(X)_c is the number of members of X in cell c of a grid with cells of side h 2^i. A pair that falls into
     one cell at level i, and at no finer one, counts 2^-i.
 
-    Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces": sets of instances. Ledger: K-SET-MEAN.
+    Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces": sets of instances.
 
     Parameters
     ----------

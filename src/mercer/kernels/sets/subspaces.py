@@ -47,7 +47,7 @@ class PrincipalAngles(Tiled, Featured):
     with U an orthonormal basis of the span of X.
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces", and Section 3.3.3. The seed prints det U^T U', whose
-    sign depends on the bases; the square depends on the subspaces alone. Ledger: K-SUB-ANGLE.
+    sign depends on the bases; the square depends on the subspaces alone.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class BinetCauchy(Tiled, Featured):
     theorem of Binet and Cauchy, C_q(A^T B) = C_q(A)^T C_q(B).
 
     Seed: [HSS] Section 2.2.5, "Kernels on Sets and Subspaces", tr C_q(AB). For q = 1 it is the dot product of the
-    entries, and for square matrices with q = dim A it is det A det B, the determinant kernel. Ledger: K-SUB-BC.
+    entries, and for square matrices with q = dim A it is det A det B, the determinant kernel.
 
     Parameters
     ----------

@@ -140,7 +140,6 @@ class Grassmann(_Projections):
     have the same row spaces.
 
     Seed: [SS] Section 6.4, "Tensors and Kernels", with the distance of Signoretto, De Lathauwer and Suykens (2011).
-    Ledger: K-TEN-GRASS.
 
     Parameters
     ----------
@@ -219,7 +218,7 @@ class Cumulant(_Projections):
     symmetric matrix :math:`C_{(ij)(kl)}` whose eigenvalues are largest in absolute value.
 
     Seed: [SS] Section 6.4, "Tensors and Kernels", and Section 7.2: the spectral information of fourth-order
-    cross-cumulants, after Signoretto, Olivetti, De Lathauwer and Suykens (2012). Ledger: K-TEN-CUM.
+    cross-cumulants, after Signoretto, Olivetti, De Lathauwer and Suykens (2012).
 
     Parameters
     ----------

@@ -287,7 +287,7 @@ class LocalAlignment(_Alignment):
     costs nothing.
 
     Seed: [KIKS] Section 6.1.2, a convolution kernel whose parts are matched symbols and gaps; [ST] "Probabilistic model
-    kernels", pair HMMs. Ledger: K-STR-GAP.
+    kernels", pair HMMs.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class GlobalAlignment(_Alignment):
     the gaps between them, before the first match and after the last one.
 
     Seed: [KIKS] Section 6.1.2, a convolution kernel whose parts are matched symbols and gaps; [ST] "Probabilistic model
-    kernels", pair HMMs. Ledger: K-STR-GAP.
+    kernels", pair HMMs.
 
     Parameters
     ----------

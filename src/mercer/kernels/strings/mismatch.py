@@ -67,7 +67,7 @@ class Mismatch(Tiled, Featured):
     where #(s, u, m) counts the places of s at which a k-mer stands that differs from u in at most m symbols. Every u
     over the alphabet counts, whether it occurs or not: the value depends on the alphabet.
 
-    Seed: [HSS] "n-grams and Suffix Trees", #(x, s, epsilon); [KIKS] reference 75. Ledger: K-STR-MISMATCH.
+    Seed: [HSS] "n-grams and Suffix Trees", #(x, s, epsilon); [KIKS] reference 75.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class Wildcard(PatternKernel):
     counts the wildcards * of u.
 
     Seed: [HSS] "n-grams and Suffix Trees", inexact matches of a limited degree. Unlike `Mismatch` it does not depend on
-    an alphabet. Ledger: K-STR-MISMATCH.
+    an alphabet.
 
     Parameters
     ----------

@@ -44,7 +44,6 @@ class Spectrum(Tiled, Featured):
     where #(s, u) counts the places at which u stands in s, without gaps.
 
     Seed: [ST] "String kernels", p-spectrum, and "Trie based p-spectrum kernels"; [KIKS] Section 6.1.2.
-    Ledger: K-STR-SPECTRUM, K-STR-TRIE.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ class BlendedSpectrum(Tiled, Featured, DifferentiatedByTiles):
     .. math:: k(s, t) = \sum_{l=1}^p \lambda^l \sum_{u \in \Sigma^l} \#(s, u)\, \#(t, u)
 
     Seed: [ST] "String kernels", p-spectrum, summed over p; [HSS] "n-grams and Suffix Trees" with c_u = lambda^|u| for
-    |u| <= p. Ledger: K-STR-SPECTRUM.
+    |u| <= p.
 
     Parameters
     ----------
@@ -227,7 +226,7 @@ class Match(Spectrum):
 
     .. math:: k(x, x') = [x = x']
 
-    Seed: [ST] "String kernels", p-spectrum, for strings of a single symbol, p = 1. Ledger: K-STR-SPECTRUM.
+    Seed: [ST] "String kernels", p-spectrum, for strings of a single symbol, p = 1.
 
     Notes
     -----

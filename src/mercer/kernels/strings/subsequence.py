@@ -38,7 +38,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
     where i = (i_1 < ... < i_p) are places of s with the symbols u, and l(i) = i_p - i_1 + 1 is the length of the piece
     of s they lie in.
 
-    Seed: [HSS] Eqs. (40), (41); [ST] "Gap weighted string kernels". Ledger: K-STR-GAP.
+    Seed: [HSS] Eqs. (40), (41); [ST] "Gap weighted string kernels".
 
     Parameters
     ----------
@@ -281,7 +281,6 @@ class GappySpectrum(PatternKernel):
     Seed: [KIKS] Section 6.1.2, "the spectrum kernel with gaps", between the spectrum kernel and that of all
     subsequences: g = 0 gives `Spectrum(p)`, and g at least as large as the strings `Subsequence(p, decay)` divided by
     decay^(2p). Every occurrence counts once; where windows are counted, one with few gaps lies in several.
-    Ledger: K-STR-GAPSPEC.
 
     Parameters
     ----------

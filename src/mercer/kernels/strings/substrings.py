@@ -49,7 +49,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
 
     where #(s, u) counts the places at which u stands in s, without gaps.
 
-    Seed: [HSS] "n-grams and Suffix Trees"; [KIKS] reference [74]. Ledger: K-STR-SUFFIX, K-STR-LINPRED.
+    Seed: [HSS] "n-grams and Suffix Trees"; [KIKS] reference [74].
 
     Parameters
     ----------
@@ -416,7 +416,6 @@ class SubstringFunction:
     d, to n(j). b_n is the sum of a_i over all places below n, and v_p that of b times weight over the edges down to p.
 
     Seed: [HSS] "n-grams and Suffix Trees": O(|x|) after preprocessing linear in the size of the support vectors.
-    Ledger: K-STR-LINPRED.
 
     Attributes
     ----------

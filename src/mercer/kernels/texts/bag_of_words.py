@@ -148,7 +148,6 @@ class BagOfWords(OfTerms):
     .. math:: k(d, d') = \sum_t \mathrm{tf}(t, d) \, \mathrm{tf}(t, d'), \qquad K = D D^\top
 
     Seed: [ST] "Kernels for text", the vector space model; [HSS] Section 2.2.5, "Bag of Words"; [SS] Section 7.1.
-    Ledger: K-TXT-VSM.
 
     Parameters
     ----------
@@ -295,7 +294,7 @@ class TfIdf(OfTerms):
 
     .. math:: k(d, d') = \sum_t w(t)^2 \, \mathrm{tf}(t, d) \, \mathrm{tf}(t, d'), \qquad w(t) = \ln(m / \mathrm{df}(t))
 
-    Seed: [ST] "Semantics for text". Ledger: K-TXT-TFIDF.
+    Seed: [ST] "Semantics for text".
 
     Parameters
     ----------

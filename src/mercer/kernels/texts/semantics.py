@@ -107,7 +107,7 @@ class Semantic(OfTerms):
 
     .. math:: k(d, d') = \phi(d)^\top S S^\top \phi(d')
 
-    Seed: [ST] "Semantics for text". Ledger: K-TXT-SEM.
+    Seed: [ST] "Semantics for text".
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ class Cooccurrence(_Learned):
     .. math:: k(d, d') = \phi(d)^\top D^\top D \, \phi(d'), \qquad
         (D^\top D)_{tu} = \sum_{c} \mathrm{tf}(t, c) \, \mathrm{tf}(u, c)
 
-    Seed: [ST] "Semantics for text", S = D', the generalised vector space model. Ledger: K-TXT-GVSM.
+    Seed: [ST] "Semantics for text", S = D', the generalised vector space model.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ class LatentSemantic(_Learned):
 
     .. math:: k(d, d') = \phi(d)^\top U_k U_k^\top \phi(d'), \qquad D^\top = U \Sigma V^\top
 
-    Seed: [ST] "Semantics for text", latent semantic indexing. Ledger: K-TXT-LSI.
+    Seed: [ST] "Semantics for text", latent semantic indexing.
 
     Parameters
     ----------

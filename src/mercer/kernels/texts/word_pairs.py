@@ -46,7 +46,7 @@ class WordPairs(OfTerms):
 
     where #(d, {t, u}) counts the pairs of places of d with the words t and u in one sentence, at most `window` apart.
 
-    Seed: [HSS] Section 2.2.5, "Bag of Words". Ledger: K-TXT-PAIRS.
+    Seed: [HSS] Section 2.2.5, "Bag of Words".
 
     Parameters
     ----------

@@ -133,7 +133,6 @@ class SubsetTree(_NodePairs):
     children of each node, and m(t) is the number of nodes of t that have children; at least one has.
 
     Seed: [ST] "Tree kernels" (all subtrees, lambda = 1); [HSS] "Tree Kernels"; [KIKS] Section 6.1.2.
-    Ledger: K-TREE-ALL.
 
     Parameters
     ----------
@@ -184,7 +183,7 @@ class CorootedSubtree(_NodePairs):
 
     for the roots rho, with C(v, v') = 0 for nodes with different productions and for leaves.
 
-    Seed: [ST] "Tree kernels", phi_S counts the co-rooted subtrees isomorphic to S. Ledger: K-TREE-COROOT.
+    Seed: [ST] "Tree kernels", phi_S counts the co-rooted subtrees isomorphic to S.
 
     Parameters
     ----------
@@ -232,8 +231,8 @@ class PartialTree(_NodePairs):
     children, i of v and i' of v', in their order, and g counts the children that are passed over between the first and
     the last.
 
-    Seed: [KIKS] Section 6.1.2, dynamic programming kernels for trees; [PKM] Section 6.4 (XML and HTML). Ledger:
-    K-TREE-SEMI: with decay = mu = 1 this is the kernel of Kashima and Koyanagi for labelled ordered trees, which counts
+    Seed: [KIKS] Section 6.1.2, dynamic programming kernels for trees; [PKM] Section 6.4 (XML and HTML). With
+    decay = mu = 1 this is the kernel of Kashima and Koyanagi for labelled ordered trees, which counts
     all ways to map children in order.
 
     Parameters

@@ -136,7 +136,6 @@ class Subtree(_Counting, DifferentiatedByTiles):
     where #(x, t) counts the nodes of x at which the whole subtree is t, and |t| is the number of nodes of t.
 
     Seed: [HSS] "Tree Kernels", the sum restricted to proper rooted subtrees, in time O(|x| + |x'|).
-    Ledger: K-TREE-LINEAR.
 
     Parameters
     ----------
@@ -208,7 +207,6 @@ class TreeSpectrum(_Counting):
     nearest the root at place a.
 
     Seed: [KIKS] Section 6.1.2, a spectrum kernel for trees in almost linear time (the distribution of q-grams).
-    Ledger: K-TREE-SPEC.
 
     Parameters
     ----------

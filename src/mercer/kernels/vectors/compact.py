@@ -106,7 +106,7 @@ class Wendland(_Compact):
     with q_0 = 1, q_1 = 1 + (j + 1) r, q_2 = 1 + (j + 2) r + (j + 1)(j + 3) r^2 / 3, and q_3 of degree 3.
 
     Seed: [HSS] Proposition 10: a compactly supported function of the distance cannot be a kernel in every
-    number of columns, so the number is an argument. Ledger: K-VEC-COMPACT.
+    number of columns, so the number is an argument.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Epanechnikov(_Compact):
 
     .. math:: k(x, x') = \max(0,\, 1 - \|x - x'\|^2 / l^2)
 
-    Seed: [HSS] Section 3.3.1 (contrast functions). Ledger: K-VEC-EPAN.
+    Seed: [HSS] Section 3.3.1 (contrast functions).
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class RadialFunction(Radial):
 
     .. math:: k(x, x') = g(\|x - x'\| / l)
 
-    Seed: [HSS] Section 2.2.4 (radial basis functions), Proposition 10. Ledger: K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.4 (radial basis functions), Proposition 10.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Hermitian(Kernel):
         \qquad k\big((x, a), (x', a')\big) = \begin{pmatrix} \Re h & -\Im h \\ \Im h & \Re h \end{pmatrix}_{a a'}
 
     Seed: [HSS] after Definition 3 and after Theorem 8 (the complex-valued case); [SS] footnote 12; [HSS] Proposition 7
-    for the series. Ledger: F-COMPLEX.
+    for the series.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class NegativeDistance(Radial):
 
     .. math:: k(x, x') = -\|x - x'\|^\beta, \qquad 0 < \beta \le 2
 
-    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities). Ledger: F-CPD, K-ALG-DIST.
+    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities).
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Logarithmic(Radial):
 
     .. math:: k(x, x') = -\log\!\left(1 + (\|x - x'\| / l)^\beta\right), \qquad 0 < \beta \le 2
 
-    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities). Ledger: F-CPD, K-ALG-DIST.
+    Seed: [HSS] Section 2.2.2, Eq. (20) (kernels from dissimilarities).
 
     Parameters
     ----------
@@ -159,8 +159,7 @@ class Multiquadric(Radial):
 
     .. math:: k(x, x') = -\sqrt{1 + \|x - x'\|^2 / l^2}
 
-    Seed: [HSS] Section 2.2.2, Eq. (20), and Section 2.2.4 (radial basis functions). Ledger: F-CPD,
-    K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.2, Eq. (20), and Section 2.2.4 (radial basis functions).
 
     Parameters
     ----------
@@ -209,7 +208,6 @@ class InverseMultiquadric(Radial):
     .. math:: k(x, x') = \frac{1}{\sqrt{1 + \|x - x'\|^2 / l^2}}
 
     Seed: [HSS] Section 2.2.4 (radial basis functions); the rational quadratic kernel of alpha = 1/2.
-    Ledger: K-VEC-RADIAL.
 
     Parameters
     ----------
@@ -259,7 +257,7 @@ class ThinPlate(Radial):
 
     .. math:: k(x, x') = \|x - x'\|^2 \log \|x - x'\|, \qquad k(x, x) = 0
 
-    Seed: [HSS] Section 2.3.3 (regularisation with a null space), Section 2.2.4. Ledger: F-CPD, F-SEMIPAR.
+    Seed: [HSS] Section 2.3.3 (regularisation with a null space), Section 2.2.4.
 
     Notes
     -----

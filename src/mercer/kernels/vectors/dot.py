@@ -35,7 +35,7 @@ class Linear(DotProduct, Featured):
 
     .. math:: k(x, x') = \langle x, x' \rangle
 
-    Seed: [STS] Section 4.3; [SS] table of kernels. Ledger: K-VEC-LIN.
+    Seed: [STS] Section 4.3; [SS] table of kernels.
 
     Notes
     -----
@@ -93,7 +93,7 @@ class Polynomial(DotProduct, Featured):
         = \sum_n \binom{p}{n} c^{p-n} s^n \langle x, x' \rangle^n
 
     Seed: [STS] Eqs. (15)-(17), (19), (20); [HSS] Eqs. (34), (35); [SS] table of kernels, with
-    ``offset`` = R = c. Ledger: K-VEC-QUAD, K-VEC-HPOLY, K-VEC-POLY.
+    ``offset`` = R = c.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class ExponentialDot(DotProduct):
 
     .. math:: k(x, x') = \exp\!\left(\langle x, x' \rangle / l^2\right)
 
-    Seed: [STS] Eq. (21); [HSS] Eq. (29), with ``length_scale`` = sigma. Ledger: K-VEC-EXPDOT.
+    Seed: [STS] Eq. (21); [HSS] Eq. (29), with ``length_scale`` = sigma.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class PowerSeries(DotProduct, Featured):
 
     .. math:: k(x, x') = \sum_{n=0}^{N} a_n \langle x, x' \rangle^n, \qquad a_n \ge 0 \text{ for } n \ge 1
 
-    Seed: [HSS] Proposition 7, Eqs. (27), (28). Ledger: K-VEC-SERIES, F-STRICT, F-UNIV.
+    Seed: [HSS] Proposition 7, Eqs. (27), (28).
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ class Sigmoid(DotProduct):
     .. math:: k(x, x') = \tanh(s \langle x, x' \rangle + c)
 
     Seed: none of the five gives it; it is here for models that were made with it. [HSS] Section 2.2.4 on
-    functions with negative squares. Ledger: F-INDEF.
+    functions with negative squares.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ class Intersection(_Histogram):
     .. math:: k(x, x') = \sum_i \min(x_i, x'_i), \qquad x, x' \ge 0
 
     Seed: [HSS] Section 2.2.5 gives min(x, x') for one coordinate; sums of kernels are kernels, [STS] Theorem
-    7. Ledger: K-VEC-BROWN.
+    7.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class Periodic(Radial):
     .. math:: k(x, x') = \exp\!\left(-\frac{2}{l^2} \sum_j \sin^2\frac{\pi (x_j - x'_j)}{p}\right)
 
     Seed: [HSS] Eq. (30) after the map x -> (cos(2 pi x / p), sin(2 pi x / p)) of every column, which is
-    [STS] Theorem 7, k(phi(x), phi(x')). Ledger: K-VEC-RBF, K-ALG-PULL.
+    [STS] Theorem 7, k(phi(x), phi(x')).
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
 
     Seed: [HSS] "Locality Improved Kernels": dot products of corresponding image patches, to the power p_1,
     summed, to the power p_2. The sum here is over all places of the patch that lie inside the image, one
-    pixel apart. Ledger: K-VEC-PYRAMID.
+    pixel apart.
 
     Parameters
     ----------

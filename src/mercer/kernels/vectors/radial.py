@@ -33,7 +33,7 @@ class Gaussian(Radial):
     .. math:: k(x, x') = \exp\!\left(-\|x - x'\|^2 / (2 l^2)\right)
 
     Seed: [HSS] Eq. (30), [STS] Eq. (18), with ``length_scale`` = sigma. [KIKS] Section 2 and [SS] Section 3.3
-    write exp(-d^2 / s^2): there s = sqrt(2) l. Ledger: K-VEC-RBF.
+    write exp(-d^2 / s^2): there s = sqrt(2) l.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Matern(Radial):
 
     .. math:: k(x, x') = \frac{2^{1-\nu}}{\Gamma(\nu)} s^\nu K_\nu(s), \qquad s = \sqrt{2\nu}\, \|x - x'\| / l
 
-    Seed: [HSS] Section 2.2.4 (radial basis functions, by Bochner's theorem). Ledger: K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.4 (radial basis functions, by Bochner's theorem).
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Exponential(Matern):
 
     .. math:: k(x, x') = \exp(-\|x - x'\|_2 / l)
 
-    Seed: [HSS] Section 2.2.4; the Matern kernel of nu = 1/2. Ledger: K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.4; the Matern kernel of nu = 1/2.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class RationalQuadratic(Radial):
 
     .. math:: k(x, x') = \left(1 + \frac{\|x - x'\|^2}{2 \alpha l^2}\right)^{-\alpha}
 
-    Seed: [HSS] Section 2.2.4 (radial basis functions). Ledger: K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.4 (radial basis functions).
 
     Parameters
     ----------
@@ -306,7 +306,6 @@ class Cauchy(Radial):
     .. math:: k(x, x') = \frac{1}{1 + \|x - x'\|^2 / l^2}
 
     Seed: [HSS] Section 2.2.4; the rational quadratic kernel with alpha = 1 and length scale l / sqrt(2).
-    Ledger: K-VEC-RADIAL.
 
     Parameters
     ----------
@@ -357,7 +356,7 @@ class Laplacian(Radial):
 
     .. math:: k(x, x') = \exp(-\|x - x'\|_1 / l)
 
-    Seed: [HSS] Section 2.2.4; a product of one-dimensional exponential kernels. Ledger: K-VEC-RADIAL.
+    Seed: [HSS] Section 2.2.4; a product of one-dimensional exponential kernels.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
 
     Seed: [HSS] Theorem 8, Eq. (32), with a mixture of normal distributions at plus and minus mu_q for the measure.
     Mixtures are dense among measures, so these kernels are among the stationary ones (Wilson and Adams, 2013, whose
-    frequencies are divided by 2 pi). Ledger: F-BOCHNER.
+    frequencies are divided by 2 pi).
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
         = \sum_i w_i \big(\cos\langle \omega_i, x \rangle \cos\langle \omega_i, x' \rangle
         + \sin\langle \omega_i, x \rangle \sin\langle \omega_i, x' \rangle\big)
 
-    Seed: [HSS] Theorem 8, Eqs. (32)-(33), with points for the measure. Ledger: F-BOCHNER.
+    Seed: [HSS] Theorem 8, Eqs. (32)-(33), with points for the measure.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ class SpectralDensity(Kernel):
 
     .. math:: k(x, x') = 2 \int_0^\infty v(\omega) \cos(\omega (x - x')) \, d\omega
 
-    Seed: [HSS] Theorem 8, Eqs. (32) and (65). Ledger: F-BOCHNER.
+    Seed: [HSS] Theorem 8, Eqs. (32) and (65).
 
     Parameters
     ----------

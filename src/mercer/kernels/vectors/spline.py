@@ -72,7 +72,7 @@ class BSpline(_Columnwise, Differentiated):
 
     Seed: [HSS] Eq. (36), with ``degree`` = 2 p + 1 and B_0 the indicator of [-1/2, 1/2] as in footnote 5. In
     several columns the seed convolves the indicator of the unit ball; here it is that of the unit cube, which
-    makes it a product over the columns. Ledger: K-VEC-BSPLINE.
+    makes it a product over the columns.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class LinearSpline(_Columnwise, Differentiated):
     .. math:: k(x, x') = \prod_j \left(1 + x_j x'_j + \frac{\min(x_j, x'_j)^3}{3}
         + \frac{\min(x_j, x'_j)^2 |x_j - x'_j|}{2}\right), \qquad x, x' \ge 0
 
-    Seed: [HSS] Eq. (39), one column; a product over several. Ledger: K-VEC-SPLINE.
+    Seed: [HSS] Eq. (39), one column; a product over several.
 
     Notes
     -----
@@ -254,7 +254,6 @@ class Brownian(_Columnwise, Differentiated):
     Seed: [HSS] Section 2.2.5, "Brownian Bridge and Related Kernels", one column; a product over several (the
     Brownian sheet). The seed calls min(x, x') the Brownian bridge, on all of R: it is the covariance of
     Brownian motion, and a kernel for x >= 0 only; the bridge between 0 and 1 has min(x, x') - x x'.
-    Ledger: K-VEC-BROWN.
 
     Notes
     -----

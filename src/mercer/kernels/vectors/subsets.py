@@ -37,7 +37,7 @@ class Anova(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     .. math:: k(x, x') = \sum_{1 \le i_1 < \dots < i_P \le d} \prod_{p=1}^P k_0(x_{i_p}, x'_{i_p})
 
     Seed: [HSS] Eq. (38); [ST] "Graph kernels", the recursion e_s^m = u_m e_{s-1}^{m-1} + e_s^{m-1}, with
-    ``degree`` = P and s, m the degree and the number of coordinates so far. Ledger: K-VEC-ANOVA.
+    ``degree`` = P and s, m the degree and the number of coordinates so far.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class AllSubsets(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     .. math:: k(x, x') = \prod_{i=1}^d (1 + x_i x'_i)
         = \sum_{A \subseteq \{1, \dots, d\}} \prod_{i \in A} x_i x'_i
 
-    Seed: [ST] "Subcomponents kernel". Ledger: K-VEC-SUBSETS.
+    Seed: [ST] "Subcomponents kernel".
 
     Notes
     -----

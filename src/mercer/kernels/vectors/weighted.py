@@ -35,7 +35,7 @@ class Mahalanobis(Tiled, Featured, Differentiated, DifferentiatedInInputs):
 
     .. math:: k(x, x') = x^\top B \, x', \qquad B \succeq 0
 
-    Seed: [STS] Theorem 7; [ST] "Kernel constructions". Ledger: K-VEC-MAHAL.
+    Seed: [STS] Theorem 7; [ST] "Kernel constructions".
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class LocalityImproved(Tiled, Featured, Differentiated, DifferentiatedInInputs):
 
     Seed: [HSS] "Locality Improved Kernels", which replaces <x, x'> by x' Omega x' with a diagonal Omega that
     is largest at the site s; it prints x' Omega x, one argument twice, and leaves the shape of the weights
-    open: here a bell curve. Ledger: K-VEC-LOCAL.
+    open: here a bell curve.
 
     Parameters
     ----------
@@ -256,7 +256,6 @@ class Basis(Tiled, Featured, Differentiated):
     .. math:: k(x, x') = \phi(x)^\top \Sigma_p \, \phi(x')
 
     Seed: [STS] Eq. (84); [SS] Eq. (87): the covariance of f(x) = w . phi(x) with w ~ N(0, Sigma_p).
-    Ledger: K-VEC-WEIGHT.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Adatron(Solver):
               g = K \beta + r \beta + p, \quad a_i = K_{ii} + r_i
 
     Seed: [ST] "Alternative form of the SVM problem" (b = 0, so that each coefficient moves alone). The slides take
-    gradient steps; here the step is the exact minimum along the coefficient. Ledger: C-ADATRON.
+    gradient steps; here the step is the exact minimum along the coefficient.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class InteriorPoint(Solver):
     variable is at an end without being pressed against it, so an active set is read off it and the linear system of
     the free variables solved, until the optimality conditions hold.
 
-    Seed: [SS] Section 3.3, where decomposition is the alternative to such a solver. Ledger: C-QP.
+    Seed: [SS] Section 3.3, where decomposition is the alternative to such a solver.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class SequentialDual(Solver):
     ----------
     Crammer and Singer (2001), On the algorithmic implementation of multiclass kernel-based vector machines.
     Keerthi, Sundararajan, Chang, Hsieh and Lin (2008), A sequential dual method for large scale multi-class linear
-    SVMs. Ledger: S-MC.
+    SVMs.
 
     Examples
     --------

@@ -61,10 +61,6 @@ class Cholesky(Solver):
     added with a JitterWarning. ``state`` of the solution is a `Factored`; it holds the n x n array. After "mixed" it
     is None where the factor stayed in float32: a determinant or an inverse needs all digits.
 
-    References
-    ----------
-    Ledger: A-CHOL.
-
     Examples
     --------
     >>> class Matrix:

@@ -79,10 +79,6 @@ class ConjugateGradient(Solver):
     square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
     what the product needs.
 
-    References
-    ----------
-    Ledger: A-CG, B-GPR-CG.
-
     Examples
     --------
     >>> class Matrix:

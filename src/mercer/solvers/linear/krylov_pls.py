@@ -28,7 +28,7 @@ class Centring:
 
     A sample of weight w stands for w copies: the eigenvalues that are not zero are those of the copies.
 
-    Seed: [SS] Eqs. (65)-(66), with weights. Ledger: R-KPLS.
+    Seed: [SS] Eqs. (65)-(66), with weights.
 
     Parameters
     ----------
@@ -103,7 +103,6 @@ def nipals(
         Y \leftarrow Y - t t^\top Y
 
     Seed: [KIKS] Section 4.1.2; [ST] "Subspace methods" (directions of largest covariance with the target).
-    Ledger: R-KPLS, R-KPLS-SPARSE.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def lanczos(operator: Any, y: Floats, count: int, monitor: Monitor | None = None
     .. math:: \min_a \|y - K a\|^2, \qquad K a \in \mathrm{span}\{K y, K^2 y, \dots, K^m y\}
 
     Seed: [KIKS] Section 4.1.2; departs from the printed span and from "CG on :math:`K^2 a = K y`": plain conjugate
-    gradients on K^2 minimise another norm. Ledger: R-KPLS, R-KPLS-LANCZOS.
+    gradients on K^2 minimise another norm.
 
     Parameters
     ----------
@@ -262,7 +261,7 @@ def degrees_of_freedom(eigenvalues: Floats, z: Floats, count: int) -> tuple[Floa
     where :math:`t_j = p_j(K) y` and :math:`\hat y_m = q_m(K) y`: the subspace depends on y, so that m components cost
     more than m.
 
-    Seed: [KIKS] Section 4.1.2, reference [27]. Ledger: R-KPLS-DOF.
+    Seed: [KIKS] Section 4.1.2, reference [27].
 
     Parameters
     ----------

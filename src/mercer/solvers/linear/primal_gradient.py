@@ -37,7 +37,7 @@ class PrimalGradient(Solver):
     near already, a few passes over the data of n r kernel values each lead to that of the first.
 
     Seed: [KIKS] Section 3.3 (conjugate gradients, with the misprinted sign of the printed update corrected) and
-    Eq. (4), the primal form. Ledger: A-CG, A-WOODBURY, A-FIXEDSIZE.
+    Eq. (4), the primal form.
 
     Parameters
     ----------

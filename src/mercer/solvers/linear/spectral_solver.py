@@ -27,7 +27,6 @@ class Spectral(Solver):
     .. math:: a = Q \,\mathrm{diag}(1 / (\lambda + s))\, Q^\top y
 
     Seed: [KIKS] Section 6.1.1 with Eq. (7), ridge regression on all pairs, whose matrix (Eq. (22)) cannot be stored.
-    Ledger: K-ALG-PAIR, K-ALG-KSUM, R-KRR.
 
     Notes
     -----

@@ -64,10 +64,6 @@ class BlockDescent(Solver):
     Solves MulticlassQP on a Gram that is given by `Rows`. A step costs c times the numbers in one row, and c log c.
     `Solution.coef` is B, `weights` is W, `gap` the duality gap.
 
-    References
-    ----------
-    Ledger: S-MC, C-DCDA.
-
     Examples
     --------
     >>> rows = Rows.of(np.array([[1.0], [-1.0]]))

@@ -50,10 +50,6 @@ class BundleMethod(Solver):
     with that of the constant column last; `residual` is the gap over the objective. Memory (n + d) numbers for each
     tangent in use; those without weight for 60 iterations are forgotten.
 
-    References
-    ----------
-    Ledger: C-BMRM, R-LINSVR.
-
     Examples
     --------
     >>> from mercer.losses import Hinge
@@ -96,10 +92,6 @@ class CuttingPlane(Solver):
     exact: the slope along a line is piecewise linear, with at most four breaks for each sample, which are sorted, in
     O(n log n). The objective falls at every iteration, other than that of the bundle method. Cost and memory of an
     iteration otherwise as there.
-
-    References
-    ----------
-    Ledger: C-OCAS.
 
     Examples
     --------

@@ -73,10 +73,6 @@ class DualDescent(Solver):
     gap of both, `residual` the largest violation. Memory 13 n + d numbers above the samples; polishing a dense
     problem takes the rows with a curved loss, or d^2, where d is at most 1000.
 
-    References
-    ----------
-    Ledger: C-DCDA, C-SVC-ERM, R-LINSVR.
-
     Examples
     --------
     >>> from mercer.losses import Hinge

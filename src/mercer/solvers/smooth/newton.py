@@ -66,7 +66,7 @@ class Newton(Solver):
               \qquad W = \mathrm{diag}(w \odot \psi''(f))
 
     Seed: [HSS] Section 3.2.3, the minimiser of a regularised likelihood; the step is that of iteratively reweighted
-    least squares, [HSS] Eq. (104). Ledger: C-KLR, C-KGLM.
+    least squares, [HSS] Eq. (104).
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class PrimalNewton(Solver):
     exact minimum along it. A loss with kinks, as the hinge, is replaced by its envelopes, as in `ProximalPoint`.
 
     Seed: [HSS] Section 3.2.3 and Eq. (104) in the primal form of [KIKS] Eq. (4); [KIKS] Section 3.3 for the conjugate
-    gradients. Ledger: C-KLR, C-SVC-ERM, A-CG, A-FIXEDSIZE, A-NOGRAM.
+    gradients.
 
     Parameters
     ----------

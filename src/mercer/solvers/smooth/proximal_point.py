@@ -37,7 +37,7 @@ class ProximalPoint(Solver):
               e_i(f) = \min_z \psi(y_i, z) + u_i (f - z) + \tfrac{s}{2} (f - z)^2
 
     Seed: [HSS] Theorem 11, which asks nothing of the loss but that a minimiser exists; the method is that of
-    Rockafellar (1976), the augmented Lagrangian with semismooth Newton steps. Ledger: F-REPR, F-FENCHEL.
+    Rockafellar (1976), the augmented Lagrangian with semismooth Newton steps.
 
     Parameters
     ----------

@@ -95,10 +95,6 @@ def minimize_frame(
     The value never rises. STALLED means that no shorter step lowered the value, by rounding as a rule. Cost per step
     one evaluation, mostly, and O(d^3).
 
-    References
-    ----------
-    Ledger: U-KICA, U-KDR.
-
     Examples
     --------
     >>> C = np.diag([3.0, 2.0, 1.0])

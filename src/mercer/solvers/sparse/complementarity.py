@@ -34,7 +34,7 @@ class ComplementaryPivoting(Solver):
     Seed: [KIKS] Section 4.1.3 says that doubling the parameters makes the lasso a linear program. With the squared loss
     of Eq. (13) the objective stays quadratic: what becomes linear are the optimality conditions, to which one rule is
     added, that of two complementary variables at most one enters the basis. That is what is solved here, by the pivots
-    of the simplex method. Ledger: R-LASSO-LP.
+    of the simplex method.
 
     Parameters
     ----------

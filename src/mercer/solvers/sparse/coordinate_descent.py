@@ -39,7 +39,7 @@ class CoordinateDescent(Solver):
     .. math:: b_i \leftarrow \mathrm{sign}(A_i) \max(|A_i| - \alpha, 0) / G_{ii}, \qquad
         A_i = s_i - \sum_{m \ne i} G_{im} b_m, \quad G = A^\top A, \; s = A^\top z
 
-    Seed: [KIKS] Eqs. (13)-(15). Ledger: R-LASSO-CD.
+    Seed: [KIKS] Eqs. (13)-(15).
 
     Parameters
     ----------

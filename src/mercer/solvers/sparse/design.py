@@ -238,7 +238,7 @@ class PenalisedLeastSquares:
 
     .. math:: \min_b \; \tfrac12 \|z - A b\|^2 + \alpha \|b\|_1
 
-    Seed: [KIKS] Eq. (13). Ledger: R-LASSO-CD.
+    Seed: [KIKS] Eq. (13).
 
     Parameters
     ----------

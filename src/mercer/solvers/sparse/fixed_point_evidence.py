@@ -130,7 +130,7 @@ class FixedPointEvidence(Solver):
               \sigma^2 \leftarrow \frac{\|y - \Phi \mu\|^2}{n - \sum_j \gamma_j}
 
     Seed: [KIKS] Section 4.1.5. Departs from it where such a step would lower the evidence: a step of expectation and
-    maximisation, :math:`\alpha_j \leftarrow 1 / (\mu_j^2 + \Sigma_{jj})`, is taken instead. Ledger: B-RVM, B-ARD.
+    maximisation, :math:`\alpha_j \leftarrow 1 / (\mu_j^2 + \Sigma_{jj})`, is taken instead.
 
     Parameters
     ----------

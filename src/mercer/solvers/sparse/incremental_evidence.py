@@ -48,7 +48,7 @@ class IncrementalEvidence(Solver):
     is the part of the evidence that depends on one precision and its maximum: a basis function with
     :math:`q_j^2 > s_j` is added or adjusted, any other is deleted.
 
-    Seed: [KIKS] Section 4.1.5, [44] there (Tipping and Faul, 2003). Ledger: B-RVM-FAST.
+    Seed: [KIKS] Section 4.1.5, [44] there (Tipping and Faul, 2003).
 
     Parameters
     ----------

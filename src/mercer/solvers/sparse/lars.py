@@ -66,7 +66,7 @@ class LeastAngle(Solver):
 
     .. math:: b_S(\alpha) = (A_S^\top A_S)^{-1} (A_S^\top z - \alpha s), \qquad |c_j(\alpha)| \le \alpha
 
-    Seed: [KIKS] Section 4.1.3 (the path is piecewise linear in lambda). Ledger: R-LASSO-LARS.
+    Seed: [KIKS] Section 4.1.3 (the path is piecewise linear in lambda).
 
     Parameters
     ----------

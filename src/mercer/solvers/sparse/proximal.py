@@ -37,7 +37,7 @@ class Groups:
     Disjoint groups are the group lasso; groups and their single members the sparse group lasso; a tree of groups the
     hierarchical penalty, with which a child is not zero only where its parent is not.
 
-    Seed: [SS] Section 2.5.1, references [155], [62]. Ledger: R-GLASSO.
+    Seed: [SS] Section 2.5.1, references [155], [62].
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class GroupedLeastSquares:
 
     .. math:: \min_b \; \tfrac12 \|z - A b\|^2 + \alpha\, \Omega(b)
 
-    Seed: [SS] Section 2.5.1. Ledger: R-GLASSO.
+    Seed: [SS] Section 2.5.1.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class ProximalGradient(Solver):
 
     .. math:: b \leftarrow \mathrm{prox}_{\alpha \Omega / L}\big(v + A^\top (z - A v) / L\big)
 
-    Seed: no seed gives an algorithm; [SS] Section 2.5.1 names the penalties. Ledger: R-GLASSO.
+    Seed: no seed gives an algorithm; [SS] Section 2.5.1 names the penalties.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class SparseRegression(SparseEvidence):
 
     up to what the weights of the samples add. Sums over the samples are all that is needed of them.
 
-    Seed: [KIKS] Section 4.1.5. Ledger: B-RVM, B-ARD.
+    Seed: [KIKS] Section 4.1.5.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class SparseClassification(SparseEvidence):
 
     at the mode mu of the posterior.
 
-    Seed: [KIKS] Section 4.1.5, [25] there (the classification case). Ledger: B-RVM.
+    Seed: [KIKS] Section 4.1.5, [25] there (the classification case).
 
     Parameters
     ----------

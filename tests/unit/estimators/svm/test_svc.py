@@ -1,4 +1,4 @@
-"""SVC, NuSVC and BoundSVC: against scikit-learn, against their definitions, and at the edges."""
+"""SVC, NuSVC and MarginBoundSVC: against scikit-learn, against their definitions, and at the edges."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, ParameterError, TargetError
-from mercer.estimators.svm.svc import SVC, BoundSVC, NuSVC
+from mercer.estimators.svm.svc import SVC, MarginBoundSVC, NuSVC
 from mercer.kernels import Gaussian, Laplacian, Linear, NegativeDistance, Polynomial, Sigmoid, ThinPlate
 from mercer.solvers import SMO
 
@@ -33,7 +33,7 @@ MACHINES = {
     "SVC": lambda **o: SVC(Gaussian(1.0), **o),
     "squared hinge": lambda **o: SVC(Gaussian(1.0), loss="squared_hinge", **o),
     "NuSVC": lambda **o: NuSVC(Gaussian(1.0), nu=0.3, **o),
-    "BoundSVC": lambda **o: BoundSVC(Gaussian(1.0), C=0.2, **o),
+    "MarginBoundSVC": lambda **o: MarginBoundSVC(Gaussian(1.0), C=0.2, **o),
 }
 machines = pytest.mark.parametrize("machine", MACHINES)
 
@@ -233,7 +233,7 @@ def test_one_class_with_one_point(machine):
     y[7] = 1
     model = {
         "NuSVC": NuSVC(Gaussian(1.0), nu=0.02),
-        "BoundSVC": BoundSVC(Gaussian(1.0), C=1.0),
+        "MarginBoundSVC": MarginBoundSVC(Gaussian(1.0), C=1.0),
     }.get(machine, MACHINES[machine](C=10.0) if machine in ("SVC", "squared hinge") else None)
     model.fit(X, y)
     assert model.predict(X[7:8])[0] == 1 and np.isfinite(model.decision_function(X)).all()
@@ -272,7 +272,7 @@ def test_nu_out_of_reach():
     NuSVC(Gaussian(1.0), nu=2 * 5 / 60).fit(X, y)
     NuSVC(Gaussian(1.0), nu=0.5, class_weight="balanced").fit(X, y)
     with pytest.raises(ParameterError, match="at least 1/2"):
-        BoundSVC(Gaussian(1.0), C=0.05).fit(X, y)
+        MarginBoundSVC(Gaussian(1.0), C=0.05).fit(X, y)
 
 
 def test_hard_margin():
@@ -411,7 +411,7 @@ def bound_value(f_norm_one, y, gamma, C):
 def test_bound_machine_by_its_definition():
     """Norm one; gamma*, lambda* and the slacks as they follow from the function; no better function near."""
     C = 0.08
-    model = BoundSVC(Gaussian(1.0), C=C).fit(X, Y)
+    model = MarginBoundSVC(Gaussian(1.0), C=C).fit(X, Y)
     y = np.where(Y == 1, 1.0, -1.0)
     K, f = Gaussian(1.0)(X), model.decision_function(X)
     beta = np.zeros(60)
@@ -436,7 +436,7 @@ def test_bound_machine_by_its_definition():
 def test_bound_machine_and_nu_machine():
     """C = 1 / (nu m): the same direction and the same classes, [ST]."""
     nu = 0.4
-    bound, by_nu = BoundSVC(Gaussian(1.0), C=1.0 / (nu * 60)).fit(X, Y), NuSVC(Gaussian(1.0), nu=nu).fit(X, Y)
+    bound, by_nu = MarginBoundSVC(Gaussian(1.0), C=1.0 / (nu * 60)).fit(X, Y), NuSVC(Gaussian(1.0), nu=nu).fit(X, Y)
     f, g = bound.decision_function(NEW), by_nu.decision_function(NEW)
     np.testing.assert_allclose(f / bound.margin_[0], g, atol=1e-7)
     assert np.array_equal(bound.predict(NEW), by_nu.predict(NEW))
@@ -463,11 +463,11 @@ def test_defaults_that_fit_the_classes():
         NuSVC(Gaussian(1.0), nu=0.5).fit(X, Y).decision_function(NEW), atol=1e-9,
     )  # fmt: skip
     tiny = np.where(Y == 1, 1e-3, 1.0)
-    model = BoundSVC(Gaussian(1.0)).fit(X, Y, sample_weight=tiny)
-    given = BoundSVC(Gaussian(1.0), C=0.5 / (1e-3 * Y.sum()) * (1 + 1e-9)).fit(X, Y, sample_weight=tiny)
+    model = MarginBoundSVC(Gaussian(1.0)).fit(X, Y, sample_weight=tiny)
+    given = MarginBoundSVC(Gaussian(1.0), C=0.5 / (1e-3 * Y.sum()) * (1 + 1e-9)).fit(X, Y, sample_weight=tiny)
     np.testing.assert_allclose(model.decision_function(NEW), given.decision_function(NEW), atol=1e-5)
     half = NuSVC(Gaussian(1.0), nu=0.5).fit(X, Y)
-    assert np.array_equal(BoundSVC(Gaussian(1.0)).fit(X, Y).predict(NEW), half.predict(NEW))
+    assert np.array_equal(MarginBoundSVC(Gaussian(1.0)).fit(X, Y).predict(NEW), half.predict(NEW))
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-15, 1e-3, 1e15, 1e300])
