@@ -20,8 +20,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as TheirPCA
 
-from mercer import DistanceScaling, KernelPCA, RidgeMap
+from mercer import KernelPCA
 from mercer.kernels import Gaussian
+from mercer.preimages import DistanceScaling, RidgeMap
 
 COUNTS = (1, 4, 16, 64, 256)
 TRAIN, TEST = 1000, 300

@@ -24,6 +24,7 @@ VERBS = {
     "mercer.io.interop": ["from_libsvm", "from_sklearn"],
     "mercer.io.model_file": ["load", "save"],
     "mercer.language": ["parse"],
+    "mercer.preimages.methods": ["preimage"],
     "mercer.reports.report": ["report"],
 }
 # In these, a dataclass that is defined beside something public may be part of a model.

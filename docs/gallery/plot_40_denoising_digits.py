@@ -12,9 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from mercer import DistanceScaling, Gradient, KernelPCA, RidgeMap
+from mercer import KernelPCA
 from mercer.kernels import Gaussian, Linear
 from mercer.plots import ComponentsDisplay
+from mercer.preimages import DistanceScaling, Gradient, RidgeMap
 
 rng = np.random.default_rng(0)
 digits = load_digits()

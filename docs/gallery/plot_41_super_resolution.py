@@ -14,8 +14,9 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from mercer import DistanceScaling, InvariantComponents, KernelFeatureAnalysis, KernelPCA
+from mercer import InvariantComponents, KernelFeatureAnalysis, KernelPCA
 from mercer.kernels import Gaussian
+from mercer.preimages import DistanceScaling
 
 rng = np.random.default_rng(0)
 digits = load_digits()

@@ -29,11 +29,6 @@ from mercer.estimators.geometry.locality import KernelLPP as KernelLPP
 from mercer.estimators.geometry.locality import LocalityPreservingProjection as LocalityPreservingProjection
 from mercer.estimators.geometry.manifolds import DiffusionMap as DiffusionMap
 from mercer.estimators.geometry.manifolds import LaplacianEigenmap as LaplacianEigenmap
-from mercer.estimators.geometry.preimages import DistanceScaling as DistanceScaling
-from mercer.estimators.geometry.preimages import FixedPoint as FixedPoint
-from mercer.estimators.geometry.preimages import Gradient as Gradient
-from mercer.estimators.geometry.preimages import RidgeMap as RidgeMap
-from mercer.estimators.geometry.preimages import preimage as preimage
 from mercer.estimators.geometry.reference_map import ReferencePointMap as ReferencePointMap
 from mercer.estimators.geometry.unfolding import hessian_kernel as hessian_kernel
 from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
@@ -92,6 +87,7 @@ from mercer.io.interop import from_sklearn as from_sklearn
 from mercer.io.model_file import load as load
 from mercer.io.model_file import save as save
 from mercer.language import parse as parse
+from mercer.preimages.methods import preimage as preimage
 from mercer.reports.report import report as report
 from mercer import domains as domains
 from mercer import estimators as estimators
@@ -104,6 +100,7 @@ from mercer import losses as losses
 from mercer import models as models
 from mercer import numerics as numerics
 from mercer import plots as plots
+from mercer import preimages as preimages
 from mercer import reports as reports
 from mercer import selection as selection
 from mercer import solvers as solvers
@@ -118,12 +115,9 @@ __all__ = [
     "Checkpoint",
     "DependenceSelector",
     "DiffusionMap",
-    "DistanceScaling",
-    "FixedPoint",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
-    "Gradient",
     "GraphicalStructure",
     "GroupLasso",
     "HuberSVR",
@@ -173,7 +167,6 @@ __all__ = [
     "RelativeMarginMachine",
     "RelevanceVectorClassifier",
     "RelevanceVectorRegressor",
-    "RidgeMap",
     "SVC",
     "SVDD",
     "SVR",

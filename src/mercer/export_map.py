@@ -23,7 +23,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.geometry.kernel_pca": ("KernelPCA",),
         "mercer.estimators.geometry.locality": ("KernelLPP", "LocalityPreservingProjection",),
         "mercer.estimators.geometry.manifolds": ("DiffusionMap", "LaplacianEigenmap",),
-        "mercer.estimators.geometry.preimages": ("DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage",),
         "mercer.estimators.geometry.reference_map": ("ReferencePointMap",),
         "mercer.estimators.geometry.unfolding": ("hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfolding_kernel",),
         "mercer.estimators.mean": ("KernelMeanClassifier",),
@@ -63,6 +62,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.io.interop": ("from_libsvm", "from_sklearn",),
         "mercer.io.model_file": ("load", "save",),
         "mercer.language": ("parse",),
+        "mercer.preimages.methods": ("preimage",),
         "mercer.reports.report": ("report",),
     },
     "mercer.domains": {
@@ -104,7 +104,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.geometry.kernel_pca": ("KernelPCA",),
         "mercer.estimators.geometry.locality": ("KernelLPP", "LocalityPreservingProjection",),
         "mercer.estimators.geometry.manifolds": ("DiffusionMap", "LaplacianEigenmap",),
-        "mercer.estimators.geometry.preimages": ("DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage",),
         "mercer.estimators.geometry.reference_map": ("ReferencePointMap",),
         "mercer.estimators.geometry.unfolding": ("hessian_kernel", "isomap_kernel", "locally_linear_kernel", "unfolding_kernel",),
         "mercer.estimators.mean": ("KernelMeanClassifier",),
@@ -290,6 +289,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.plots.spectral_density": ("SpectralDensityDisplay",),
         "mercer.plots.spectrum_display": ("SpectrumDisplay",),
     },
+    "mercer.preimages": {
+        "mercer.preimages.methods": ("DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage",),
+    },
     "mercer.reports": {
         "mercer.reports.report": ("Report", "report",),
     },
@@ -355,7 +357,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 SAVED: dict[str, tuple[str, ...]] = {
-    "mercer.estimators.geometry.preimages": ("Found", "Images",),
     "mercer.estimators.imported": ("ImportedClassifier", "ImportedDetector", "ImportedRegressor",),
     "mercer.estimators.processes.bayesian_linear": ("Moments",),
     "mercer.estimators.processes.latent_factor": ("FactorPosterior", "LowRankPosterior",),

@@ -29,11 +29,6 @@ from mercer.estimators.geometry.locality import KernelLPP as KernelLPP
 from mercer.estimators.geometry.locality import LocalityPreservingProjection as LocalityPreservingProjection
 from mercer.estimators.geometry.manifolds import DiffusionMap as DiffusionMap
 from mercer.estimators.geometry.manifolds import LaplacianEigenmap as LaplacianEigenmap
-from mercer.estimators.geometry.preimages import DistanceScaling as DistanceScaling
-from mercer.estimators.geometry.preimages import FixedPoint as FixedPoint
-from mercer.estimators.geometry.preimages import Gradient as Gradient
-from mercer.estimators.geometry.preimages import RidgeMap as RidgeMap
-from mercer.estimators.geometry.preimages import preimage as preimage
 from mercer.estimators.geometry.reference_map import ReferencePointMap as ReferencePointMap
 from mercer.estimators.geometry.unfolding import hessian_kernel as hessian_kernel
 from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
@@ -92,12 +87,9 @@ __all__ = [
     "ChangeTest",
     "DependenceSelector",
     "DiffusionMap",
-    "DistanceScaling",
-    "FixedPoint",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
-    "Gradient",
     "GraphicalStructure",
     "GroupLasso",
     "HuberSVR",
@@ -147,7 +139,6 @@ __all__ = [
     "RelativeMarginMachine",
     "RelevanceVectorClassifier",
     "RelevanceVectorRegressor",
-    "RidgeMap",
     "SVC",
     "SVDD",
     "SVR",
@@ -167,7 +158,6 @@ __all__ = [
     "mean_matching",
     "mmd_scan",
     "normalized_cut",
-    "preimage",
     "retrieval_ranks",
     "sample_prior",
     "series_windows",

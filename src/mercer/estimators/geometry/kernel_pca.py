@@ -8,7 +8,7 @@ scores, F the factor of a Gram of low rank, K = F F^T.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -34,16 +34,13 @@ from mercer.estimators.directions import (
 )
 from mercer.estimators.estimator import KernelEstimator, spread, unwatched
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.geometry.preimages import Images, Preimage, RidgeMap, preimage_method
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.gram import has_array
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.vectors.pointwise import dense
+from mercer.preimages.methods import Images, Preimage, RidgeMap, preimage_method
 from mercer.problems import Solution, Status
-
-if TYPE_CHECKING:
-    from mercer.estimators.squares.ridge import KernelRidge
 
 __all__ = ["KernelPCA"]
 __public__ = __all__
@@ -119,7 +116,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Its squared length.
     atoms_ : Expansion
         Mean and directions on the training samples, which pre-images are made of; only if ``expansion_`` has none.
-    preimage_map_ : KernelRidge
+    preimage_map_ : Expansion
         Only with ``preimage=RidgeMap()``.
     n_iter_, residual_ : int, float
         Products taken, and the largest residual relative to the largest eigenvalue.
@@ -441,7 +438,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 f"{self.n_components_}) is accepted. Give what transform returns."
             )
         if isinstance(self.preimage, RidgeMap):
-            return self.preimage_map_.predict(_some_column(Z)).reshape(len(Z), -1)
+            return self.preimage_map_(_some_column(Z)).reshape(len(Z), -1)
         samples, coef = self._atoms()
         if not isinstance(samples, Vectors):
             raise _no_points(self.kernel_)
@@ -456,7 +453,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             )
         return found.points
 
-    def _learn_map(self, S: Samples, w: Floats, used: Indices) -> KernelRidge:
+    def _learn_map(self, S: Samples, w: Floats, used: Indices) -> Any:
         """Learn the map from scores to samples."""
         if not isinstance(S, Vectors):
             raise _no_points(self.kernel_)

@@ -10,10 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, IndefiniteWarning, ParameterError
 from mercer.estimators.geometry.kernel_pca import KernelPCA
-from mercer.estimators.geometry.preimages import DistanceScaling, Gradient, RidgeMap
 from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.hilbert import projection_moments
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Spectrum
+from mercer.preimages.methods import DistanceScaling, Gradient, RidgeMap
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) * [3.0, 2.0, 1.0, 0.5] + 5.0

@@ -6,7 +6,9 @@ import pytest
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.geometry.kernel_pca import KernelPCA
-from mercer.estimators.geometry.preimages import (
+from mercer.gram import Expansion, FeatureExpansion
+from mercer.kernels import Exponential, Gaussian, Linear, Matern, Polynomial, RationalQuadratic, Spectrum
+from mercer.preimages.methods import (
     DistanceScaling,
     FixedPoint,
     Gradient,
@@ -15,8 +17,6 @@ from mercer.estimators.geometry.preimages import (
     preimage,
     preimage_method,
 )
-from mercer.gram import Expansion, FeatureExpansion
-from mercer.kernels import Exponential, Gaussian, Linear, Matern, Polynomial, RationalQuadratic, Spectrum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))

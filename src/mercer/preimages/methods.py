@@ -22,14 +22,15 @@ from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, DomainError
-from mercer.estimators.squares.ridge import KernelRidge
-from mercer.gram import Expansion
+from mercer.gram import Dense, Expansion
 from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_points import Moving
 from mercer.kernels import Gaussian, Kernel, Linear
 from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.kernels.vectors.pointwise import OneBase, Radial, dense
+from mercer.problems import LinearSystem
 from mercer.runtime.tiling import spans
+from mercer.solvers import Cholesky
 from mercer.spec import Spec
 
 __all__ = ["DistanceScaling", "FixedPoint", "Found", "Gradient", "Images", "Preimage", "RidgeMap", "preimage"]
@@ -412,17 +413,28 @@ class RidgeMap(Preimage):
         self.alpha = alpha
         self.kernel = kernel
 
-    def learn(self, scores: Floats, points: Floats, weight: Floats | None = None) -> KernelRidge:
-        """Return the map, fitted to scores (n, q) and points (n, d)."""
+    def learn(
+        self, scores: Floats, points: Floats, weight: Floats | None = None, resources: Resources = UNLIMITED
+    ) -> Any:
+        """Return the map, an expansion, fitted to scores (n, q) and points (n, d); weights are positive."""
         kernel = Gaussian("median") if self.kernel is None else self.kernel
-        return KernelRidge(kernel, self.alpha, fit_intercept=True).fit(scores, points, sample_weight=weight)
+        if kernel.order > 1:
+            raise CapabilityError(
+                f"RidgeMap was given {kernel!r}, which is conditionally positive definite of order {kernel.order}; "
+                "beside a constant it would need polynomials. Use a kernel of order 0 or 1, for example Gaussian()."
+            )
+        w = np.ones(len(scores)) if weight is None else weight
+        S = kernel.pack(scores)
+        K = Dense().build(kernel.learn(S, None, w), S, resources)
+        solution = Cholesky().solve(LinearSystem(K, self.alpha / w, points, np.ones((len(S), 1))))
+        return K.expand(solution, solution.multipliers[0])
 
     def solve(self, images: Images, start: Floats | None = None, resources: Resources = UNLIMITED) -> Found:
         """Learn from the samples' own coordinates, which are the values at the elements' parts."""
         at = images.at_samples(resources)
-        model = self.learn(at, dense(images.samples))
+        function = self.learn(at, dense(images.samples), resources=resources)
         inner = images.coef.T @ at
-        return Found(model.predict(images.weights @ inner).reshape(len(images), -1))
+        return Found(function(images.weights @ inner).reshape(len(images), -1))
 
 
 class _Exact(Preimage):
