@@ -23,7 +23,7 @@ from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.language import parse
-from mercer.selection.automatic import ROWS, find_task, some_rows, spread
+from mercer.selection.automatic import ROWS, find_task, some_rows, standard_deviation
 
 __all__ = ["findings", "gram_figures", "run"]
 
@@ -137,7 +137,9 @@ def _table_findings(table: Table) -> list[str]:
         )
         found += _repeated(table.n, [_no_nan(row) for row in rows])
     found += _twins(table)
-    spreads = {name: spread(table.columns[name]) for name in table.of_kind("number") if not table.missing[name]}
+    spreads = {
+        name: standard_deviation(table.columns[name]) for name in table.of_kind("number") if not table.missing[name]
+    }
     spreads = {name: s for name, s in spreads.items() if s > 0}
     if len(spreads) > 1:
         small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)

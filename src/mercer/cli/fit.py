@@ -247,7 +247,7 @@ def _numbers(problem: Problem) -> Array:
     if problem.y.dtype.kind not in "fiu":
         raise UsageFault(
             f"The target {problem.target!r} holds texts (as {str(problem.y[0])[:40]!r}), and regression needs numbers. "
-            "Leave --task away, or use a classifier."
+            "Leave --task out, or use a classifier."
         )
     return problem.y.astype(float)
 

@@ -20,7 +20,7 @@ from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
-from mercer.estimators.svm.support import SupportVectorMachine, alone
+from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram
 from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
 from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
@@ -137,7 +137,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         for index, sign in sets:
             part = K if whole_set or len(index) == len(codes) else K.take(index)
             if not whole_set:
-                part = alone(part, self.memory)
+                part = in_one_thread(part, self.memory)
             parts.append(Part(index, sign, w[index], counts[index], self._program(part, sign, w[index])))
         solutions = self._solve_all([part.problem for part in parts], run)
         parts = [dataclasses.replace(part, solution=s) for part, s in zip(parts, solutions, strict=True)]
@@ -225,7 +225,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             if len(signs) < 2:  # of one class nothing is known but its name
                 values[held] = signs.sum()
                 continue
-            gram = alone(K.take(rest), self.memory)
+            gram = in_one_thread(K.take(rest), self.memory)
             program: Any = self._program(gram, part.sign[rest], part.weight[rest])
             found = self.solver_.solve(program)
             coef, bias = self._function(

@@ -25,7 +25,7 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.computed import keep_told, protect
-from mercer.estimators.fits import Run, spread, weighted
+from mercer.estimators.fits import Run, scattered, weighted
 from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import (
@@ -50,7 +50,7 @@ from mercer.runtime.interrupts import in_background
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
 from mercer.spec import Spec, constraints_of
 
-__all__ = ["KernelEstimator", "sample_weights", "spread", "unwatched", "weighted"]
+__all__ = ["KernelEstimator", "sample_weights", "scattered", "unwatched", "weighted"]
 
 _OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is told of it
 

@@ -22,13 +22,13 @@ from mercer.errors import TargetError, TimeBudgetError
 from mercer.estimators.computed import keep_told
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
-from mercer.runtime.interrupts import heard
+from mercer.runtime.interrupts import raising_interrupts
 from mercer.runtime.tiling import Stopped
 from mercer.solvers.solver import Monitor
 from mercer.spec import checked_once
 from mercer.targets import Target
 
-__all__ = ["Run", "Training", "fitting", "spread", "weighted", "whole"]
+__all__ = ["Run", "Training", "fitting", "scattered", "weighted", "whole"]
 
 STEPS = 100
 _CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
@@ -191,7 +191,12 @@ def whole(estimator: Any) -> Iterator[None]:
     """
     before = dict(vars(estimator))
     try:
-        with heard(), checked_once(), one_reading(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with (
+            raising_interrupts(),
+            checked_once(),
+            one_reading(),
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+        ):
             yield
     except BaseException:
         state = vars(estimator)
@@ -289,7 +294,7 @@ def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Sample
     return packed.take(used), values[used], w[used], used
 
 
-def spread(values: Floats, used: Indices, n: int) -> Floats:
+def scattered(values: Floats, used: Indices, n: int) -> Floats:
     """Return values of the samples used at their places among all n, zero elsewhere."""
     if len(used) == n:
         return values

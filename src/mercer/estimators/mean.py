@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
@@ -115,7 +115,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
             if len(self.classes_) == 2:
                 M, intercept = M[:, 1] - M[:, 0], intercept[1] - intercept[0]
             self.expansion_ = K.expand(Solution(M, Status.CONVERGED, 0.0), intercept)
-            self.dual_coef_ = spread(M, used, len(packed))
+            self.dual_coef_ = scattered(M, used, len(packed))
             self.intercept_ = intercept
         return self
 

@@ -11,7 +11,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError, TargetError
 from mercer.kernels import Kernel
 
-__all__ = ["as_views", "column", "each", "reads_other_things", "require_pairs"]
+__all__ = ["as_views", "column", "per_view", "reads_other_things", "require_pairs"]
 
 
 def as_views(estimator: Any, X: Any, Y: Any) -> list[Any]:
@@ -55,12 +55,12 @@ def column(Y: Any) -> Any:
     return values[:, None] if values.ndim == 1 and values.dtype.kind in "biufO" else Y
 
 
-def each(name: str, given: Any, count: int) -> tuple[Any, ...]:
+def per_view(name: str, given: Any, count: int) -> tuple[Any, ...]:
     """Return one value for each view.
 
     Examples
     --------
-    >>> each("tau", 0.5, 2), each("tau", (0.1, 0.2), 2)
+    >>> per_view("tau", 0.5, 2), per_view("tau", (0.1, 0.2), 2)
     ((0.5, 0.5), (0.1, 0.2))
     """
     if not isinstance(given, (tuple, list, np.ndarray)) or np.ndim(given) == 0:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["heard", "in_background", "lapack"]
+__all__ = ["raising_interrupts", "in_background", "lapack"]
 
 Result = TypeVar("Result")
 
@@ -36,13 +36,13 @@ _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, sign
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def raising_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt where the code inside hid one behind a SystemError.
 
     Examples
     --------
     >>> try:
-    ...     with heard():
+    ...     with raising_interrupts():
     ...         raise SystemError("a result with an exception set") from KeyboardInterrupt()
     ... except KeyboardInterrupt:
     ...     print("stopped")

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.runtime.interrupts import heard
+from mercer.runtime.interrupts import raising_interrupts
 
 Task = TypeVar("Task")
 Monitor = Callable[[float], bool]  # fraction done -> whether to stop
@@ -167,7 +167,7 @@ def run_tasks(
     [1, 2, 3]
     """
     count = min(thread_count(n_threads), len(tasks))
-    with heard(), serial_blas():
+    with raising_interrupts(), serial_blas():
         if count <= 1:
             for done, task in enumerate(tasks, 1):
                 work(task)

@@ -116,7 +116,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
     >>> table_kernels(columns, {"age": "number", "city": "category"})[0]
     Gaussian(2.041).on('age') + Match().on('city')
     """
-    spreads = {name: spread(columns[name]) for name, kind in kinds.items() if kind == "number"}
+    spreads = {name: standard_deviation(columns[name]) for name, kind in kinds.items() if kind == "number"}
     spreads = {name: s for name, s in spreads.items() if s > 0.0}
     others: list[Kernel] = [Match().on(name) for name, kind in kinds.items() if kind == "category"]
     others += [text_kernel(columns[name]).on(name) for name, kind in kinds.items() if kind == "text"]
@@ -137,7 +137,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
     return tuple(joined)
 
 
-def spread(column: Any) -> float:
+def standard_deviation(column: Any) -> float:
     """Return the standard deviation of numbers; zero if it is not told apart from rounding."""
     values = np.asarray(column, dtype=float)
     largest = float(np.abs(values).max(initial=0.0))

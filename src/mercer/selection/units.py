@@ -24,7 +24,17 @@ from mercer.free_parameters import free_names, free_values, with_free
 from mercer.kernels import Kernel, Scaled
 from mercer.selection.hyperparameters import Tuned
 
-__all__ = ["NOISE", "WHITE", "Units", "better", "coarse_starts", "shifted", "sizes", "told", "warn_of_search"]
+__all__ = [
+    "NOISE",
+    "WHITE",
+    "Units",
+    "better",
+    "coarse_starts",
+    "shifted",
+    "sizes",
+    "moved_parameters",
+    "warn_of_search",
+]
 
 WHITE = 1e-2  # log evidence by which a process must be better than white noise, to be more than that
 NOISE = 0.1  # where its search starts, as a share of v
@@ -226,7 +236,7 @@ def _hills(value: Floats) -> list[tuple[int, int]]:
     return order[:3]
 
 
-def told(tuned: Tuned) -> tuple[dict[str, float], dict[str, float]]:
+def moved_parameters(tuned: Tuned) -> tuple[dict[str, float], dict[str, float]]:
     """What a search has moved to a bound, and what it has moved at all, by name."""
     last = tuned.path[-1] if len(tuned.path) else np.zeros(0)
     moved = {name: float(value) for name, value in zip(tuned.names, last, strict=True)}
@@ -239,7 +249,7 @@ def warn_of_search(held: Mapping[str, float], moved: Mapping[str, float], gain: 
     Parameters
     ----------
     held, moved : mapping of name to float
-        Parameters at a bound, and all that were moved; see `told`.
+        Parameters at a bound, and all that were moved; see `moved_parameters`.
     gain : float
         Log evidence less that of white noise of the best variance; infinite where that is not known.
     kernel : Kernel

@@ -13,7 +13,7 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.errors import CapabilityError
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import heard
+from mercer.runtime.interrupts import raising_interrupts
 from mercer.spec import Spec
 
 __all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]
@@ -70,7 +70,7 @@ class Solver(Spec, ABC):
         """
         self.check_capabilities(problem)
         # where numbers leave their range, the solution tells so in words; no Ctrl-C is lost
-        with heard(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with raising_interrupts(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._solve(problem, start, monitor)
 
     @abstractmethod

@@ -7,7 +7,7 @@ import pytest
 from mercer import KernelRidge
 from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError
-from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
+from mercer.estimators.estimator import KernelEstimator, sample_weights, scattered, weighted
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum
 
@@ -61,7 +61,7 @@ def test_the_plan_follows_the_gram():
 def test_weighted_and_spread():
     S, values, w, used = weighted(Vectors.pack(X), Y, np.arange(30) % 2)
     assert len(S) == len(values) == 15 and np.all(w == 1) and np.array_equal(used, np.arange(1, 30, 2))
-    assert np.array_equal(spread(values, used, 30), np.where(np.arange(30) % 2, Y, 0.0))
+    assert np.array_equal(scattered(values, used, 30), np.where(np.arange(30) % 2, Y, 0.0))
     assert np.array_equal(sample_weights(2.0, 3), [2.0, 2.0, 2.0])
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.domains import Strings
 from mercer.errors import ParameterError, TargetError
-from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
+from mercer.estimators.several_views import as_views, column, per_view, reads_other_things, require_pairs
 from mercer.kernels import Gaussian, Precomputed, Spectrum
 
 X = np.arange(6.0).reshape(3, 2)
@@ -31,10 +31,10 @@ def test_views_are_a_pair_or_a_list():
 
 
 def test_one_for_all_or_one_for_each():
-    assert each("tau", np.array([0.1, 0.2]), 2) == (0.1, 0.2)
-    assert each("kernel", None, 3) == (None, None, None)
+    assert per_view("tau", np.array([0.1, 0.2]), 2) == (0.1, 0.2)
+    assert per_view("kernel", None, 3) == (None, None, None)
     with pytest.raises(ParameterError, match="3 views"):
-        each("tau", [0.1, 0.2], 3)
+        per_view("tau", [0.1, 0.2], 3)
 
 
 def test_which_kernels_compare_rows_of_numbers():

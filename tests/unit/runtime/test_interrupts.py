@@ -8,7 +8,7 @@ import pytest
 
 from mercer.runtime import interrupts as background
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import heard, in_background, lapack
+from mercer.runtime.interrupts import in_background, lapack, raising_interrupts
 from tests.clock import interrupted
 
 
@@ -165,7 +165,7 @@ def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard()
     for _ in range(30):
         try:
             signal.setitimer(signal.ITIMER_REAL, 1e-3)  # from here on the signal may come
-            with heard():
+            with raising_interrupts():
                 while True:
                     _pair(2)
         except KeyboardInterrupt as answer:
@@ -175,5 +175,5 @@ def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard()
 
 
 def test_other_system_errors_are_left_as_they_are():
-    with pytest.raises(SystemError, match="else"), heard():
+    with pytest.raises(SystemError, match="else"), raising_interrupts():
         raise SystemError("something else")

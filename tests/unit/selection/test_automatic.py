@@ -7,7 +7,7 @@ from mercer import KernelMeanClassifier, KernelRidge
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection import automatic
-from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, spread, table_kernels
+from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, standard_deviation, table_kernels
 
 rng = np.random.default_rng(0)
 COLUMNS = {
@@ -74,9 +74,9 @@ def test_kernels_of_one_kind_only():
 
 @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200, 1e308])
 def test_spreads_of_any_size(size):
-    assert spread(np.array([0.25, 0.75]) * size) == pytest.approx(0.25 * size)
-    assert spread(np.full(7, 0.1 * size)) == 0.0
-    assert spread([]) == 0.0
+    assert standard_deviation(np.array([0.25, 0.75]) * size) == pytest.approx(0.25 * size)
+    assert standard_deviation(np.full(7, 0.1 * size)) == 0.0
+    assert standard_deviation([]) == 0.0
 
 
 def test_ridge_is_the_best_by_brute_force():

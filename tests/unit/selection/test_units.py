@@ -10,7 +10,7 @@ from mercer import GaussianProcessRegressor, SparseGaussianProcessRegressor
 from mercer.domains import Vectors
 from mercer.estimators.processes.process_evidence import DenseEvidence, Observations
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.selection.units import Units, better, coarse_starts, shifted, sizes, told, warn_of_search
+from mercer.selection.units import Units, better, coarse_starts, moved_parameters, shifted, sizes, warn_of_search
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-3.0, 3.0, size=(50, 2))
@@ -103,7 +103,7 @@ def test_two_searches_and_a_shift():
     assert np.isclose(other.value, one.value + 1.0) and np.isclose(other.values[-1], one.values[-1] + 1.0)
     both = better(other, one)
     assert both.value == one.value and both.evaluations == 2 * one.evaluations and len(both.starts) == 2
-    held, moved = told(one)
+    held, moved = moved_parameters(one)
     assert held == {} and set(moved) == {"scale", "kernel__length_scale", "noise"}
 
 

@@ -27,7 +27,7 @@ from mercer.errors import DomainError, warn_caller
 from mercer.estimators.clustering.cuts import checked_degrees, checked_weights, first_met, normalized_cut, tied, times
 from mercer.estimators.clustering.embedding_assignments import discretized, pivoted
 from mercer.estimators.clustering.lloyd import Cloud, lloyd, seeded_labels
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.graph_modes import smooth_modes
 from mercer.estimators.neighbours import (
@@ -391,7 +391,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _place(self, Z: Floats, labels: Array, packed: Any, used: Any) -> None:
         """Keep coordinates and labels of all samples; of those of weight zero they are predicted."""
         n = packed.shape[0] if sp.issparse(packed) else len(packed)
-        self.embedding_, self.labels_ = spread(Z, used, n), np.zeros(n, dtype=np.int64)
+        self.embedding_, self.labels_ = scattered(Z, used, n), np.zeros(n, dtype=np.int64)
         self.labels_[used] = labels
         if len(used) < n:
             rest = np.setdiff1d(np.arange(n), used)

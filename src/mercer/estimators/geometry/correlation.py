@@ -13,7 +13,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Each, Interval
 from mercer.errors import ParameterError
 from mercer.estimators.geometry.kernel_cca import KernelCCA
-from mercer.estimators.several_views import each
+from mercer.estimators.several_views import per_view
 from mercer.gram import Features
 from mercer.kernels import Linear
 
@@ -213,7 +213,7 @@ class LeastSquaresCCA(KernelCCA):
         return 1.0 / (1.0 + self.nu)
 
     def _options(self, count: int) -> list[Floats]:
-        each("nu", self.nu, count)
+        per_view("nu", self.nu, count)
         return super()._options(count)
 
     def _keep(self, bases: Any, grams: Any, w: Any, used: Any, n: int, run: Any) -> None:

@@ -26,12 +26,12 @@ from mercer.budget import Plan, budget
 from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.canonical import Basis, basis_of, canonical, correlations
 from mercer.estimators.geometry.canonical_choice import left_out_correlation, shuffled_gap
 from mercer.estimators.parameter_gradients import rank_of
-from mercer.estimators.several_views import as_views, column, each, reads_other_things, require_pairs
+from mercer.estimators.several_views import as_views, column, per_view, reads_other_things, require_pairs
 from mercer.gram import Auto, Gram, GramSpec, Tiles
 from mercer.gram.gram import has_features, is_undecided
 from mercer.gram.low_rank.nystrom import NystromGram
@@ -344,7 +344,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _parts(self, views: list[Any], vector: bool) -> list[Any]:
         """Return copies of this estimator, one for each view, with its kernel and Gram."""
         parts, count = [], len(views)
-        for kernel, gram in zip(each("kernel", self.kernel, count), each("gram", self.gram, count), strict=True):
+        for kernel, gram in zip(
+            per_view("kernel", self.kernel, count), per_view("gram", self.gram, count), strict=True
+        ):
             part = copy.copy(self)
             part.kernel, part.gram = kernel, gram
             parts.append(part)
@@ -376,7 +378,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if isinstance(self.tau, str):
             options = [(tau,) * count for tau in self.taus]
         else:
-            options = [each("tau", self.tau, count)]
+            options = [per_view("tau", self.tau, count)]
         return [np.array(option, dtype=float) for option in options]
 
     def _decompose(
@@ -470,7 +472,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             a = np.sqrt(total) * sign * direction  # the largest score of the first view is positive
             function, coef = basis.expand(gram, a, w)
             functions.append(function)
-            coefs.append(spread(coef, used, n))
+            coefs.append(scattered(coef, used, n))
             scores.append((basis.vectors @ a) / np.sqrt(w)[:, None])
         self.n_components_ = count
         self.eigenvalues_ = found.values
@@ -489,7 +491,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         views : int, default 2
         """
         n, widths = n_samples, []
-        for kernel, gram in zip(each("kernel", self.kernel, views), each("gram", self.gram, views), strict=True):
+        for kernel, gram in zip(
+            per_view("kernel", self.kernel, views), per_view("gram", self.gram, views), strict=True
+        ):
             known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
             spec: GramSpec = gram or Auto()
             if is_undecided(spec):

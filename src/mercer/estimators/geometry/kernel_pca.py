@@ -32,7 +32,7 @@ from mercer.estimators.directions import (
     krylov_bytes,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.gram import has_array
@@ -408,8 +408,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.expansion_ = _part(whole_thing, slice(1, None), constant[1:] - (shift if self.centered else 0.0))
         self.mean_square_ = float(share @ found.means) if self.centered else 0.0
         self.n_components_, self.eigenvalues_ = len(values), values
-        self.eigenvectors_ = spread(found.vectors if np.all(w == 1.0) else found.vectors / root, used, n)
-        self.dual_coef_ = spread(coef, used, n)
+        self.eigenvectors_ = scattered(found.vectors if np.all(w == 1.0) else found.vectors / root, used, n)
+        self.dual_coef_ = scattered(coef, used, n)
         self.explained_variance_, self.explained_variance_ratio_ = values / total, values / (found.trace or 1.0)
         self.reconstruction_errors_ = np.maximum(found.trace - np.append(0.0, np.cumsum(values)), 0.0) / total
         self.n_iter_, self.residual_ = found.iterations, found.residual

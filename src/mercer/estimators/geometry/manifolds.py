@@ -23,7 +23,7 @@ from mercer.constraints import Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, warn_caller
 from mercer.estimators.directions import krylov_bytes
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.graph_modes import largest_positive, smooth_modes
 from mercer.estimators.neighbours import (
@@ -463,8 +463,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
                 A = sp.csr_array(A + sp.diags_array(self.kernel_.diag(self.kernel_.prepare(S))))
             with run.stage("eigenvectors", 0.99):
                 Z, columns = self._walk(A, w, min(self.n_components, len(S) - 1), run)
-            self.embedding_ = spread(Z, used, len(packed))
-            self.stationary_ = spread(self.stationary_, used, len(packed))
+            self.embedding_ = scattered(Z, used, len(packed))
+            self.stationary_ = scattered(self.stationary_, used, len(packed))
             rest = np.setdiff1d(np.arange(len(packed)), used)
             if graph is not None:
                 if len(rest):

@@ -21,7 +21,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
@@ -245,7 +245,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             if border.shape[1]:
                 Border.of(observed.border)  # refuses functions that the samples cannot tell apart
             starts = self._starts(kernel.learn(S, values, w), observed, self._noises(used, len(packed), units), units)
-            way = self._way(starts[0].kernel, observed, run)
+            way = self._evidence_form(starts[0].kernel, observed, run)
             self.kernel_, self.noise_ = self._search(way, starts, units, run)
             found = self._condition(way, run)
             self._store(found, observed, used, len(packed), units.mean)
@@ -318,7 +318,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             is_stored(spec) or has_features(spec) or is_streamed(spec) or is_transform(spec)
         )  # K itself, exactly or to a tolerance
 
-    def _way(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
+    def _evidence_form(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
         """Return how the evidence is computed, and remember Gram and solver."""
         spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
         if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
@@ -396,7 +396,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         self.solution_ = Solution(
             coef, status, found.residual, multipliers=m, jitter=jitter, details=found.details,
         )  # fmt: skip
-        self.dual_coef_, self.mean_coef_ = spread(coef, used, n), m
+        self.dual_coef_, self.mean_coef_ = scattered(coef, used, n), m
         self.log_marginal_likelihood_, self.log_marginal_likelihood_error_ = found.value, found.error
         self.posterior_ = posterior_of(found, observed.border, observed.shift(self.noise_), tol, most)
         self.y_train_, self.sample_weight_, self.border_ = observed.y, observed.weight, observed.border
@@ -415,8 +415,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         y = observed.y + centre
         y, coef = (part[:, 0] if self.target_.columns is None else part for part in (y, found.coef))
         latent = np.maximum(1.0 / diagonal - noise / observed.weight, 0.0)
-        self.loo_predictions_ = spread(leave_one_out(y, coef, diagonal), used, n)
-        self.loo_std_ = spread(np.sqrt(latent + noise), used, n)
+        self.loo_predictions_ = scattered(leave_one_out(y, coef, diagonal), used, n)
+        self.loo_std_ = scattered(np.sqrt(latent + noise), used, n)
 
     def _store_unseen(self, packed: Samples, border: Floats, used: Indices) -> None:
         """Complete what is predicted of samples of weight zero, which were left out from the start."""
@@ -574,7 +574,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         kernel = free_parameters.constrained(self.kernel_, theta[:-1])
         noise = np.exp(theta[-1]) * (np.asarray(self.noise_) if np.ndim(self.noise_) else 1.0)
         observed = Observations(self.expansion_.samples, self.y_train_, self.sample_weight_, self.border_)
-        found = self._way(kernel, observed)(kernel, np.asarray(noise), slopes=eval_gradient)
+        found = self._evidence_form(kernel, observed)(kernel, np.asarray(noise), slopes=eval_gradient)
         if not eval_gradient:
             return found.value
         return found.value, np.append(

@@ -37,7 +37,7 @@ from mercer.kernels.kernel import fill
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, require_derivative, tune
-from mercer.selection.units import NOISE, Units, told, warn_of_search
+from mercer.selection.units import NOISE, Units, moved_parameters, warn_of_search
 from mercer.targets import Real
 
 __all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
@@ -286,7 +286,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             )  # fmt: skip
         tuned = scaled.outward(tuned, start)
         if self.fixed != "all":
-            warn_of_search(*told(tuned), -tuned.value - data.white(), tuned.kernel)
+            warn_of_search(*moved_parameters(tuned), -tuned.value - data.white(), tuned.kernel)
         if tuned.status is not Status.CONVERGED:
             warn_caller(
                 f"The search for hyper-parameters stopped at slope {tuned.slope:.3g}. {tuned.status.value}",

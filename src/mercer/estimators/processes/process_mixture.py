@@ -26,7 +26,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.mean_field import NormalWishart, stick_means
@@ -392,7 +392,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         self.kernel_ = found.kernels[0]
         self.n_components_ = len(self.components_)
         self.weights_ = means
-        self.responsibilities_ = spread(found.R, used, n)
+        self.responsibilities_ = scattered(found.R, used, n)
         self.lower_bound_, self.bounds_path_, self.status_ = found.bound, np.array(found.path), found.status
         self.n_iter_ = len(found.path)
 

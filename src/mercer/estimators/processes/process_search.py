@@ -20,7 +20,7 @@ from mercer.estimators.processes.warm_start import Coordinates, Remembering, cur
 from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, Tuned, tune
-from mercer.selection.units import WHITE, Units, better, coarse_starts, shifted, told, warn_of_search
+from mercer.selection.units import WHITE, Units, better, coarse_starts, moved_parameters, shifted, warn_of_search
 
 __all__ = ["SOME", "Begin", "EvidenceSearch"]
 
@@ -85,7 +85,9 @@ class EvidenceSearch:
                 ConvergenceWarning,
             )
             run.clock, run.asked_to_stop = Clock.start(None), False  # what was found is worth one more factor
-        warn_of_search(*told(found), -found.value - way.observations.white(noise if noise.ndim else 1.0), found.kernel)
+        warn_of_search(
+            *moved_parameters(found), -found.value - way.observations.white(noise if noise.ndim else 1.0), found.kernel
+        )
         self.n_iter_ = max(1, len(found.values) - 1)
         best = found.beside["noise"]
         return found.kernel, best * noise if noise.ndim else float(best)

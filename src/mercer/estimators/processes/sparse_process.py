@@ -42,7 +42,7 @@ from mercer.kernels.protocols import InputDifferentiable, offers
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
-from mercer.selection.units import Units, coarse_starts, shifted, told, warn_of_search
+from mercer.selection.units import Units, coarse_starts, moved_parameters, shifted, warn_of_search
 from mercer.spec import constraints_of
 from mercer.targets import Real
 
@@ -356,7 +356,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 ConvergenceWarning,
             )
         if self.fixed != "all":
-            warn_of_search(*told(tuned), -tuned.value - data.white(), tuned.kernel)
+            warn_of_search(*moved_parameters(tuned), -tuned.value - data.white(), tuned.kernel)
         self.tuned_, self.kernel_, self.noise_ = tuned, tuned.kernel, float(tuned.beside["noise"])
         self.n_iter_ = max(1, len(tuned.values) - 1)
         whitened = whiten(data, self.kernel_, Z)

@@ -20,7 +20,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, InstanceOf, Positive
 from mercer.domains import Similarities
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import spread, weighted
+from mercer.estimators.estimator import scattered, weighted
 from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
 from mercer.free_parameters import free_names
@@ -151,7 +151,7 @@ class KernelLasso(SparseRegressor):
             K = self._represent(self.kernel_, S, run)
             coef, self.intercept_ = self._each(_design(K, w, self.fit_intercept, self.memory), values, run)
             self.expansion_ = K.expand(Solution(coef, self.solution_.status, 0.0), self.intercept_)
-            self.dual_coef_ = spread(coef, used, len(packed))
+            self.dual_coef_ = scattered(coef, used, len(packed))
             self.support_ = np.flatnonzero(self.dual_coef_.reshape(len(packed), -1).any(axis=1))
             self.solution_ = dataclasses.replace(self.solution_, coef=self.dual_coef_)
         return self
@@ -304,7 +304,7 @@ def kernel_path(
             "alpha, or take locate_events=False.",
             ConvergenceWarning,
         )
-    coefs = np.array([spread(b, used, len(packed)) for b in walk.coefs])
+    coefs = np.array([scattered(b, used, len(packed)) for b in walk.coefs])
     events = tuple((value, what, int(used[j])) for value, what, j in walk.events)
     kernels = tuple(kernel.replace(**{name: value}) for value in points)
     return KernelPath(

@@ -26,7 +26,7 @@ from mercer.estimators.directions import (
     factor_rank,
     principal_directions,
 )
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.gram import Dense, Expansion, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_features, is_stored
@@ -156,7 +156,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
                 shift = found.origin @ weights
                 weights = weights.reshape(-1, *values.shape[1:])
             coef = coef.reshape(values.shape)
-            self.dual_coef_ = spread(coef, used, len(packed))
+            self.dual_coef_ = scattered(coef, used, len(packed))
             self.intercept_ = np.average(values, axis=0, weights=w) - shift.reshape(values.shape[1:])[()]
             if coef.any() or isinstance(gram, HasFactor):
                 self.expansion_ = gram.expand(Solution(coef, Status.CONVERGED, 0.0, weights=weights), self.intercept_)

@@ -19,7 +19,7 @@ from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import Gram, GramSpec
@@ -314,7 +314,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         coef = found.coef[:, :k] * scale
         inner = None if found.weights is None else found.weights[:, :k] * scale
         self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0, weights=inner), self.intercept_)
-        self.dual_coef_ = spread(coef, *place)
+        self.dual_coef_ = scattered(coef, *place)
 
     @property
     def _n_features_out(self) -> int:

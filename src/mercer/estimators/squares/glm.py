@@ -19,7 +19,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
-from mercer.estimators.estimator import KernelEstimator, sample_weights, spread, weighted
+from mercer.estimators.estimator import KernelEstimator, sample_weights, scattered, weighted
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.squares.logistic import require_no_twice
@@ -295,7 +295,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
             self.intercept_ = float(free[0]) if constant else 0.0
             self.basis_coef_ = np.array(free[int(constant) :])
             self.expansion_ = K.expand(solution, self.intercept_)
-            self.dual_coef_ = spread(solution.coef, used, len(packed))
+            self.dual_coef_ = scattered(solution.coef, used, len(packed))
             self.n_iter_ = max(len(solution.trace) - 1, 1)
             if self._grades:
                 self.loss_ = solution.state.loss

@@ -17,7 +17,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import spread
+from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
@@ -217,11 +217,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     def _store(self, packed: Samples, K: Gram, fitted: Fitted, used: Indices) -> None:
         flat = len(self.classes_) == 2
         self._expand(K, fitted, flat)
-        self.dual_coef_ = spread(fitted.coef[:, 0] if flat else fitted.coef, used, len(packed))
+        self.dual_coef_ = scattered(fitted.coef[:, 0] if flat else fitted.coef, used, len(packed))
         self.support_ = used[np.any(fitted.coef != 0.0, axis=1)]
         if not self.leave_one_out or fitted.left_out is None:
             return
-        left = spread(fitted.left_out, used, len(packed))
+        left = scattered(fitted.left_out, used, len(packed))
         if len(used) < len(packed):
             rest = np.setdiff1d(np.arange(len(packed)), used)
             left[rest] = self.expansion_(packed.take(rest)).reshape(len(rest), -1)

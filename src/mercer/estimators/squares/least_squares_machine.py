@@ -33,7 +33,7 @@ from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_e
 from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.pruning import prune
-from mercer.selection.units import shifted, told, warn_of_search
+from mercer.selection.units import moved_parameters, shifted, warn_of_search
 from mercer.solvers.linear.cholesky_solver import Factored
 from mercer.solvers.linear.woodbury import NormalFactored
 
@@ -183,7 +183,7 @@ class LeastSquaresMachine(KernelEstimator):
         if self.selection == "evidence":
             total = sum(Y.shape[1] * (float(w[rows].sum()) - 1.0) for rows, Y in parts)
         self.C_, self.tuned_ = float(found.beside["C"]), shifted(found, total * float(np.log(unit)))
-        warn_of_search(*told(found), np.inf, found.kernel)
+        warn_of_search(*moved_parameters(found), np.inf, found.kernel)
         return found.kernel
 
     def _tuning_monitor(self, run: Run) -> Any:

@@ -17,7 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Boolean, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
-from mercer.estimators.estimator import spread
+from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
@@ -215,7 +215,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
             self.C_ = self._choose_cost(K, groups, Y, w, run)
             if self.robust:
                 factors = self._reweighted(K, Y, w, run)
-                self.weights_ = spread(factors, used, len(packed))
+                self.weights_ = scattered(factors, used, len(packed))
                 w = w * factors
             if self.prune is None:
                 fitted = self._solve_groups(K, groups, Y, w, run)
@@ -227,14 +227,14 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     def _store(self, packed: Samples, K: Gram, fitted: Fitted, used: Indices) -> None:
         flat = self.target_.columns is None
         self._expand(K, fitted, flat)
-        self.dual_coef_ = spread(fitted.coef[:, 0] if flat else fitted.coef, used, len(packed))
+        self.dual_coef_ = scattered(fitted.coef[:, 0] if flat else fitted.coef, used, len(packed))
         self.support_ = used[np.any(fitted.coef != 0.0, axis=1)]
         noise = fitted.scale / self.C_
         self.noise_variance_ = float(noise[0]) if flat else noise
         if self.posterior:
             self.posterior_ = fitted.posteriors[0]
         if self.leave_one_out and fitted.left_out is not None:
-            left = spread(fitted.left_out[:, 0] if flat else fitted.left_out, used, len(packed))
+            left = scattered(fitted.left_out[:, 0] if flat else fitted.left_out, used, len(packed))
             if len(used) < len(packed):
                 rest = np.setdiff1d(np.arange(len(packed)), used)
                 left[rest] = self.expansion_(packed.take(rest))

@@ -16,7 +16,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import FeatureExpansion, Gram, GramSpec
@@ -189,7 +189,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
             free = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])
             self.expansion_ = K.expand(solution, np.asarray(free))
             self.intercept_ = np.atleast_1d(np.asarray(free, dtype=float))
-            self.dual_coef_ = spread(solution.coef, used, len(packed))
+            self.dual_coef_ = scattered(solution.coef, used, len(packed))
             self.n_iter_ = max(len(solution.trace) - 1, 1)
         return self
 

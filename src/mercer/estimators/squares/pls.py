@@ -20,7 +20,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional, Several
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
@@ -374,7 +374,7 @@ class KernelPLS(
         """Bring what is stored into the shape of y and the order of all samples."""
         flat = values.ndim == 1
         coef = self.solution_.coef
-        self.dual_coef_ = spread(coef[:, 0] if flat else coef, used, n)
+        self.dual_coef_ = scattered(coef[:, 0] if flat else coef, used, n)
         self.support_ = used[np.flatnonzero(coef.any(axis=1))]
         self.x_scores_ = self.x_scores_ if len(used) == n else self._all_scores(used, n)
         if flat:

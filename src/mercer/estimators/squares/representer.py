@@ -17,7 +17,7 @@ from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, spread, unwatched
+from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, Training
 from mercer.estimators.squares.logistic import require_no_twice
 from mercer.estimators.squares.smoothing_spline import (
@@ -173,7 +173,7 @@ class RepresenterMachine(KernelEstimator):
             self.basis_coef_ = np.asarray(mix @ free)
             expansion = SemiparametricExpansion(expansion, basis, self.basis_coef_)
         self.expansion_ = expansion
-        self.dual_coef_ = spread(solution.coef, used, len(packed))
+        self.dual_coef_ = scattered(solution.coef, used, len(packed))
         self.solution_ = dataclasses.replace(solution, state=None)
         self.risk_, self.norm_ = found.risk, float(np.sqrt(found.energy))
         cost = self._regularizer().value(found.energy)

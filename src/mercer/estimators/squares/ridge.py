@@ -18,7 +18,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
 from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.gram.gram import is_low_rank, is_streamed, is_transform
@@ -77,7 +77,7 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
         solution = self._solve(LinearSystem(K, alpha / w, values, border), run, until=0.95)
         self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
         self.expansion_ = K.expand(solution, self.intercept_)
-        self.dual_coef_ = spread(solution.coef, used, data.total)
+        self.dual_coef_ = scattered(solution.coef, used, data.total)
         return K, solution
 
     def _default_solver(self, gram: Gram) -> Solver:
@@ -239,7 +239,7 @@ class KernelRidge(RidgeEstimator):
                 "form needs one. Use gram=Dense() with solver=Cholesky()."
             )
         left_out = leave_one_out(values, solution.coef, solution.state.inverse_diagonal())
-        self.loo_predictions_ = spread(left_out, used, len(packed))
+        self.loo_predictions_ = scattered(left_out, used, len(packed))
         if len(used) < len(packed):
             rest = np.setdiff1d(np.arange(len(packed)), used)
             self.loo_predictions_[rest] = self.expansion_(packed.take(rest))

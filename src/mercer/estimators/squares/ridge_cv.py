@@ -19,7 +19,7 @@ from mercer.budget import Clock, Plan, budget
 from mercer.constraints import AnyOf, Boolean, Each, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, warn_caller
-from mercer.estimators.estimator import spread
+from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.squares.factor_ridge import (
@@ -409,6 +409,6 @@ def _start(kernel: Kernel, data: Weighted, intercept: bool) -> float:
 
 
 def _spread_nan(values: Floats, data: Weighted) -> Floats:
-    out = spread(values, data.used, data.total)
+    out = scattered(values, data.used, data.total)
     out[np.setdiff1d(np.arange(data.total), data.used)] = np.nan
     return out

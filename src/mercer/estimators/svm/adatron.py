@@ -14,7 +14,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import DomainError, ParameterError
-from mercer.estimators.estimator import spread
+from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.online import Scoring
 from mercer.gram import Gram, GramSpec
@@ -149,7 +149,7 @@ class KernelAdatron(Scoring):
             steps = [max(1, len(part.trace) - 1) for part in found]
             self.n_iter_ = steps[0] if len(steps) == 1 else np.array(steps)
             self.expansion_ = K.expand(solution, np.zeros(solution.coef.shape[1:]))
-            self.dual_coef_ = spread(solution.coef, used, len(packed))
+            self.dual_coef_ = scattered(solution.coef, used, len(packed))
             rows = self.dual_coef_.reshape(len(packed), -1)
             self.support_ = np.flatnonzero(np.any(rows != 0.0, axis=1))
         return self

@@ -18,7 +18,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Op
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.computed import frozen
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
@@ -112,7 +112,7 @@ class LinearMachine(KernelEstimator):
             state=None,
         )
         self.solver_, self.kernel_, self.gram_ = solver, self.kernel, self.gram
-        self.solution_ = dataclasses.replace(solution, coef=spread(solution.coef, used, n))
+        self.solution_ = dataclasses.replace(solution, coef=scattered(solution.coef, used, n))
         self.n_iter_ = max(1, *(int(s.state) for s in solutions))
         return solution
 

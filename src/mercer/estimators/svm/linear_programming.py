@@ -22,7 +22,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
-from mercer.estimators.estimator import KernelEstimator, spread
+from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, Features, Gram, GramSpec
@@ -228,7 +228,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         )
         self.expansion_ = K.expand(self.solution_, shift)
         if self.form == "dual":
-            self.dual_coef_ = np.ascontiguousarray(spread(W, used, n).T)
+            self.dual_coef_ = np.ascontiguousarray(scattered(W, used, n).T)
             self.support_ = np.flatnonzero(self.dual_coef_.any(axis=0))
         else:
             self.coef_ = np.ascontiguousarray(W.T)

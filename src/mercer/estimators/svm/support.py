@@ -31,7 +31,7 @@ from mercer.problems import Solution, Status
 from mercer.runtime.tiling import run_tasks, thread_count
 from mercer.solvers import SMO, Solver
 
-__all__ = ["SupportVectorMachine", "alone", "centered_variance"]
+__all__ = ["SupportVectorMachine", "in_one_thread", "centered_variance"]
 
 _AT_ONCE = 8  # programs among which memory is divided
 _STORED = 2048  # samples up to which the matrix is held
@@ -218,7 +218,7 @@ class _Stoppable:
         return self.monitor(iteration, residual) or (Status.STOPPED if self.stop.is_set() else False)
 
 
-def alone(gram: Gram, memory: Any) -> Gram:
+def in_one_thread(gram: Gram, memory: Any) -> Gram:
     """Return a Gram that computes in the calling thread: the problems themselves, and the memory, are shared."""
     share = None if memory is None else parse_bytes(memory) // _AT_ONCE
     gram.resources = dataclasses.replace(gram.resources, memory=share, n_threads=1, monitor=None)

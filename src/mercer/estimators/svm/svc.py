@@ -332,7 +332,7 @@ class NuSVC(SupportVectorClassifier):
         most = [np.abs(p.solution.coef).sum() * p.problem.gram.diag().max() for p in parts if p.solution is not None]
         if (self.margin_ <= 1e-6 * np.array(most) * np.array([unit for unit, _, _ in pairs])).any():
             warn_caller(
-                f"the margin rho of NuSVC is {self.margin_.min():.2g}, next to nothing: so few errors as nu allows are "
+                f"the margin rho of NuSVC is {self.margin_.min():.2g}, next to nothing: as few errors as nu allows are "
                 "not possible with this kernel, and the decision values, which are divided by rho, mean little. "
                 "Raise nu, or give a kernel that separates the classes better.",
                 DegenerateWarning,

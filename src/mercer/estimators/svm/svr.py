@@ -19,7 +19,7 @@ from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
 from mercer.errors import TargetError
 from mercer.estimators.estimator import sample_weights
 from mercer.estimators.fits import fitting
-from mercer.estimators.svm.support import SupportVectorMachine, alone
+from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram, GramSpec, Repeated
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
 from mercer.losses.loss import BoxDual
@@ -88,7 +88,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
             K = self._represent(self.kernel_, S, run, until=0.2)
             problems = self._programs(K, values, w)
             if len(problems) > 1:
-                alone(K, self.memory)
+                in_one_thread(K, self.memory)
             solutions = self._solve_all(problems, run)
             pairs = zip(problems, solutions, strict=True)
             coef = np.column_stack([_per_sample(p, s.coef, len(S)) for p, s in pairs])
