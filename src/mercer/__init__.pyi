@@ -22,7 +22,6 @@ from mercer.estimators.geometry.correlation import LeastSquaresCCA as LeastSquar
 from mercer.estimators.geometry.gram_schmidt import KernelGramSchmidt as KernelGramSchmidt
 from mercer.estimators.geometry.invariant_components import InvariantComponents as InvariantComponents
 from mercer.estimators.geometry.kernel_cca import KernelCCA as KernelCCA
-from mercer.estimators.geometry.kernel_cca import retrieval_ranks as retrieval_ranks
 from mercer.estimators.geometry.kernel_features import KernelFeatures as KernelFeatures
 from mercer.estimators.geometry.kernel_pca import KernelPCA as KernelPCA
 from mercer.estimators.geometry.locality import KernelLPP as KernelLPP
@@ -30,6 +29,7 @@ from mercer.estimators.geometry.locality import LocalityPreservingProjection as 
 from mercer.estimators.geometry.manifolds import DiffusionMap as DiffusionMap
 from mercer.estimators.geometry.manifolds import LaplacianEigenmap as LaplacianEigenmap
 from mercer.estimators.geometry.reference_map import ReferencePointMap as ReferencePointMap
+from mercer.estimators.geometry.retrieval import retrieval_ranks as retrieval_ranks
 from mercer.estimators.geometry.unfolding import hessian_kernel as hessian_kernel
 from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel

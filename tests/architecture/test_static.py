@@ -18,6 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 MAX_FILE_LINES = 600
+MAX_FILES = 25  # in a folder
 MAX_FUNCTION_LINES = 80
 MAX_PARAMETERS = 9
 
@@ -140,6 +141,17 @@ def test_addresses_in_the_source_are_citations():
 
 def test_every_module_has_a_docstring():
     assert not [where(path) for path, tree in trees().items() if not ast.get_docstring(tree)]
+
+
+def test_folders_are_small_and_say_what_they_hold():
+    folders = {path.parent for path in MODULES}
+    assert not [where(folder) for folder in folders if len(list(folder.glob("*.py"))) > MAX_FILES]
+    assert not [where(folder) for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+def test_no_two_modules_have_one_name():
+    names = [path.stem for path in MODULES if path.stem not in ("__init__", "__main__")]
+    assert not sorted({name for name in names if names.count(name) > 1})
 
 
 def test_files_are_short():

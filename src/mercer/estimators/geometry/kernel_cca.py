@@ -20,7 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, budget
 from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Optional
@@ -30,6 +29,7 @@ from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.geometry.canonical import Basis, basis_of, canonical, correlations
 from mercer.estimators.geometry.canonical_choice import left_out_correlation, shuffled_gap
+from mercer.estimators.geometry.retrieval import retrieval_ranks
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.several_views import as_views, column, per_view, reads_other_things, require_pairs
 from mercer.gram import Auto, Gram, GramSpec, Tiles
@@ -42,13 +42,12 @@ from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for
 
-__all__ = ["KernelCCA", "retrieval_ranks"]
+__all__ = ["KernelCCA"]
 __public__ = __all__
 
 TAUS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _REST = 1e-10  # of the diagonal of K, below which incomplete Cholesky stops
 _SHARE = Interval(0.0, 1.0)
-_ROWS = 2048  # queries that are ranked at once
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -344,9 +343,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _parts(self, views: list[Any], vector: bool) -> list[Any]:
         """Return copies of this estimator, one for each view, with its kernel and Gram."""
         parts, count = [], len(views)
-        for kernel, gram in zip(
-            per_view("kernel", self.kernel, count), per_view("gram", self.gram, count), strict=True
-        ):
+        given = per_view("kernel", self.kernel, count), per_view("gram", self.gram, count)
+        for kernel, gram in zip(*given, strict=True):
             part = copy.copy(self)
             part.kernel, part.gram = kernel, gram
             parts.append(part)
@@ -491,9 +489,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         views : int, default 2
         """
         n, widths = n_samples, []
-        for kernel, gram in zip(
-            per_view("kernel", self.kernel, views), per_view("gram", self.gram, views), strict=True
-        ):
+        given = per_view("kernel", self.kernel, views), per_view("gram", self.gram, views)
+        for kernel, gram in zip(*given, strict=True):
             known = kernel if isinstance(kernel, Kernel) else self._default_kernel()
             spec: GramSpec = gram or Auto()
             if is_undecided(spec):
@@ -517,45 +514,6 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         tags = super(KernelCCA, first).__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def retrieval_ranks(A: Floats, B: Floats) -> Indices:
-    """Return the rank of each row's partner among all rows of the other view, by the cosine; 1 is the most similar.
-
-    Parameters
-    ----------
-    A, B : (n, m) arrays
-        Scores of n pairs; rows of A are the queries.
-
-    Returns
-    -------
-    ranks : (n,) array of int
-        Rows that are as similar as the partner count before it: where all are alike, nothing has been found.
-
-    Examples
-    --------
-    >>> retrieval_ranks(np.eye(2), np.eye(2)), retrieval_ranks(np.eye(2), np.eye(2)[::-1])
-    (array([1, 1]), array([2, 2]))
-    """
-    A, B = real_array(A, "A", 2), real_array(B, "B", 2)
-    if A.shape != B.shape:
-        raise DomainError(
-            f"scores of shapes {A.shape} and {B.shape} were given; two tables with the same rows and columns "
-            "are accepted. Give what transform(X, Y) returns."
-        )
-    units = []
-    for one in (A, B):
-        largest = np.abs(one).max(axis=1, keepdims=True)  # first, since squares may overflow
-        one = one / np.where(largest > 0.0, largest, 1.0)
-        length = np.linalg.norm(one, axis=1, keepdims=True)
-        units.append(one / np.where(length > 0.0, length, 1.0))
-    ranks = np.empty(len(A), dtype=np.intp)
-    for start in range(0, len(A), _ROWS):
-        rows = slice(start, min(start + _ROWS, len(A)))
-        similar = units[0][rows] @ units[1].T
-        own = similar[np.arange(len(similar)), np.arange(rows.start, rows.stop)]
-        ranks[rows] = np.sum(similar >= own[:, None], axis=1)
-    return ranks
 
 
 def _incomplete(gram: Any, rank: int, run: Run) -> NystromGram:

@@ -17,7 +17,6 @@ from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
-from mercer.gram.low_rank.factor import FactorGram
 from mercer.losses import Hinge, SquaredHinge
 from mercer.problems import BoxQP, ConvexRisk, Solution, Status
 from mercer.solvers import Solver
@@ -173,7 +172,7 @@ class SVC(SupportVectorClassifier):
         """Tell whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
         if self.solver is not None or self.probability or not self._is_bounded():
             return self.solver is not None and isinstance(self.solver, solvers.PrimalNewton)
-        return isinstance(K, FactorGram) and solvers.PrimalNewton.suits(K, _LOSSES[self.loss])
+        return solvers.PrimalNewton.suits(K, _LOSSES[self.loss])
 
     def _default_solver(self, gram: Gram) -> Solver:
         if self._is_primal(gram) and not (self._is_together() and len(self.classes_) > 2):
