@@ -19,6 +19,7 @@ import mercer.kernels
 import mercer.solvers
 from mercer.domains import Vectors
 from mercer.kernels import Kernel
+from mercer.kernels.protocols import log_integral
 from mercer.spec import Spec
 from tests.trust import faults
 from tests.trust.faults import Fault
@@ -102,7 +103,7 @@ def _is_taken(cls: type, kernel: Any) -> bool:
     if cls is mercer.SmoothingSpline and kernel is not None:  # others need functions that are not penalised
         return isinstance(kernel, Kernel) and not kernel.composite and getattr(kernel, "domain", None) is Vectors
     if cls is mercer.ParzenDensity and kernel is not None and kernel != "rbf":  # windows only
-        return isinstance(kernel, Kernel) and kernel.domain is Vectors and kernel.log_integral(3) is not None
+        return isinstance(kernel, Kernel) and kernel.domain is Vectors and log_integral(kernel, 3) is not None
     if cls in OF_COLUMNS and kernel is not None:
         return isinstance(kernel, Kernel) and kernel.domain is Vectors
     return not (cls in AFFINITIES and isinstance(kernel, (K.Linear, K.Spectrum)))

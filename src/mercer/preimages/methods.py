@@ -418,7 +418,7 @@ class RidgeMap(Preimage):
     ) -> Any:
         """Return the map, an expansion, fitted to scores (n, q) and points (n, d); weights are positive."""
         kernel = Gaussian("median") if self.kernel is None else self.kernel
-        if kernel.order > 1:
+        if (kernel.order or 0) > 1:
             raise CapabilityError(
                 f"RidgeMap was given {kernel!r}, which is conditionally positive definite of order {kernel.order}; "
                 "beside a constant it would need polynomials. Use a kernel of order 0 or 1, for example Gaussian()."

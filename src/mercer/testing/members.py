@@ -22,7 +22,7 @@ def member(cls: Any) -> Any:
     --------
     >>> from mercer.kernels import Gaussian, Sum, Wendland
     >>> member(Gaussian), member(Wendland), member(Sum)
-    (Gaussian(), Wendland(4), None)
+    (Gaussian(1.0), Wendland(4), None)
     """
     if cls.example is not None:
         return cls(*cls.example)

@@ -159,7 +159,7 @@ def test_the_cache_lands_where_it_was_decided_and_the_setting_is_given_back(plac
 def test_every_fork_starts_a_new_generation():
     code = """
         import os
-        from mercer.numerics import compiled
+        from mercer.runtime import compiled
         before = compiled.generation
         child = os.fork()
         if child == 0:

@@ -14,7 +14,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.kernels.comparison import Comparison, side_of_tiles
+from mercer.kernels.comparison import LANES, Comparison, side_of_tiles
 from mercer.kernels.models.hidden_markov_kernel import ALPHABET, MISSING, ByChain, require_chances
 from mercer.kernels.models.marginalization import FORM
 from mercer.runtime.compiled import compiled
@@ -180,7 +180,7 @@ class PairHiddenMarkov(ByChain):
     def grain(self, comparison: Comparison) -> int | None:
         """Ask for small tiles where strings are long."""
         states = 4 if self._learns else len(self._chain.start)
-        return side_of_tiles(comparison, _STEPS / (16.0 + states * (states + 4.0)))
+        return side_of_tiles(comparison, _STEPS / (16.0 + states * (states + 4.0)), LANES)
 
     def _sides(self, A: Samples, B: Samples) -> tuple[Any, Any]:
         chain, (emission, background) = self._chain, self._pairs

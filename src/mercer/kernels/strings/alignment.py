@@ -16,7 +16,7 @@ from mercer.arrays import Floats, Indices, is_real
 from mercer.constraints import AnyOf, Constraint, Fixed, Interval, OneOf, Positive
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.comparison import Comparison, View, side_of_tiles
+from mercer.kernels.comparison import LANES, Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror
 from mercer.kernels.strings.subsequence import aligned
 from mercer.runtime.compiled import compiled
@@ -174,7 +174,7 @@ class _Alignment(Tiled):
 
     def grain(self, comparison: Comparison) -> int | None:
         """Ask for small tiles where strings are long."""
-        return side_of_tiles(comparison, _CELLS)
+        return side_of_tiles(comparison, _CELLS, LANES)
 
     def tile(self, view: View) -> Floats:
         """Fill the tables of all pairs."""

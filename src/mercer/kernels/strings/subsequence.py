@@ -15,7 +15,7 @@ from mercer.constraints import Integer, Interval
 from mercer.domains import Samples, Strings
 from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles
-from mercer.kernels.comparison import Comparison, View, side_of_tiles
+from mercer.kernels.comparison import LANES, Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.patterns import PatternKernel, require_room
@@ -24,7 +24,7 @@ from mercer.runtime.compiled import compiled
 __all__ = ["GappySpectrum", "Subsequence"]
 __public__ = __all__
 
-_LANES = 4  # strings of the right side that are compared at a time
+
 _TABLE = 512  # entries of a table of a level for one string, over all levels: the table stays in the nearest cache
 _CELLS = 2.5e7  # entries of tables that take some 20 milliseconds
 
@@ -88,7 +88,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
 
     def grain(self, comparison: Comparison) -> int | None:
         """Ask for small tiles where strings are long."""
-        return side_of_tiles(comparison, _CELLS / int(self.length), _LANES)
+        return side_of_tiles(comparison, _CELLS / int(self.length), LANES)
 
     def tile(self, view: View) -> Floats:
         """Fill the tables of all pairs, four columns at a time."""
@@ -135,8 +135,8 @@ def _compare(A: Strings, B: Strings, p: int, decay: float, symmetric: bool, out:
     order = np.argsort(B.lengths, kind="stable")  # strings in one table are nearly of one length
     columns = max(8, min(128, _TABLE // p))
     longest = int(A.lengths.max(initial=0)), int(B.lengths.max(initial=0))
-    table, edges = np.empty((p, columns + 1, _LANES)), np.empty((longest[0], 2, p, _LANES))
-    lanes = np.empty((longest[1], _LANES), np.int32)
+    table, edges = np.empty((p, columns + 1, LANES)), np.empty((longest[0], 2, p, LANES))
+    lanes = np.empty((longest[1], LANES), np.int32)
     _compare_all((A.codes, A.offsets), (B.codes, B.offsets), order, decay, symmetric, (table, edges, lanes), out)
 
 
@@ -144,10 +144,10 @@ def _compare(A: Strings, B: Strings, p: int, decay: float, symmetric: bool, out:
 def _load(codes, offsets, order, first, lanes):
     """Write the next strings side by side, filled up with a code that matches nothing; return the longest length."""
     longest = 0
-    for a in range(_LANES):
+    for a in range(LANES):
         if first + a < order.size:
             longest = max(longest, offsets[order[first + a] + 1] - offsets[order[first + a]])
-    for a in range(_LANES):
+    for a in range(LANES):
         begin, length = 0, 0
         if first + a < order.size:
             begin = offsets[order[first + a]]
@@ -211,7 +211,7 @@ def _four(s, lanes, decay, table, edges, total):
             for level in range(p - 1, 0, -1):  # from above: what is below is still of the row before
                 _advance(s[i], codes, decay, table[level - 1], table[level], edge[0, level])
             for level in range(1, p):
-                for a in range(_LANES):
+                for a in range(LANES):
                     before = edge[1, level, a]
                     edge[1, level, a] = table[level, width, a]
                     table[level, 0, a] = before
@@ -223,9 +223,9 @@ def _compare_all(left, right, order, decay, symmetric, room, out):
     codes, offsets = left
     others, places = right
     table, edges, lanes = room
-    total = np.empty(_LANES)
-    for first in range(0, order.size, _LANES):
-        stop = min(first + _LANES, order.size)
+    total = np.empty(LANES)
+    for first in range(0, order.size, LANES):
+        stop = min(first + LANES, order.size)
         longest = _load(others, places, order, first, lanes)
         last = 0
         for a in range(first, stop):

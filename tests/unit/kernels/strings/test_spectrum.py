@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mercer.domains import Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import counts
-from mercer.kernels.strings import spectrum as module
+from mercer.kernels import kmers as module
 from mercer.kernels.strings.spectrum import BlendedSpectrum, Match, Spectrum
 from mercer.language import parse
 from mercer.testing import check_kernel
