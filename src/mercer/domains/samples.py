@@ -132,7 +132,7 @@ class Samples(ABC):
         return self._holding(derived={**self.derived, key: rows})
 
     def _holding(self, **held: Any) -> Self:
-        """The same samples with some of their attributes exchanged."""
+        """The same samples with some of their attributes replaced."""
         copy = object.__new__(type(self))
         vars(copy).update(vars(self), **held)
         vars(copy).pop("_own", None)  # the copy that was made of other attributes
@@ -188,7 +188,7 @@ class Samples(ABC):
         """Another collection of the same samples, in the same memory.
 
         A kernel compares a collection with itself (``B is A``) by routines for symmetric matrices. New samples that
-        happen to be those of a model are compared as a twin, so that the answer does not depend on who asks.
+        happen to be those of a model are compared as a twin, so that the answer does not depend on the caller.
         """
         other = object.__new__(type(self))
         vars(other).update(vars(self))
@@ -272,7 +272,7 @@ def row_index(index: Any, n: int) -> slice | Indices:
 
 
 def is_hashable(thing: Any) -> bool:
-    """Whether a thing can be a key; a tuple can only if its members can, so it has to be tried."""
+    """Whether an object can be a key; a tuple can only if its members can, so it has to be tried."""
     try:
         hash(thing)
     except TypeError:
@@ -281,7 +281,7 @@ def is_hashable(thing: Any) -> bool:
 
 
 def kind_of(thing: Any) -> str:
-    """What a thing is, as a user would say it: the name of its class, or None."""
+    """What an object is, in a user's words: the name of its class, or None."""
     return "None" if thing is None else type(thing).__name__
 
 
@@ -306,7 +306,7 @@ def _take_rows(rows: Any, index: slice | Indices) -> Any:
 
 
 def _share(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:
-    """Whether an array of one group may lie in the memory of one of the other; told by where they begin and end."""
+    """Whether an array of one group may share memory with one of the other, judged by where they begin and end."""
     others = tuple(others)
     return any(np.may_share_memory(a, b) for a in some for b in others)
 

@@ -75,7 +75,7 @@ class Sets(Samples):
             Each a (m, d) array (dense or sparse), a table, a list of members, or a dict with ``"members"`` and
             ``"weights"``, a positive number for each member.
         pack_members : callable
-            What packs the members of all sets; vectors unless given.
+            Packs the members of all sets; vectors unless given.
 
         Raises
         ------

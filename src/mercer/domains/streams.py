@@ -1,6 +1,6 @@
 """Rows of numbers that are read when they are needed, in blocks: arrays on disk, Parquet files, blocks of an iterator.
 
-Symbols: n rows of d numbers in B blocks; a source tells where its blocks begin and reads one.
+Symbols: n rows of d numbers in B blocks; a source says where its blocks begin and reads one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mercer.errors import CapabilityError, DomainError
 __all__ = ["Stream"]
 __public__ = __all__
 
-_HELD = 2**17  # rows up to which a part is read at once, and is then like any other vectors
+_HELD = 2**17  # rows up to which a part is read at once and becomes ordinary vectors
 _BLOCK = 2**14  # rows read at once where all are looked at
 _KEPT = 3  # blocks of a file that are kept once they are read: one a thread, and one
 _NUMBERS = ("int", "uint", "float", "double", "bool")  # types of columns
@@ -36,7 +36,7 @@ _ACCEPTED = (
 
 
 class NoArray(CapabilityError, AttributeError):
-    """There is no array of all rows; code that asks with a default is told so."""
+    """There is no array of all rows; an AttributeError, so that code that asks with a default gets the default."""
 
 
 class Stream(Vectors):
@@ -44,8 +44,8 @@ class Stream(Vectors):
 
     Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``:
     its sums over rows are made block by block, and no array of n rows and several columns is made.
-    ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it; to its tolerance
-    without it is ``Nystrom(rank, tol=)``.
+    ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it;
+    ``Nystrom(rank, tol=)`` reaches a tolerance without one.
 
     Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone.
 
@@ -69,8 +69,8 @@ class Stream(Vectors):
 
     What grows with the rows are vectors, 8 bytes a row each. `KernelRidge` has at most 12 of them at a time: targets,
     weights, which rows count, the ridge of each row, the targets as they are given, centred, scaled and weighted, and
-    the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these labels
-    and codes of classes, the values of the function, their change in a step, and first and second derivatives of the
+    the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these, labels and
+    codes of classes, the values of the function, their change in a step, and first and second derivatives of the
     losses, since a step is chosen by all rows at once. After the fit one is left for each output, ``dual_coef_``. A
     prediction is one.
 

@@ -1,7 +1,7 @@
 """Words of texts: where they begin and end, and a number for each distinct one, without a Python object per word.
 
 Symbols: N characters of all texts one after another, n texts, T words, D distinct ones. A character is of one of the
-kinds below; a word is a longest run of word characters, in which single joints may stand between two of them.
+kinds below; a word is a longest run of word characters, in which single joints may occur between two of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def split(text: str, bounds: Indices, ends: str = "") -> tuple[NDArray[np.int32]
     bounds : (n + 1,) array of intp
         Where the texts begin in it.
     ends : str, default ""
-        Characters that are words by themselves, unless a word goes on behind them (as in 3.14).
+        Characters that are separate words, unless a word continues after them (as in 3.14).
 
     Returns
     -------

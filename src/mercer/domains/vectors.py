@@ -60,7 +60,7 @@ class Vectors(Samples):
     ``pack`` copies nothing that is already C-contiguous float64 or float32 (read-only arrays and memory maps
     included): the collection is a view of the array then, and changes if the array is written to. Give ``X.copy()`` to
     keep both apart. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted;
-    ``largest`` tells kernels about them.
+    kernels detect them by ``largest``.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Vectors(Samples):
 
     @cached_property
     def largest(self) -> float:
-        """Largest absolute value (0 without any): kernels ask it before they square."""
+        """Largest absolute value (0 without any): kernels check it before they square."""
         values = self.X if isinstance(self.X, np.ndarray) else self.X.data
         return float(max(values.max(), -values.min())) if values.size else 0.0
 
@@ -262,13 +262,13 @@ def _refuse_non_numbers(values: NDArray[Any]) -> None:
 
 
 def _is_finite(values: NDArray[Any]) -> bool:
-    """Whether all are finite; the sum is without a temporary array and tells it unless it overflows."""
+    """Whether all are finite; the sum needs no temporary array and decides it unless it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
 
 
 def _checked(X: Any, names: tuple[str, ...] | None = None) -> Any:
-    """scikit-learn's check_array, its errors told as DomainError with advice."""
+    """scikit-learn's check_array, with its errors raised as DomainError with advice."""
     # scikit-learn takes a second to import; valid arrays never come here, so that kernels alone start quickly
     check_array = importlib.import_module("sklearn.utils.validation").check_array
     try:

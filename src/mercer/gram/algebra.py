@@ -363,7 +363,7 @@ class Repeated(_Over):
     ----------
     gram : Gram
     index : (N,) array of int
-        pi: which sample stands at each place; repetitions are allowed.
+        pi: the sample at each place; repetitions are allowed.
 
     Examples
     --------

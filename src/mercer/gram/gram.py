@@ -1,7 +1,7 @@
 """How K is held: what a user writes (`GramSpec`) and what solvers see (`Gram`).
 
 Symbols: n training samples, m new samples, q chosen rows, k outputs, r rank.
-Solvers ask for products, rows or factors; how the numbers come about is the Gram's business.
+Solvers ask for products, rows or factors; how the numbers are computed is the Gram's business.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GramSpec(Spec, ABC):
     low_rank : bool
         Whether K = F F^T is held by F.
     undecided : bool
-        Whether one of the other ways is chosen when the samples are there.
+        Whether one of the other ways is chosen once the samples are known.
     structured : bool
         Whether K is held as a product of smaller matrices.
     distributed : bool
@@ -242,7 +242,7 @@ def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None
     """Return the bytes of the tiles of K that are computed at once; of no more than so many columns."""
     try:
         count = 1 + len(list(bases_of(kernel)))
-    except ParameterError:  # of a kernel that has still to learn, which is one that compares by distances
+    except ParameterError:  # of a kernel that has not learned yet, which is one that compares by distances
         count = 2
     side = tile_side(8)
     return thread_count(n_threads) * count * 8 * side * (side if columns is None else min(side, columns))
@@ -258,7 +258,7 @@ def gram_plan(what: str, n: int) -> Plan:
     )
 
 
-# what a Gram is, asked of anything that stands for one ----------------------------------------------------
+# what a Gram is, asked of anything used as one --------------------------------------------------------
 
 
 def has_array(gram: Any) -> TypeGuard[DenseGram]:
@@ -267,7 +267,7 @@ def has_array(gram: Any) -> TypeGuard[DenseGram]:
 
 
 def is_low_rank(gram: Any) -> TypeGuard[FactorGram]:
-    """Tell whether K is approximated by F F^T, of whose rank and residual the Gram knows."""
+    """Tell whether K is approximated by F F^T, whose rank and residual the Gram knows."""
     return getattr(gram, "low_rank", False)
 
 
@@ -280,7 +280,7 @@ def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
 
 
 def is_undecided(spec: Any) -> TypeGuard[Auto]:
-    """Tell whether a way to hold K was asked for that chooses when the samples are there."""
+    """Tell whether the way to hold K is to be chosen once the samples are known."""
     return isinstance(spec, GramSpec) and spec.undecided
 
 

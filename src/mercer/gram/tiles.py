@@ -88,7 +88,7 @@ class TileGram(Gram):
 
     @property
     def samples(self) -> Samples:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The samples; of a part of a Gram they are copied when they are asked for."""
+        """The samples; those of a part of a Gram are copied on first use."""
         return self._comparison.A
 
     @property
@@ -114,7 +114,7 @@ class TileGram(Gram):
         return super().entry_error if self.dtype == np.float64 else self._comparison.rounding()
 
     def diag(self) -> Floats:
-        """Return the diagonal; of a normalised kernel without a look at the samples."""
+        """Return the diagonal; for a normalised kernel without reading the samples."""
         return np.ones(self.shape[0]) if self.kernel.normalised else super().diag()
 
     def refined(self) -> TileGram:

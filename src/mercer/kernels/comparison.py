@@ -116,7 +116,7 @@ class Comparison:
 
     @classmethod
     def across(cls, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> Comparison:
-        """Return the comparison of two collections that are others even where they are the same object.
+        """Return the comparison of two collections that are treated as different even if they are the same object.
 
         A model asked about the very collection it holds answers what its copy from a file would answer, to the bit.
         """
@@ -199,7 +199,7 @@ class Comparison:
     def recipe(self, path: Path, base: Base) -> Recipe:
         """Return what a tile of a base needs, made once; equal bases share it.
 
-        It is asked for in every tile, so it is found by the base's identity first: hashing its numbers takes longer.
+        It is needed in every tile, so it is looked up by the base's identity first: hashing its numbers takes longer.
         """
         found = self._recipes.get((path, id(base)))
         if found is None:
@@ -224,7 +224,7 @@ class Comparison:
         return float(np.finfo(self.dtype).eps * (32.0 + 4.0 * min(extent, 64.0) + 8.0 * np.sqrt(extent)))
 
     def use(self, path: Path, base: Base) -> Use:
-        """Return how a base is used; a kernel does not know whether it stands beside others in a table."""
+        """Return how a base is used; a kernel does not know whether it is one of several on a table."""
         return self.uses.get((_bare(path), base), Use(1))
 
     def _make_recipe(self, path: Path, base: Base) -> Recipe:

@@ -1,4 +1,4 @@
-"""What all nodes of the kernel algebra share: they hand data and questions on to their terms."""
+"""What all nodes of the kernel algebra share: they pass data and requests on to their terms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest
 
 
 class Composite(Tiled):
-    """A kernel made of others; it hands data and questions on to its terms."""
+    """A kernel made of others; it passes data and requests on to its terms."""
 
     composite = True
     anchored: ClassVar[bool] = False  # compares with objects of its own: it does not move when the data do

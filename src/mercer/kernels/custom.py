@@ -1,4 +1,4 @@
-"""A function of the user as a kernel, checked wherever it is called.
+"""A user function as a kernel, checked wherever it is called.
 
 Symbols: f the function, A and B two collections, a and b their samples.
 """
@@ -25,7 +25,7 @@ __all__ = ["Custom"]
 __public__ = __all__
 
 _TAKES = "two collections and returns a matrix, or two samples and returns a number"
-_CALL = threading.RLock()  # nobody has promised that the function may run in two threads at once
+_CALL = threading.RLock()  # the function need not be thread-safe
 _LOOSE = (
     1e-5  # of the largest value: what float32 leaves of equal numbers; what is not meant to be equal is further off
 )
@@ -167,7 +167,7 @@ class Custom(Kernel):
         return _as_matrix((self._paired if self.pairs else self._called)(A, B), shape, self)
 
     def block(self, A: Samples, B: Samples) -> Floats:
-        """Return what the function says, checked."""
+        """Return what the function returns, checked."""
         A, B = packed_pair(A, B, self._ready)
         out = self._values(A, B)
         if B is not A:

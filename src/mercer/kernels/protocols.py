@@ -1,6 +1,6 @@
 """What only some kernels can do, each as a small protocol, and how to ask for it.
 
-A kernel of a user satisfies a protocol by writing its methods; those of this package derive from the classes in
+A user's kernel satisfies a protocol by implementing its methods; those of this package derive from the classes in
 `mercer.kernels.abilities`, which open the methods to raw data. Callers ask `offers(kernel, HasFeatures)`: a sum has the
 method, but offers it only if all of its terms do.
 """
@@ -36,7 +36,7 @@ Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the
 
 @runtime_checkable
 class HasFeatures(Protocol):
-    """A kernel with a finite feature map; most of them tell its size as well, see `feature_count`."""
+    """A kernel with a finite feature map; most of them also give its size, see `feature_count`."""
 
     def features(self, A: Samples, keys: Any = ...) -> tuple[Any, Any]:
         """Return (matrix, keys): a finite feature map, shape (len A, D), dense or sparse."""
@@ -122,7 +122,7 @@ class TileDifferentiable(Protocol):
     """A kernel that is differentiated tile by tile, together with its value."""
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the kernel's numbers on one tile, which must not be overwritten, and the way back to parameters.
+        """Return the kernel's values on one tile, which must not be overwritten, and the pullback to parameters.
 
         The second is a function of weights W of the tile's shape that returns sum_ij W_ij dk(a_i, b_j)/dtheta, (p,).
         """
@@ -138,7 +138,7 @@ class HasQuickTiles(Protocol):
 
         It is called with rows, columns (two slices) and perhaps V, and returns the tile or, without writing it, the
         tile times V, which has the tile's dtype and a column per output. Entries are off by the rounding of the tile's
-        dtype, as `tile` has them, but for near points no more exact. A tile is valid until the thread's next one.
+        dtype, as in `tile`, but are no more exact for near points. A tile is valid until the thread's next one.
         """
         ...
 
@@ -224,7 +224,7 @@ def writes(cls: type, protocol: type) -> bool:
 
 
 def feature_count(kernel: Kernel, A: Samples) -> int | None:
-    """Return D, the number of features of a kernel on samples, or None if there is no finite map or it is not told."""
+    """Return D, the number of features of a kernel on samples, or None if there is no finite map or D is not known."""
     count = getattr(kernel, "feature_count", None) if offers(kernel, HasFeatures) else None
     return None if count is None else count(A)
 
@@ -245,7 +245,7 @@ def quick_tiles(kernel: Kernel, comparison: Comparison) -> Callable[..., Floats]
 
 
 def compiled_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can put it so."""
+    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can do so."""
     return kernel.compile(samples, coef) if offers(kernel, Compiles) else None
 
 

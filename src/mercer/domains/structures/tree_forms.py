@@ -1,6 +1,6 @@
 """The forms in which trees come: brackets, nested tuples, XML, JSON, Python source.
 
-Each form is one function that tells a `Planting` which nodes open and close. None recurses, so that depth costs no more
+Each form is one function that opens and closes the nodes of a `Planting`. None recurses, so that depth costs no more
 than length.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Malformed(Exception):
-    """A tree is not as its form wants it.
+    """A tree does not have the form it should have.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def plant_penn(planting: Planting, text: str) -> None:
     opened: list[str] = []
     children: list[int] = []
     done = False
-    for begin, label, _, word in _PIECES.findall(text):  # for long treebanks, with as little as possible for each
+    for begin, label, _, word in _PIECES.findall(text):  # for long treebanks, with as little work as possible for each
         if done or not (begin or opened):
             raise _misplaced(text)
         if begin:
@@ -272,7 +272,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     Raises
     ------
     Malformed
-        Not XML; or it declares entities, with which a short text can stand for one of any length.
+        Not XML; or it declares entities, which can expand a short text to any length.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -304,7 +304,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     except expat.ExpatError as error:
         where = f"line {error.lineno}, column {error.offset + 1}"
         raise Malformed(f"This is not XML: {expat.ErrorString(error.code)} ({where}).", "Mend the document.") from None
-    except (LookupError, ValueError) as error:  # what the first line says of the encoding
+    except (LookupError, ValueError) as error:  # the encoding that the first line declares
         raise Malformed(f"The encoding cannot be read: {str(error)[:60]}.", "Save the document as UTF-8.", 0) from None
     planting.end()
 
@@ -328,7 +328,7 @@ def plant_json(planting: Planting, value: Any, values: bool = True) -> None:
     value : str, bytes, dict, list, number, bool or None
         A str or bytes is parsed.
     values : bool, default True
-        Whether leaves are values; if not, they are what kind of value they are, as ``number``.
+        Whether leaves are values; if not, they are kinds of values, such as ``number``.
     """
 
     def members(thing: Any) -> Members:
@@ -365,7 +365,7 @@ def _scalar(value: Any, values: bool) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value that a JSON text stands for, however deep it is.
+    """Return the value of a JSON text, however deep it is.
 
     Examples
     --------

@@ -293,7 +293,7 @@ def _samples(X: Any) -> list[Any]:
 
 
 def _of_texts(plant: Callable[..., None], *types: type) -> Callable[..., None]:
-    """What plants texts and refuses other things."""
+    """Return a function that plants texts and refuses other things."""
 
     def planted(planting: Planting, sample: Any, *options: Any) -> None:
         if not isinstance(sample, types):

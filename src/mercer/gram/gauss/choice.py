@@ -138,7 +138,7 @@ def _hermite_cost(Y: Floats, m: int, tol: float, limit: float) -> tuple[float, i
 def _taylor_cost(some: Floats, n: int, m: int, tol: float, limit: float) -> tuple[float, Floats | None, float]:
     """Return the least cost over the number of clusters, the centres and the radius of the clusters.
 
-    What is certain to cost more than the limit is not looked at.
+    Whatever is certain to cost more than the limit is skipped.
     """
     counts = [count for count in _CENTRES if _CLUSTER * m * count < limit]
     if not counts:
@@ -174,7 +174,7 @@ def _tree_cost(some: Floats, n: int, m: int, tol: float) -> float:
 
 
 def _with_outliers(Y: Floats, tol: float, centres: Floats, radius: float) -> TaylorTransform:
-    """Return the transform of all points by the centres of some: rather larger clusters than many more of them."""
+    """Return the transform of all points by the centres of some: larger clusters are preferred to many more of them."""
     try:
         return TaylorTransform(Y, tol, covering(Y, centres, 1.5 * radius))
     except ValueError:  # too many terms

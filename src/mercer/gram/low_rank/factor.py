@@ -44,7 +44,7 @@ _ALONE = Resources(n_threads=1)
 _PROBES = 2048  # samples on which what is left is estimated where all would take too long
 _PAIRS = 256  # samples among which entries of K and of F F^T are compared
 _AT_ONCE = 2**14  # samples that a thread reads at once
-_LOOKS = 512  # samples that tell in which directions C is large
+_LOOKS = 512  # samples that show in which directions C is large
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ __all__ = [
 __saved__ = __all__
 
 METHODS = ("independent", "orthogonal", "quasi", "hadamard")
-_LOOKS = 256  # samples that tell how large the terms of a sum are
+_LOOKS = 256  # samples that show how large the terms of a sum are
 _CENTRE = 4096  # samples whose mean is the origin of the waves
 
 
@@ -332,7 +332,7 @@ class Mapped(Wrapped, Featured):
     bounded = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
-        """Nothing is asked of a view but its samples."""
+        """Only the samples of a view are needed."""
         return ()
 
     def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:

@@ -50,7 +50,7 @@ class Nystrom(GramSpec):
     Parameters
     ----------
     rank : int
-        r, how many landmarks there are; all samples if there are fewer. With `tol`, at most so many.
+        r, the number of landmarks; all samples if there are fewer. With `tol`, the largest number.
     sampler : {"uniform", "entropy", "k-means++", "leverage", "rpcholesky", "greedy"}, default "uniform"
         How landmarks are found.
 
@@ -71,7 +71,7 @@ class Nystrom(GramSpec):
         Take only as many landmarks as leave tr(K - F F^T) <= tol tr K: their number is doubled until they do, and of
         the last draw no more are kept than are needed. Of more than 4096 samples the trace is estimated on 4096, and
         the estimate has to be two standard errors below. If the trace that is left is measured to be more,
-        because of `rank` or by chance, a warning tells.
+        because of `rank` or by chance, a warning is issued.
     landmarks : tuple of int or None, default None
         The places of the landmarks among the samples; then `sampler` is not used, and of them `rank` at most are.
     precision : {"double", "mixed"}, default "double"
@@ -83,7 +83,7 @@ class Nystrom(GramSpec):
     Offers products, rows and factors. Eigenvalues of W below r eps times the largest are left out, which is the
     pseudo-inverse: no jitter is needed, and with all samples as landmarks K is that of `Dense`. The factor is held if
     it is small, and otherwise computed again, rows by rows, whenever it is read: F^T W F is made of C^T W C. The fitted
-    function is an `Expansion` on the landmarks. ``residual`` of the Gram tells how far it is from K. Cost O(n r d +
+    function is an `Expansion` on the landmarks. ``residual`` of the Gram is its distance from K. Cost O(n r d +
     n r^2), memory O(r^2) and perhaps n r.
 
     References

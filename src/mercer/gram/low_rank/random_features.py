@@ -53,12 +53,12 @@ class RandomFeatures(GramSpec):
     periodic, spectral mixtures, ...), and their products. Polynomial kernels have a TensorSketch: count sketches of the
     p factors, multiplied by fast Fourier transforms. Terms of a sum have features of their own, as many as their size
     asks for; a kernel, or a term, that has no more features than that keeps them, without error. Those that have more,
-    as of strings, are folded by a count sketch, and products of different kinds are sketched likewise.
+    such as string kernels, are folded by a count sketch, and so are products of different kinds.
 
     Offers products, rows and factors; the factor is held if it fits a quarter of the memory budget, and otherwise
     computed again, rows by rows. ``residual`` of the Gram has the error of a sample of entries of K, which is of the
-    order of 1 / sqrt(count) whatever n is, and n does not matter to it. Cost O(n D d) for the features and O(n D^2) for
-    the normal equations; memory O(D^2 + D d).
+    order of 1 / sqrt(count) whatever n is. Cost O(n D d) for the features and O(n D^2) for the normal equations; memory
+    O(D^2 + D d).
 
     References
     ----------

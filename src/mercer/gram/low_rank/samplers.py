@@ -327,7 +327,7 @@ def enough(
 
     Also returned is which share of the trace they leave, and the standard error of that share: the trace is that of all
     samples if they are few, and estimated on 4096 of them otherwise. Landmarks come in the order in which they are
-    needed: those that those before express are left out.
+    needed: those that earlier ones express are left out.
     """
     n, r = len(samples), len(order)
     some = np.arange(n) if n <= PROBES else np.sort(np.random.default_rng(_PROBED).choice(n, PROBES, replace=False))

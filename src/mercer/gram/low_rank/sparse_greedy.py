@@ -47,7 +47,7 @@ class SparseGreedy(GramSpec):
     tol : float, default 1e-3
         Take only as many as leave tr(K - F F^T) <= tol tr K. Of many samples the trace is estimated on 4096 that are
         never candidates, and the estimate has to be two standard errors below; if it is measured to be more
-        afterwards, because of `rank` or by chance, a warning tells. 0 asks for the rank alone.
+        afterwards, because of `rank` or by chance, a warning is issued. 0 asks for the rank alone.
     candidates : int, default 59
         Samples among which a landmark is chosen.
     random_state : int or None, default 0
@@ -56,8 +56,9 @@ class SparseGreedy(GramSpec):
     Notes
     -----
     Offers products, rows and factors, as `Nystrom` does on the same landmarks. Candidates are 11 samples per landmark,
-    at least 4096, and gains are those of 2048 of them, drawn anew. Eight landmarks are taken from a draw of eight times
-    as many candidates. Cost O(n r d + n r^2) for the Gram and O(r) times (candidates + r) times 16 000 for the choice.
+    at least 4096, and gains are those of 2048 of them, drawn each time. Eight landmarks are taken from a draw of eight
+    times as many candidates. Cost O(n r d + n r^2) for the Gram and O(r) times (candidates + r) times 16 000 for the
+    choice.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""The graphlet kernel: the shares of the small graphs that stand in a graph.
+"""The graphlet kernel: the shares of the small graphs that occur in a graph.
 
-Symbols: k nodes of a graphlet, V nodes of a graph. A graphlet is a graph on k nodes up to isomorphism; it stands in G
+Symbols: k nodes of a graphlet, V nodes of a graph. A graphlet is a graph on k nodes up to isomorphism; it occurs in G
 wherever k nodes of G have just its edges between them.
 """
 
@@ -42,7 +42,7 @@ class Graphlet(PatternCount):
         The number k of nodes of a graphlet.
     connected : bool, default False
         Whether graphlets that are not connected are left out. Connected ones alone are listed faster in large graphs,
-        but do not tell how sparse a graph is.
+        but do not show how sparse a graph is.
     samples : int, optional
         How many sets of nodes are drawn for each graph. None counts all of them.
     random_state : int, default 0
@@ -281,7 +281,7 @@ def _list_all(part, k, kinds, counts):
 
 @compiled
 def _seeded(offsets, indptr, targets, g, seed):
-    """Return the state of a generator that depends on the seed and on the graph, not on where it stands."""
+    """Return the state of a generator that depends on the seed and on the graph, not on its position."""
     state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(offsets[g + 1] - offsets[g])
     for u in range(offsets[g], offsets[g + 1]):
         state = (state ^ np.uint64(indptr[u + 1] - indptr[u])) * np.uint64(0xBF58476D1CE4E5B9)

@@ -430,7 +430,7 @@ def spectral_bisection(graph: Any, laplacian: str = "plain") -> Bisection:
     sides : (N,) array of 0 and 1
         Node 0 is on side 0.
     vector : (N,) array
-        The eigenvector, negative on side 0; its size tells how clearly a node belongs to its side.
+        The eigenvector, negative on side 0; its size shows how clearly a node belongs to its side.
     connectivity : float
         The eigenvalue: 0 for a graph that is not connected, whose largest part is then one side.
 

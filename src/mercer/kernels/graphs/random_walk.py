@@ -157,8 +157,8 @@ class RandomWalk(CommonWalks):
     Parameters
     ----------
     decay : float, default 0.1
-        lambda > 0. Geometric, it has to be below the inverse of the spectral radius of every product graph: what is
-        not is refused, and the largest value told.
+        lambda > 0. Geometric, it has to be below the inverse of the spectral radius of every product graph: larger
+        values are refused, and the largest value allowed is reported.
     kind : {"geometric", "exponential"}, default "geometric"
         Which weights walks of t steps have: k = 1' (1 - lambda W)^-1 1, or k = 1' exp(lambda W) 1.
     method : str, default "auto"

@@ -297,7 +297,7 @@ class ShortestPath(PatternCount, DifferentiatedByTiles):
         return a, b, np.where(a.labels[:, None] == b.labels, K, 0.0)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the parameters of the kernel on attributes."""
+        """Return the values of a tile and the pullback to the parameters of the kernel on attributes."""
         if self.attributes is None:
             return block_derivative(view, self)
         a, b, K = self._compared(view)

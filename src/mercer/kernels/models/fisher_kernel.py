@@ -66,7 +66,7 @@ class Fisher(Tiled, Featured):
 
     "empirical" amplifies noise: every direction in which scores vary, however little it has to do with what is to be
     learned, is scaled to the same variance, and with as many parameters as samples every training sample is as far
-    from every other. Use it with few parameters, and otherwise one of the other kinds; a warning tells if there are
+    from every other. Use it with few parameters, and otherwise one of the other kinds; a warning is issued if there are
     fewer than two samples for each direction.
 
     For models of strings and series the information is that of objects with the lengths of the training samples.
@@ -213,7 +213,7 @@ class Fisher(Tiled, Featured):
         """Multiply the features of both sides."""
         left, right = view.comparison.keep(("fisher", id(self), view.path), lambda: self._both(*view.collections))
         out = view.empty()
-        with np.errstate(over="ignore"):  # in float32, where the driver finds and tells it
+        with np.errstate(over="ignore"):  # in float32, where the driver finds and reports it
             np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 

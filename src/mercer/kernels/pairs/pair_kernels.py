@@ -259,7 +259,7 @@ class PairSum(_BetweenPairs):
     nodes, tensors, tables of these. Its matrix is sparse: pairs without a common object have k = 0, so that what is
     known of a link spreads to others at its ends only. Positive definite of order 0 if the kernel is, and strict if it
     is strict and the pairs have an order, as a sum of Kronecker products with the identity; not continuous. (The
-    direct sum k(a, c) + k(b, d), which knows no pairs but only their objects, is ``k.direct_sum(k)``.)
+    direct sum k(a, c) + k(b, d), which depends on the objects but not on their pairing, is ``k.direct_sum(k)``.)
 
     Examples
     --------
@@ -294,7 +294,7 @@ class PairSum(_BetweenPairs):
 
 
 def _told(S: Samples) -> Samples:
-    """Return samples that carry what tells equal ones."""
+    """Return samples that carry what identifies equal ones."""
     if "identity" in S.derived:
         return S
     if identities(S) is None:
