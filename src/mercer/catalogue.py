@@ -238,7 +238,7 @@ def grams() -> tuple[Entry, ...]:
 
 
 def solvers() -> tuple[Entry, ...]:
-    """Return one row per public solver; `offers` tells with which ways to hold K it works."""
+    """Return one row per public solver; `offers` says with which ways to hold K it works."""
     base = importlib.import_module("mercer.gram")
     specs = _public("gram", base.GramSpec)
     rows = []
@@ -256,7 +256,7 @@ def estimators() -> tuple[Entry, ...]:
 
 
 def named(name: str) -> Entry | None:
-    """Return the row of a class by its name or by a synonym, capitals aside; None if there is none.
+    """Return the row of a class by its name or by a synonym, ignoring case; None if there is none.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def _parameters(cls: Any) -> Iterator[Parameter]:
 def _offered(spec: Any, names: list[str], unknown: type) -> bool | None:
     """Return whether all that a Gram specification builds, as its `build` says, has these methods; None if some has.
 
-    An operator of which the base class alone is known is chosen later, and may offer more.
+    An operator known only by its base class is chosen later, and may offer more.
     """
     built = typing.get_type_hints(spec.build)["return"]
     found = {

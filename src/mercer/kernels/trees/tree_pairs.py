@@ -24,7 +24,7 @@ PLAIN, SYMMETRIC, DIAGONAL = 0, 1, 2  # what of a tile is computed
 
 @compiled
 def _bucket(nodes, start, stop, count, begin, slots):
-    """Arrange the nodes of a tree by their numbers: `slots` has nodes and, for each node, its place among its like."""
+    """Arrange the nodes of a tree by their numbers: `slots` has nodes and, for each, its place among equals."""
     for v in range(start, stop):
         number = nodes[v, 0]
         if number >= 0:
@@ -127,7 +127,7 @@ def subset_tile(left, right, slices, shape, decay, room, out):
                     if deep:
                         slope[top + t] = product + decay * product * relative
                         derived += slope[top + t]
-                if bottom < top:  # what the children gave is not needed any more
+                if bottom < top:  # what the children gave is no longer needed
                     for t in range(alike):
                         memo[bottom + t] = memo[top + t]
                     if deep:
@@ -241,7 +241,7 @@ def partial_tile(left, right, slices, shape, factors, room, out):
                         pair[2] = decay * decay + a + mu * c
                     for k in range(depth):
                         total[k] += pair[k]
-                if bottom < top:  # what the children gave is not needed any more
+                if bottom < top:  # what the children gave is no longer needed
                     for t in range(alike):
                         memo[bottom + t] = memo[top + t]
                 top = bottom + alike

@@ -329,7 +329,7 @@ def _reverse_sign(tile: Floats) -> None:
 
 
 def _raise_to(tile: Floats, exponent: float) -> None:
-    """Replace r by r^exponent; NumPy's power is much slower than nothing and than a square."""
+    """Replace r by r^exponent; NumPy's power is much slower than a square or no operation."""
     with np.errstate(over="ignore", under="ignore"):
         if exponent == 2.0:
             np.multiply(tile, tile, out=tile)

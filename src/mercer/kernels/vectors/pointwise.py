@@ -57,7 +57,7 @@ class OneBase(Tiled):
         return tile
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Apply the profile to a copy of the base, which is kept for the way back."""
+        """Apply the profile to a copy of the base, which is kept for the pullback."""
         base, length = view.comparison.keep(("base", id(self)), self.base)
         tile, unit = view.base(base)
         value = view.empty()
@@ -251,7 +251,7 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
 
 
 class _Distance(Radial):
-    """The base alone, to ask for distances."""
+    """The base alone, to compute distances."""
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Keep the base."""
