@@ -38,7 +38,7 @@ _NOT_NUMBERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timed
 
 
 def is_real(value: object) -> bool:
-    """Tell whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
+    """Return whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
 
     Examples
     --------

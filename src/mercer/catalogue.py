@@ -23,7 +23,7 @@ __all__ = ["Entry", "KernelEntry", "Parameter", "estimators", "grams", "kernels"
 PROPERTIES = ("strict", "universal", "stationary", "normalised", "bounded")
 CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
 
-# Other names in the literature; mercer has one name for each thing.
+# Other names in the literature; mercer has one name for each concept.
 SYNONYMS = {
     "all-substrings kernel": "Substrings",
     "bag of n-grams": "Spectrum",
@@ -314,7 +314,7 @@ def _validity(cls: Any) -> str:
 
 def _varies(cls: type, name: str, own: bool = False) -> bool:
     """Whether an attribute is known of an instance only: a property, or an argument of the constructor."""
-    if own:  # a property of the base class too, but one that looks at the class alone
+    if own:  # a property of the base class too, but one that depends on the class alone
         base = importlib.import_module("mercer.kernels").Kernel
         return inspect.getattr_static(cls, name) is not inspect.getattr_static(base, name)
     return isinstance(inspect.getattr_static(cls, name), property) or name in _arguments(cls)

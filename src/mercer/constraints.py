@@ -336,7 +336,7 @@ class InstanceOf(Constraint):
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
         if value is None:
-            return f"Leave out {name} to have what is usual."
+            return f"Leave out {name} for the default."
         return f"Give {name} such an object, not a {type(value).__name__}."
 
 
@@ -451,7 +451,7 @@ class Satisfies(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if self.example:
             return f"Write for example {name}={self.example}."
-        return f"Leave out {name} to have what is usual."
+        return f"Leave out {name} for the default."
 
 
 class Bytes(Constraint):

@@ -95,7 +95,7 @@ def automatic(
     rows, n = some_rows(len(values)), len(values)
     chosen = choose(kernels, S.take(rows), values[rows], n, found, lambda _: _remaining(clock))
     if len(chosen.rows) < n:
-        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once and for all, decided")
+        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once, decided")
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values)
     model.set_params(max_time=None)
@@ -190,7 +190,7 @@ def _columns(X: Any) -> dict[Any, Column] | None:
 
 
 def _is_matrix(X: Any) -> bool:
-    """Tell whether X is a list of rows of numbers."""
+    """Return whether X is a list of rows of numbers."""
     rows = X if isinstance(X, (list, tuple)) else ()
     if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) and len(row) for row in rows):
         return False

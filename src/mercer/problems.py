@@ -379,7 +379,7 @@ class Solution:
     status : Status
         How the solver ended, with advice.
     residual : float
-        Violation actually reached, computed for the problem as given, jitter not counted as part of it. For a
+        Violation actually reached, computed for the problem as given, without the jitter. For a
         linear system the largest over the outputs of the length of what is left over that of the right-hand
         side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
     gap : float

@@ -152,7 +152,7 @@ class Spec:
         for place, (name, parameter) in enumerate(_parameters(type(self)).items()):
             value = getattr(self, name)
             if place == 0 and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                parts.append(_text(value))  # the parameter everybody knows by its place
+                parts.append(_text(value))  # the parameter that is best known by its place
             elif parameter.default is not parameter.empty:
                 if not _same(value, parameter.default):
                     parts.append(f"{name}={_text(value)}")

@@ -32,13 +32,13 @@ class Samples(ABC):
     Copies, deep copies and clones are the collection itself.
 
     Nothing in mercer writes to a collection. ``pack`` of numbers does not copy an array that has the right form
-    already: such a collection is a view of the array, and whoever edits the array edits the collection. What a model
+    already: such a collection is a view of the array, and editing the array edits the collection. What a model
     keeps (``landmarks``) is a copy then, so that no fitted model depends on an array of its user.
 
     Attributes
     ----------
     owns : bool
-        Whether nobody else can write to the arrays: they were made by ``pack``, or are read-only.
+        Whether no one else can write to the arrays: they were made by ``pack``, or are read-only.
     derived : mapping of str to row-aligned data
         What a kernel has computed once per collection (norms, k-mers, self-similarities):
         arrays whose first axis is the samples, SciPy CSR, ``Ragged`` or ``Samples``. Sliced with the rows.
@@ -196,7 +196,7 @@ class Samples(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name != "_own"}
-        return state if type(self).owns else {**state, "owns": True}  # what is read back is nobody else's
+        return state if type(self).owns else {**state, "owns": True}  # what is read back has no other owner
 
     def __copy__(self) -> Self:
         return self

@@ -45,7 +45,7 @@ class Sets(Samples):
 
     Notes
     -----
-    Members are in the order in which they were given; kernels on sets do not look at it, kernels on matrices do. A set
+    Members are in the order in which they were given; kernels on sets ignore it, kernels on matrices do not. A set
     may be empty, but not all sets. Slices share the members.
 
     Examples

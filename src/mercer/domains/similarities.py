@@ -212,7 +212,7 @@ class Similarities(Samples):
         if self.width != other.width or (self.matrix is None) != (other.matrix is None):
             raise DomainError(
                 f"Similarities to {self.width} and to {other.width} training samples cannot be joined; the "
-                "columns must stand for the same samples. Take both from one matrix."
+                "columns must be the same samples. Take both from one matrix."
             )
         position = diagonal = None
         if self.position is not None and other.position is not None:

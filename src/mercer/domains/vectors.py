@@ -308,7 +308,7 @@ def _sparse(X: Any) -> sp.csr_array:
 def require_sound(X: Any, accepted: str = _ACCEPTED) -> None:
     """Raise DomainError for a sparse matrix whose parts do not fit: converting it would write out of bounds."""
     if (fault := sparse_fault(X)) is not None:
-        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it anew.")
+        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it again.")
 
 
 def _canonical(X: sp.csr_array) -> sp.csr_array:
@@ -331,7 +331,7 @@ def _table(X: Any) -> tuple[Any, tuple[str, ...] | None]:
         labels = list(frame.columns)
     except nw.exceptions.DuplicateError as error:
         raise DomainError(
-            f"The table has columns of the same name: {error}. Columns are told apart by name. Rename them."
+            f"The table has columns of the same name: {error}. Columns are distinguished by name. Rename them."
         ) from error
     names = tuple(labels) if labels and all(isinstance(label, str) for label in labels) else None
     if labels and frame.implementation.is_pandas() and hasattr(X, "sparse"):

@@ -77,7 +77,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_fraction(value: Any) -> bool:
-    """Tell whether a value is a floating-point or complex number, which is measured and names nothing."""
+    """Return whether a value is a floating-point or complex number, which is measured and names nothing."""
     return isinstance(value, (float, complex, np.inexact))
 
 

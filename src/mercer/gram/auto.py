@@ -121,7 +121,7 @@ class Auto(GramSpec):
         self.tol = tol
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
-        """Return the plan of what is chosen by the number of samples alone; `decide` looks at them."""
+        """Return the plan of what is chosen by the number of samples alone; `decide` uses the samples."""
         return self.choose(kernel, n, memory=memory).plan(kernel, n, width, memory)
 
     def choose(self, kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:

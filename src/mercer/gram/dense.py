@@ -44,7 +44,7 @@ class Dense(GramSpec):
     product of a Krein space: "clip" forgets the negative part, "flip" adds it instead. A policy belongs to the training
     samples. With N the eigenvectors of negative eigenvalues the fitted function at new ones is that of k itself with
     coefficients c - t N N^T c (t = 1 for "clip", 2 for "flip"), which gives the repaired values at the training
-    samples; as a rule no coefficient is zero then. After "shift" the coefficients are used as they are: what was added
+    samples; usually no coefficient is zero then. After "shift" the coefficients are used as they are: what was added
     to the diagonal says nothing about new samples, as the ridge does not. A part of a repaired matrix (``take``) is a
     part of it, not repaired again, so that functions found on parts are functions on the whole. Kernels that are
     conditionally positive definite of order 1 are judged and repaired on vectors of sum zero. Negative eigenvalues
@@ -115,13 +115,13 @@ class DenseGram(Gram):
         """The matrix; it must not be written to."""
         if self._array is None:
             raise CapabilityError(
-                "the Gram matrix was handed to a solver that overwrote it, so no more products can be taken; "
+                "the Gram matrix was given to a solver that overwrote it, so no more products can be taken; "
                 "a Gram gives its array away once. Build it again."
             )
         return self._array
 
     def release(self) -> Floats:
-        """Hand the array over, to be overwritten; the Gram has no numbers afterwards."""
+        """Hand over the array, to be overwritten; the Gram has no numbers afterwards."""
         array, self._array = self.array, None
         return array
 

@@ -217,7 +217,7 @@ class Layout:
     kernel : Kernel
         That they are prepared for.
     samples : Samples
-        Prepared; those of a file are read when they are asked for.
+        Prepared; those of a file are read when they are needed.
     blocks : list of slice
     filed : bool
         Whether a worker reads them itself.

@@ -234,7 +234,7 @@ class Expansion(Element):
     def compact(self) -> Self:
         """Return the same function with equal samples merged and zero coefficients left out.
 
-        Vectors and strings are compared by value. Of other samples, only the coefficients are looked at.
+        Vectors and strings are compared by value. For other samples, only the coefficients are considered.
 
         Examples
         --------

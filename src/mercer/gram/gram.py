@@ -78,7 +78,7 @@ class GramSpec(Spec, ABC):
     Attributes
     ----------
     exact : bool
-        Whether K is held as the kernel has it, but for rounding, and not approximated.
+        Whether K is held exactly, up to rounding, and not approximated.
     stored : bool
         Whether all of K is one array in memory.
     streamed : bool
@@ -262,17 +262,17 @@ def gram_plan(what: str, n: int) -> Plan:
 
 
 def has_array(gram: Any) -> TypeGuard[DenseGram]:
-    """Tell whether all of K is one array in memory, which may be read (`array`) or taken over (`release`)."""
+    """Return whether all of K is one array in memory, which may be read (`array`) or taken over (`release`)."""
     return getattr(gram, "stored", False)
 
 
 def is_low_rank(gram: Any) -> TypeGuard[FactorGram]:
-    """Tell whether K is approximated by F F^T, whose rank and residual the Gram knows."""
+    """Return whether K is approximated by F F^T, whose rank and residual the Gram knows."""
     return getattr(gram, "low_rank", False)
 
 
 def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
-    """Tell whether K is approximated through some of the samples."""
+    """Return whether K is approximated through some of the samples."""
     return getattr(gram, "landmarks", None) is not None
 
 
@@ -280,35 +280,35 @@ def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
 
 
 def is_undecided(spec: Any) -> TypeGuard[Auto]:
-    """Tell whether the way to hold K is to be chosen once the samples are known."""
+    """Return whether the way to hold K is to be chosen once the samples are known."""
     return isinstance(spec, GramSpec) and spec.undecided
 
 
 def is_stored(spec: Any) -> TypeGuard[Dense]:
-    """Tell whether all of K is asked for as an array."""
+    """Return whether all of K is asked for as an array."""
     return isinstance(spec, GramSpec) and spec.stored
 
 
 def is_streamed(spec: Any) -> TypeGuard[Tiles]:
-    """Tell whether K itself is asked for, tile by tile, nothing of it held."""
+    """Return whether K itself is asked for, tile by tile, nothing of it held."""
     return isinstance(spec, GramSpec) and spec.streamed and spec.exact
 
 
 def is_transform(spec: Any) -> TypeGuard[FastGauss]:
-    """Tell whether products alone are asked for, to a tolerance."""
+    """Return whether products alone are asked for, to a tolerance."""
     return isinstance(spec, GramSpec) and spec.streamed and not spec.exact
 
 
 def has_features(spec: Any) -> TypeGuard[Features]:
-    """Tell whether the kernel's own finite features are asked for."""
+    """Return whether the kernel's own finite features are asked for."""
     return isinstance(spec, GramSpec) and spec.low_rank and spec.exact
 
 
 def is_approximate_factor(spec: Any) -> bool:
-    """Tell whether K is asked for by a factor of few columns that approximates it."""
+    """Return whether K is asked for by a factor of few columns that approximates it."""
     return isinstance(spec, GramSpec) and spec.low_rank and not spec.exact
 
 
 def is_factored(spec: Any) -> bool:
-    """Tell whether K is asked for by a factor, approximate or of the kernel's own features."""
+    """Return whether K is asked for by a factor, approximate or of the kernel's own features."""
     return isinstance(spec, GramSpec) and spec.low_rank

@@ -120,7 +120,7 @@ def rounding(n: int, largest: float, entry_error: float = ENTRY) -> float:
 
 
 def repair_plan(plan: Plan, n: int) -> Plan:
-    """Return a plan with the buffers that looking at eigenvalues needs besides K."""
+    """Return a plan with the buffers that computing eigenvalues needs besides K."""
     more = {"eigenvectors": 8 * n * n, "work space of the eigenvectors": 16 * n * n}
     return Plan(plan.what, {**plan.buffers, **more}, ("gram=Dense(), without a policy", *plan.options))
 
@@ -133,7 +133,7 @@ def negative_part(K: Floats, order: int = 0, bound: float = 0.0) -> tuple[Floats
     K : (n, n) array
         It is left as it is.
     order : {0, 1}, default 0
-        1 looks at P K P.
+        1 is for P K P.
     bound : float, default 0.0
         Eigenvalues count as negative below minus this.
 
@@ -164,7 +164,7 @@ def _copy(K: Floats, order: int) -> Floats:
 
 
 def _is_definite(K: Floats, order: int, bound: float) -> bool:
-    """Tell by a Cholesky factor, at a small part of the cost of eigenvalues, that none is below minus the bound."""
+    """Check by a Cholesky factor, at a fraction of the cost of eigenvalues, that none is below minus the bound."""
     n, info = len(K), np.zeros(1, np.intc)
     if n == 0:
         return True
@@ -202,7 +202,7 @@ def mended(K: Floats, policy: str, order: int = 0, entry_error: float = ENTRY) -
     if order > 1:
         raise CapabilityError(
             f"indefinite={policy!r} was given with a kernel that is conditionally positive definite of order {order}; "
-            "matrices of order 0 and 1 can be mended. Leave indefinite=None, or use another kernel."
+            "matrices of order 0 and 1 can be repaired. Leave indefinite=None, or use another kernel."
         )
     n = len(K)
     bound = rounding(n, float(np.abs(K).max(initial=0.0)), entry_error)

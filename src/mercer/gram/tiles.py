@@ -70,7 +70,7 @@ class Tiles(GramSpec):
 
 
 def same_rows(rows: Indices | None, others: Indices | None) -> bool:
-    """Tell whether two choices of rows are the same; None is all rows."""
+    """Return whether two choices of rows are the same; None is all rows."""
     return others is None if rows is None else others is not None and np.array_equal(rows, others)
 
 
@@ -130,7 +130,7 @@ class TileGram(Gram):
         """Return the comparison of some rows and columns; None is all."""
         rough = self._rough
         if rough is None:
-            if not same_rows(rows, self._chosen[0]):  # the same ones are asked for many times
+            if not same_rows(rows, self._chosen[0]):  # the same ones are requested many times
                 self._chosen = (
                     (None, self._comparison) if rows is None else (rows.copy(), self._comparison.narrow(rows))
                 )

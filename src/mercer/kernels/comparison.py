@@ -95,7 +95,7 @@ class Comparison:
 
     def __init__(self, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> None:
         require_same_columns(A, B)
-        self._sides: list[Any] = [A, B]  # a narrow comparison takes its samples when they are asked for
+        self._sides: list[Any] = [A, B]  # a narrow comparison takes its samples when they are needed
         self.lengths = len(A), len(B)
         self.symmetric = B is A
         self.dtype = np.dtype(dtype) if dtype is not None else common_dtype(A, B)
@@ -185,7 +185,7 @@ class Comparison:
         return A, B.twin() if B is A and not self.symmetric else B
 
     def is_table(self, path: Path) -> bool:
-        """Tell whether a part of the data is a table of several parts."""
+        """Return whether a part of the data is a table of several parts."""
         if self._whole is not None:
             return self._whole[0].is_table(path)
         return isinstance(self.sides(path)[0], Frames)
@@ -365,7 +365,7 @@ def _bare(path: Path) -> Path:
 
 
 def comparable_norms(left: Any, right: Any) -> tuple[Floats, Floats] | None:
-    """Return the half squared norms of both sides if dot products may be had from distances, else None.
+    """Return the half squared norms of both sides if dot products may be found from distances, else None.
 
     <x, z> = h + |x|^2 / 2 + |z|^2 / 2 is off by the rounding of the norms, and a matrix product by that of |x| |z|:
     both are the same while no norm is much larger than another.
@@ -409,7 +409,7 @@ def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: flo
         raise DomainError(
             f"Input X has numbers up to {max(np.abs(X).max(), np.abs(Z).max()):.3g} beside small ones (column {j} has "
             f"{low[0][j]:.3g}), whose differences vanish next to them; numbers must be comparable. Look for "
-            "values that stand for missing ones, drop such rows, or scale the columns."
+            "values that mark missing ones, drop such rows, or scale the columns."
         )
 
 

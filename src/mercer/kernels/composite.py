@@ -129,7 +129,7 @@ class Composite(Tiled):
     def guarded(self, tile: Floats) -> Floats:
         """Return a tile whose numbers are finite; bounded terms may leave the range of floats together.
 
-        The driver looks at the numbers of kernels that are not bounded, so these are not looked at twice.
+        The driver checks the values of kernels that are not bounded, so these are not checked twice.
         """
         if self.bounded and not self.normalised and not all_finite(tile):
             raise overflow_error(self)
@@ -202,7 +202,7 @@ class Wrapped(Composite):
 
 
 def dense_series(kernel: Kernel) -> bool:
-    """Tell whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
+    """Return whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
     return kernel.order == 0 and offers(kernel, HasSeries) and kernel.series().dense
 
 

@@ -323,7 +323,7 @@ def _split_entries(indices, data, indptr, kept, weights, few, many, own):
 
 
 def _is_small(left: tuple[Any, Any, Any], right: tuple[Any, Any, Any], factors: Floats) -> bool:
-    """Tell whether all products are sums of whole numbers that float32 holds."""
+    """Return whether all products are sums of whole numbers that float32 holds."""
     if not all(np.array_equal(numbers, np.rint(numbers)) for numbers in (left[1], right[1], factors)):
         return False
     squares = [_largest_square(*left, factors), _largest_square(*right, np.ones_like(factors))]

@@ -35,7 +35,7 @@ _ONCE = 64  # samples whose values with themselves are computed at a time
 
 
 class Custom(Kernel):
-    r"""A function of your own as a kernel: what it returns is checked, then used like any other kernel.
+    r"""A user function as a kernel: what it returns is checked, then used like any other kernel.
 
     .. math:: k(x, x') = f(x, x')
 
@@ -55,8 +55,8 @@ class Custom(Kernel):
     -----
     Data: tables of numbers are given to the function as an array (or csr_array), anything else as the list it is. Every
     result must be of the right shape, real and finite, and symmetric on one collection. `learn`, which ``fit`` calls,
-    also tries up to 32 training samples: whether a part of the matrix is the matrix of the parts, and whether there
-    are negative eigenvalues, of which it warns. The function is called tile by tile, by one thread at a time. Features
+    also tries up to 32 training samples: whether a part of the matrix is the matrix of the parts, and whether there are
+    negative eigenvalues, which give a warning. The function is called tile by tile, by one thread at a time. Features
     no; no parameters. A model with a function cannot be saved by `mercer.save`, which says so; write a kernel class
     instead. Cost that of the function; a Python call for each pair if it takes pairs.
 
@@ -190,7 +190,7 @@ class Custom(Kernel):
 
 
 def _are_rows(X: Any) -> bool:
-    """Tell whether a list is one of rows of numbers."""
+    """Return whether a list is one of rows of numbers."""
     first = X[0] if X else None
     if isinstance(first, (list, tuple)):
         return all(isinstance(value, (int, float, np.number)) for value in first)

@@ -103,7 +103,7 @@ class InputDifferentiable(Protocol):
 
 @runtime_checkable
 class IsWindow(Protocol):
-    """A kernel that may be the density of a distribution around its second argument, but for a factor."""
+    """A kernel that may be the density of a distribution around its second argument, up to a factor."""
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window.
@@ -203,7 +203,7 @@ _NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
 
 
 def offers(kernel: Kernel, protocol: type) -> bool:
-    """Tell whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
+    """Return whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def offers(kernel: Kernel, protocol: type) -> bool:
 
 @functools.cache
 def writes(cls: type, protocol: type) -> bool:
-    """Tell whether a class has the methods of a protocol."""
+    """Return whether a class has the methods of a protocol."""
     return all(callable(getattr(cls, name, None)) for name in vars(protocol) if not name.startswith("_"))
 
 

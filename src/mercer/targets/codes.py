@@ -135,7 +135,7 @@ def check_code(code: Any, n_classes: int) -> Array:
         )
     if len(np.unique(found, axis=0)) < n_classes:
         raise ParameterError(
-            "the output code has two equal rows, so that two classes could not be told apart; all rows must be "
+            "the output code has two equal rows, so that two classes could not be distinguished; all rows must be "
             "different. Add a column that has the two classes on different sides."
         )
     return found

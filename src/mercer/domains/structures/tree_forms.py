@@ -190,7 +190,7 @@ Members = tuple[Any, "Iterable[Any] | None"]  # a label and children; None inste
 
 
 def _walk(planting: Planting, root: Any, members: Callable[[Any], Members]) -> None:
-    """Add a tree, given what says label and children of a thing."""
+    """Add a tree, given the function that returns the label and children of an object."""
     stack: list[tuple[Any, Iterator[Any]]] = [(None, iter((root,)))]
     path: set[int] = set()
     while stack:
@@ -201,7 +201,7 @@ def _walk(planting: Planting, root: Any, members: Callable[[Any], Members]) -> N
                 planting.leaf(label)
                 continue
             if id(child) in path:
-                raise Malformed("A node is below itself.", "Give a tree without circles.")
+                raise Malformed("A node is below itself.", "Give a tree without cycles.")
             path.add(id(child))
             planting.open(label)
             stack.append((child, iter(below)))  # holding the child keeps its id its own
@@ -292,7 +292,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     def refuse(*_: Any) -> None:
         where = f"line {parser.CurrentLineNumber}"
         raise Malformed(
-            f"The document declares entities ({where}).", "Write them out; they are not expanded, as bombs are."
+            f"The document declares entities ({where}).", "Write them out; they are never expanded, for safety."
         )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, lambda tag: planting.close()
@@ -400,7 +400,7 @@ def parse_json(text: str | bytes) -> Any:
         elif string and expected in ("key", "key or end"):
             keys[-1] = _loaded(string, here)
             if keys[-1] in held[-1]:
-                raise Malformed("A key stands twice in one object.", "Keep one of them.", here)
+                raise Malformed("A key occurs twice in one object.", "Keep one of them.", here)
             expected = "colon"
             continue
         elif not mark and expected in ("value", "value or end"):
@@ -426,7 +426,7 @@ _LIST = object()
 
 
 def _no_json(given: str, place: int) -> Malformed:
-    return Malformed(f"This is not JSON: {given[:20]!r} stands where it cannot.", "Mend the text.", place)
+    return Malformed(f"This is not JSON: {given[:20]!r} is not allowed here.", "Correct the text.", place)
 
 
 def _loaded(token: str, place: int) -> Any:

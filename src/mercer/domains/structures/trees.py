@@ -187,7 +187,7 @@ class Trees(Samples):
         return self.ragged.codes, self.offsets
 
     def nested(self, i: int) -> Any:
-        """Tree i as nested tuples; leaves are bare labels, but for a tree of one node; ``()`` is the empty tree."""
+        """Tree i as nested tuples; leaves are bare labels, except in a tree of one node; ``()`` is the empty tree."""
         made = self._folded(i, lambda label, children: (label, *children) if children else label)
         return made if isinstance(made, tuple) else (made,)
 

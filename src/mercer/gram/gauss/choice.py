@@ -10,8 +10,8 @@ Three ways to it, each with a proof of its bound in its module:
   about ten dimensions;
 * "tree": a tree of sources and one of targets, `mercer.gram.gauss.dual_tree`; narrow kernels.
 
-The choice is made by counting operations on some of the points. It does not look at a clock: the same points
-give the same choice, and the same bits, on every machine.
+The choice is made by counting operations on some of the points. It does not depend on a clock: the same points give the
+same choice, and the same bits, on every machine.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class GaussTransform:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def columns(self, k: int) -> list[slice]:
-        """Cut k right-hand sides into as many at once as memory should hold series of."""
+        """Cut k right-hand sides into batches whose series fit in memory."""
         return spans(k, max(1, _NUMBERS // max(self.held, 1))) if k else [slice(0, 0)]
 
     def moments(self, V: Floats, n_threads: int | None = None) -> Any:

@@ -211,7 +211,7 @@ class FastGaussGram(Gram):
         if name in ("rows", "update", "factor", "normal", "eigh"):
             raise OnlyProducts(
                 f"FastGauss() was given where Gram.{name} is needed; a fast Gauss transform offers only products. Use "
-                "gram=Dense(), gram=Tiles() or gram=Nystrom(500), or what works by products, as ConjugateGradient()."
+                "gram=Dense(), gram=Tiles() or gram=Nystrom(500), or a solver by products, such as ConjugateGradient()."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -370,7 +370,7 @@ def draw_map(
     ----------
     kernel : Kernel
     A : Samples
-        Prepared training samples: their width, their centre and the sizes of the terms of a sum are looked at.
+        Prepared training samples: their width, their centre and the sizes of the terms of a sum are used.
     count : int
     rng : Generator
     method : {"independent", "orthogonal", "quasi", "hadamard"}, default "independent"

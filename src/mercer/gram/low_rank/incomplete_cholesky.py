@@ -47,7 +47,7 @@ class IncompleteCholesky(GramSpec):
         The factor ends when tr(K - L L^T) <= tol tr K; 0 asks for the rank alone.
     pivoting : {"large", "largest", "drawn"}, default "large"
         "largest" is the formula above, one column at a time. "large" takes some hundred pivots at once, each at least
-        half as large as the largest, which is many times faster and leaves no more of the trace, as a rule. "drawn"
+        half as large as the largest, which is many times faster and usually leaves no more of the trace. "drawn"
         draws them with what is left as their probability, which is as fast and protects from outliers.
     random_state : int or None, default 0
         Of drawn pivots.

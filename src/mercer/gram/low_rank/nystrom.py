@@ -64,7 +64,7 @@ class Nystrom(GramSpec):
         * "rpcholesky": each drawn with what those before leave of k(x, x): randomly pivoted Cholesky.
         * "greedy": each where (nearly) most is left of k(x, x): pivoted Cholesky.
 
-        All but "uniform" and "leverage" look at 11 r samples at most, drawn before.
+        All but "uniform" and "leverage" consider 11 r samples at most, drawn before.
     random_state : int or None, default 0
         Of the draw; None is another one each time.
     tol : float or None, default None

@@ -26,7 +26,7 @@ __public__ = __all__
 
 _ROUNDS = 8  # landmarks that are taken from one draw, which is as many times larger
 _LOOKS = 2048  # samples on which gains are compared
-_POOL = 11  # samples per landmark that are looked at, at most
+_POOL = 11  # samples per landmark that are considered, at most
 
 
 class SparseGreedy(GramSpec):
@@ -89,7 +89,7 @@ class SparseGreedy(GramSpec):
         self.random_state = random_state
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
-        """Return the factor of the samples that are looked at, and the matrix of the landmarks."""
+        """Return the factor of the samples that are considered, and the matrix of the landmarks."""
         r = min(self.rank, n)
         build = {
             "factor of the candidates": 8 * r * min(n, max(_POOL * r, 2 * _LOOKS) + PROBES),

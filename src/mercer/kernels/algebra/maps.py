@@ -230,7 +230,7 @@ class Composed(_Part):
     Notes
     -----
     Written ``kernel.of(transform)``. The map is applied once, when the data are packed. A transformer that has not been
-    fitted, as ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
+    fitted, as in ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
     fits a copy to the training samples (each by its weight), so that nothing leaks between folds, and clones are not
     fitted. One that was fitted before stays as it is.
 

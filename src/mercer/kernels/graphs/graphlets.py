@@ -168,7 +168,7 @@ def _simple(A: Graphs) -> tuple[Indices, NDArray[Any]]:
 
 @compiled
 def _joined(indptr, targets, u, v):
-    """Tell whether two nodes are neighbours; lists are in ascending order."""
+    """Return whether two nodes are neighbours; lists are in ascending order."""
     start, stop = indptr[u], indptr[u + 1]
     while start < stop:
         middle = (start + stop) // 2

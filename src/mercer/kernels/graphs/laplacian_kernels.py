@@ -65,7 +65,7 @@ class LaplacianFunction(NodeKernel):
     laplacian : {"plain", "normalized"}, default "plain"
         Which L; the eigenvalues of the normalised Laplacian are at most 2.
     method : {"auto", "spectrum", "columns"}, default "auto"
-        "spectrum" finds all eigenvectors; "columns" applies r as a polynomial of L to the nodes that are asked for.
+        "spectrum" finds all eigenvectors; "columns" applies r as a polynomial of L to the nodes that are needed.
         "auto" takes the first up to 1500 nodes.
 
     Notes

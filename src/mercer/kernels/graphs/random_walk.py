@@ -31,7 +31,7 @@ __public__ = ["RandomWalk"]
 
 _WORK = 2e7  # multiplications in a tile
 _PIECE = 32  # graphs that are compared with themselves at a time
-_ROUNDS = 15  # of an iteration, as a rule
+_ROUNDS = 15  # of an iteration, usually
 
 
 class CommonWalks(Tiled):
@@ -302,7 +302,7 @@ class RandomWalk(CommonWalks):
         return matrices
 
     def _is_alike(self, *sides: Graphs) -> bool:
-        """Tell whether no label distinguishes any node or edge."""
+        """Return whether no label distinguishes any node or edge."""
         for is_used, name, words in (
             (self.labels, "labels", "vocabulary"),
             (self.edge_labels, "edge_labels", "edge_vocabulary"),

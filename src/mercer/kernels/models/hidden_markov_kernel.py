@@ -158,7 +158,7 @@ class Symbols:
             raise DomainError(
                 f"Symbol {at - int(S.offsets[i])} of sample {i} is {S.vocabulary[S.codes[at]]!r}, which the model does "
                 f"not know; the symbols {shown} are accepted. Give the alphabet of the model, change case with "
-                "str.upper, or name the symbol in missing=... if it stands for one that was not observed."
+                "str.upper, or name the symbol in missing=... if it marks one that was not observed."
             )
         return codes
 
@@ -338,7 +338,7 @@ def _load(codes, offsets, order, first, stop, table, lanes):
 
 @compiled(fastmath={"contract"})  # a product that is not rounded before it is added does no harm
 def _walk(s, lanes, table, start, transition, state, logs):
-    """Write the logarithms of the probabilities of four pairs of strings, but for factors taken out."""
+    """Write the logarithms of the probabilities of four pairs of strings, without factors taken out."""
     before, after = state[0], state[1]
     logs[:] = 0.0
     t0, t1, t2, t3 = 1.0, 1.0, 1.0, 1.0

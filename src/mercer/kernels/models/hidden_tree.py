@@ -246,7 +246,7 @@ class HiddenTree(JointProbability):
 
 @compiled(fastmath={"contract"})  # a product that is not rounded before it is added does no harm
 def _climb(x, lanes, arrays, tree, inside, logs):
-    """Write the logarithms of the probabilities of four pairs, but for factors taken out; `inside` is K_v(a)."""
+    """Write the logarithms of the probabilities of four pairs, without factors taken out; `inside` is K_v(a)."""
     table, start, transition = arrays
     order, parents, leaf = tree
     inside[:] = 1.0

@@ -1,4 +1,4 @@
-"""Kernels that are probabilities: that a model, chosen by chance, gives both objects.
+"""Kernels that are probabilities: that a model, chosen at random, gives both objects.
 
 Symbols: m a model, P(m) its prior probability, P(x | m) the probability (or density) of x under it. Probabilities
 of long objects are too small for floating-point numbers, so that logarithms are computed.
@@ -214,7 +214,7 @@ class _Weights(Constraint):
 
 
 class Marginalization(JointProbability, Featured):
-    r"""Marginalisation kernel: the probability that one model, chosen by chance, gives both objects.
+    r"""Marginalisation kernel: the probability that one model, chosen at random, gives both objects.
 
     .. math:: k(x, z) = \sum_{m \in M} P(x \mid m)\, P(z \mid m)\, P(m)
 

@@ -78,7 +78,7 @@ class DynamicalSystem(Tiled):
         outputs that the systems can have, whatever the initial states: the product of the squared cosines of their
         principal angles.
     lags : int, optional
-        How many consecutive outputs are looked at together when a system is learned from a series: at least as many as
+        How many consecutive outputs are taken together when a system is learned from a series: at least as many as
         make its states visible. By default 2 states / outputs, rounded up.
 
     Notes

@@ -79,7 +79,7 @@ def _suffix_array(text: Whole, symbols: int) -> Whole:
 
 @compiled
 def _classify(text, rising, large, small, number):
-    """Tell which suffixes are smaller than the next, where the buckets of both kinds begin, and number the turns.
+    """Find which suffixes are smaller than the next, where the buckets of both kinds begin, and number the turns.
 
     A turn is a suffix smaller than the next that follows a larger one.
     """

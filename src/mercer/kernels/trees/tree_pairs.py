@@ -1,7 +1,7 @@
 """Sums over pairs of nodes of two trees, in which a pair needs what its pairs of children gave.
 
 A collection of trees is ``(nodes, offsets)``: nodes (N, 2) in post-order, of each a number (-1 matches nothing) and the
-size of its subtree. Only pairs with equal numbers are looked at: the nodes of the tree in a column are put in buckets
+size of its subtree. Only pairs with equal numbers are considered: the nodes of the tree in a column are put in buckets
 by number, and those of the trees in the rows look there. What a row of pairs (v, .) gave is on a stack, at its place in
 the bucket, until the parent of v has read it: the stack is as high as needed for the pairs along a path.
 

@@ -150,7 +150,7 @@ def _directions(A: Vectors) -> tuple[Any, Floats]:
 
 
 def _times(X: Any, factors: Floats) -> Any:
-    """Return the rows times factors; of sparse rows the entries alone, since a product looks at every column."""
+    """Return the rows times factors; of sparse rows the entries alone, since a product reads every column."""
     if not sp.issparse(X):
         return X * factors[:, None]
     return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)

@@ -33,7 +33,7 @@ _MOST = {4: 64.0, 8: 1e4}  # of s (a + b): errors of the exponent up to about 1e
 
 
 def is_exact_enough(left: Operand, right: Operand, scale: float) -> bool:
-    """Tell whether the exponents s h are exact enough without repair, and the points fit for one pass."""
+    """Return whether the exponents s h are exact enough without repair, and the points fit for one pass."""
     if left.half_norms is None or left.unit != 1.0:
         return False
     if left.is_sparse and left.points.shape[1] > _WIDEST:

@@ -23,7 +23,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 
 LENGTH_SCALE = Positive(vector=True, words=("median",))
-_BLOCK = 2**14  # rows of a stream that are looked at together
+_BLOCK = 2**14  # rows of a stream that are read together
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
 
