@@ -69,7 +69,7 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
 
     Notes
     -----
-    ``parse(repr(k)) == k``. Only listed classes are called, and only with what the text says: an untrusted text reaches
+    ``parse(repr(k)) == k``. Only listed classes are called, with what the text says: an untrusted text reaches
     no other function, attribute, module or file.
 
     Examples

@@ -97,8 +97,8 @@ def matches(A: Samples, B: Samples) -> Indices:
     digests = [identities(S) for S in (A, B)]
     if digests[0] is None or digests[1] is None:
         raise DomainError(
-            f"Objects of the domain {type(A).__name__} were tested for equality, which is known for vectors, "
-            "strings, texts, nodes, tensors and tables of them. Use a kernel that does not need it, such as "
+            f"Objects of the domain {type(A).__name__} were to be told equal or different; that is known of vectors, "
+            "strings, texts, nodes, tensors and tables of them. Use a kernel that need not know, as "
             "PairProduct(kernel)."
         )
     places = {key.tobytes(): len(B) - 1 - i for i, key in enumerate(digests[1][::-1])}

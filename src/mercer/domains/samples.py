@@ -23,8 +23,8 @@ __public__ = ["Samples"]
 class Samples(ABC):
     """Packed, ordered, sliceable, immutable collection of samples; one subclass per domain.
 
-    Raw data become ``Samples`` once, by the class method ``pack`` of a domain: it is the only code that
-    looks at raw objects. Everything below receives the arrays of a valid collection.
+    Raw data become ``Samples`` once, by the class method ``pack`` of a domain, the only code that reads raw objects.
+    Everything below receives the arrays of a valid collection.
 
     A collection behaves like a one-dimensional array of samples: ``len(S)``, ``S[3]``, ``S[2:5]``,
     ``S[mask]``, ``S[indices]`` and ``S[indices, ...]`` are collections again (the last is how
@@ -32,8 +32,8 @@ class Samples(ABC):
     Copies, deep copies and clones are the collection itself.
 
     Nothing in mercer writes to a collection. ``pack`` of numbers does not copy an array that has the right form
-    already: such a collection is a view of the array, and editing the array edits the collection. What a model
-    keeps (``landmarks``) is a copy then, so that no fitted model depends on an array of its user.
+    already: such a collection is a view of the array, and editing the array edits the collection. What a model keeps
+    (``landmarks``) is then a copy, so that no fitted model depends on a user's array.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Samples(ABC):
         return self.owned()
 
     def owned(self) -> Self:
-        """The same samples in arrays that nobody else can write to: self, or a copy, which is made once."""
+        """The same samples in arrays that no one else can write to: self, or a copy, which is made once."""
         if "_own" not in vars(self):
             held = _apart(vars(self), () if self.owns else self.arrays)
             if held is vars(self):

@@ -64,7 +64,7 @@ class Stream(Vectors):
     Notes
     -----
     The numbers are those of `Vectors`: finite, float32 or float64, checked whenever a block is read. ``S[index]`` of up
-    to 131 072 rows are `Vectors` in memory; more of them are a stream again. What needs all rows at once, such as
+    to 131 072 rows are `Vectors` in memory; more rows are again a stream. What needs all rows at once, such as
     ``gram=Dense()``, is refused. Results are those of the same rows in memory, up to rounding.
 
     What grows with the rows are vectors, 8 bytes a row each. `KernelRidge` has at most 12 of them at a time: targets,
@@ -72,7 +72,7 @@ class Stream(Vectors):
     the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these, labels and
     codes of classes, the values of the function, their change in a step, and first and second derivatives of the
     losses, since a step is chosen by all rows at once. After the fit one is left for each output, ``dual_coef_``. A
-    prediction is one.
+    prediction takes one.
 
     Examples
     --------

@@ -58,9 +58,9 @@ class Vectors(Samples):
     Notes
     -----
     ``pack`` copies nothing that is already C-contiguous float64 or float32 (read-only arrays and memory maps
-    included): the collection is a view of the array then, and changes if the array is written to. Give ``X.copy()`` to
-    keep both apart. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted;
-    kernels detect them by ``largest``.
+    included): the collection is then a view of the array, and changes if the array is written to. Give ``X.copy()`` to
+    avoid this. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted; kernels
+    detect them by ``largest``.
 
     Examples
     --------

@@ -91,14 +91,14 @@ class Auto(GramSpec):
     3. `Kronecker` if the kernel compares pairs by products of kernels of their parts;
     4. `Tiles` otherwise.
 
-    With `tol`, and where the first two fit neither memory nor time, the way that is estimated to be the quickest is
-    built and its error is measured; if that is too large the next one is, and if none is left that is an error. The
-    measures: of `IncompleteCholesky` and `Nystrom` the trace that is left, :math:`\mathrm{tr}(K - \tilde K) \le
-    \mathrm{tol} \cdot \mathrm{tr} K`; of `FastGauss` (products only, for Gaussian kernels in few dimensions) the bound
-    on entries; of `RandomFeatures` the relative error of some entries; `Kronecker` and `Tiles` are exact. Times are
-    estimates from the time that some entries take, the rank that some samples need, and 100 products for an iterative
-    solver. The choice, its error and the alternatives with bytes and seconds are reported by `decide`, and by
-    estimators as ``gram_choice_``.
+    With `tol`, if the first two do not fit memory and time, the way estimated to be the quickest is built and its error
+    is measured; if that is too large the next one is tried, and if none is left an error is raised. The measures: for
+    `IncompleteCholesky` and `Nystrom` the trace that is left,
+    :math:`\mathrm{tr}(K - \tilde K) \le \mathrm{tol} \cdot \mathrm{tr} K`; for `FastGauss` (products only, for Gaussian
+    kernels in few dimensions) the bound on entries; for `RandomFeatures` the relative error of some entries;
+    `Kronecker` and `Tiles` are exact. Times are estimates from the time that some entries take, the rank that some
+    samples need, and 100 products for an iterative solver. The choice, its error and the alternatives with bytes and
+    seconds are reported by `decide`, and by estimators as ``gram_choice_``.
 
     Examples
     --------
@@ -354,7 +354,7 @@ class _Search:
         return next((spec for spec in ways if self.plan(spec).total <= self.allowed), ways[-1])
 
     def _rank(self) -> tuple[int, bool]:
-        """About how many columns a factor needs, and whether that saves nothing."""
+        """About how many columns a factor needs, and whether a factor would save nothing."""
         m = min(self.n, _PILOT)
         some = np.sort(np.random.default_rng(0).choice(self.n, m, replace=False))
         samples = self.kernel.prepare(self.samples.take(some))

@@ -32,8 +32,8 @@ class Dense(GramSpec):
     indefinite : {None, "reject", "clip", "flip", "shift"}, default None
         What is done about negative eigenvalues, K = U diag(lambda) U^T. None: nothing, the kernel is trusted.
         "reject": NotPositiveDefinite is raised, with the quotient that shows it. "clip": max(lambda, 0), the nearest
-        positive definite matrix. "flip": abs(lambda), the form of the Krein space made a norm. "shift": all eigenvalues
-        plus that of the least one's size, the smallest multiple of the identity that helps.
+        positive definite matrix. "flip": abs(lambda), the form of the Krein space made a norm. "shift": minus the least
+        eigenvalue is added to all, the smallest multiple of the identity that helps.
 
     Notes
     -----

@@ -118,7 +118,7 @@ class GramSpec(Spec, ABC):
         n, width : int
             Number of samples, and of their columns.
         memory : int or str, optional
-            The budget: what is held rather than computed again depends on it. None is 70 % of what is free.
+            The budget: it decides what is held rather than computed again. None is 70 % of what is free.
         """
 
 
@@ -132,7 +132,7 @@ class Gram(ABC):
     low_rank : bool
         Whether K is approximated by F F^T with few columns of F; `is_low_rank` asks it of anything.
     repeats : (q,) array of places or None
-        Of which samples the rows are, if a sample may have several.
+        The sample of each row, if a sample may have several.
     """
 
     stored: ClassVar[bool] = False
@@ -161,7 +161,7 @@ class Gram(ABC):
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the numbers of K while they are computed; sums are in float64 always."""
+        """Type of the entries of K while they are computed; sums are always in float64."""
         return np.dtype(np.float64)
 
     @property
@@ -239,7 +239,7 @@ class Cross:
 
 
 def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None = None) -> int:
-    """Return the bytes of the tiles of K that are computed at once; of no more than so many columns."""
+    """Return the bytes of the tiles of K that are computed at once, of at most so many columns."""
     try:
         count = 1 + len(list(bases_of(kernel)))
     except ParameterError:  # of a kernel that has not learned yet, which is one that compares by distances

@@ -42,7 +42,7 @@ class Repair:
     change : float
         Length of the change over the length of K (Frobenius).
     order : int, default 0
-        0 if all vectors were asked, 1 if only those of sum zero.
+        0 if all vectors were considered, 1 if only those of sum zero.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def mended(K: Floats, policy: str, order: int = 0, entry_error: float = ENTRY) -
     K : (n, n) array
         Overwritten if there is something to repair, otherwise unchanged to the bit.
     policy : {"reject", "clip", "flip", "shift"}
-        Raise an error; set negative eigenvalues to zero; turn their sign; add minus the least one to all.
+        Raise an error; set negative eigenvalues to zero; reverse their sign; add minus the least one to all.
     order : {0, 1}, default 0
         1 judges and repairs on vectors of sum zero only.
     entry_error : float, default 1e-12

@@ -29,10 +29,11 @@ class Tiles(GramSpec):
     Parameters
     ----------
     memory : int or str, default "1GB"
-        Largest block of K, in bytes, that a solver works on at once; a smaller ``memory`` of the estimator counts.
+        Largest block of K, in bytes, that a solver works on at once; a smaller ``memory`` of the estimator takes
+        precedence.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes tiles in float32 and sums in float64: about twice as fast, with a relative error
-        of about 1e-6 per entry. Vectors that float32 cannot hold are computed in float64 all the same.
+        of about 1e-6 per entry. Vectors that float32 cannot hold are still computed in float64.
 
     Notes
     -----

@@ -79,7 +79,7 @@ def gathered(kernel: Kernel, A: Samples, i: Indices, B: Samples, j: Indices) -> 
 
 
 def learned(kernel: Kernel, S: Samples, index: Indices, weight: Floats | None = None) -> Kernel:
-    """Return a kernel that has learned from objects S[index], each given once with as much weight as it occurs."""
+    """Return a kernel that has learned from objects S[index], each given once and weighted by how often it occurs."""
     used, place = occurring(index, len(S))
     return kernel.learn(S.take(used), None, np.bincount(place, weights=weight, minlength=len(used)).astype(float))
 

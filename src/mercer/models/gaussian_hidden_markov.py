@@ -43,9 +43,9 @@ class GaussianHiddenMarkovModel(Hidden):
     pseudocount : float, default 0.1
         Added to the expected counts of the chain.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of a point rises by less.
+        Learning stops when the log-likelihood of a point rises by less than this.
     random_state : int, default 0
         Seed of the initial values.
 

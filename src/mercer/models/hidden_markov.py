@@ -237,9 +237,9 @@ class HiddenMarkovModel(Hidden):
     pseudocount : float, default 0.1
         Added to all expected counts. 0 for maximum likelihood, which may give zeros.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of an observation rises by less.
+        Learning stops when the log-likelihood of an observation rises by less than this.
     random_state : int, default 0
         Seed of the initial values.
 

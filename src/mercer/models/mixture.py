@@ -50,13 +50,14 @@ class GaussianMixture(Model):
     parameters : {"natural", "probability"}, default "natural"
         Whether the scores of pi are derivatives in logits or in probabilities.
     ridge : float, default 1e-6
-        Added to the variances of a component, relative to those of all vectors: else it may fall on a single point.
+        Added to the variances of a component, relative to those of all vectors: otherwise it may collapse to a single
+        point.
     restarts : int, default 3
         How many times learning is started; the best is kept.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of a vector rises by less.
+        Learning stops when the log-likelihood of a vector rises by less than this.
     random_state : int, default 0
         Seed of the initial values.
 

@@ -50,8 +50,8 @@ class Trees(Samples):
     Parameters
     ----------
     ragged : Ragged
-        ``(N, 2)`` int32 and ``(n + 1,)`` offsets. Of each node the code of its label, a position in the vocabulary, and
-        its number of children; post-order, so that the last node of a tree is its root.
+        ``(N, 2)`` int32 and ``(n + 1,)`` offsets. For each node the code of its label, a position in the vocabulary,
+        and its number of children; post-order, so that the last node of a tree is its root.
     vocabulary : tuple
         Distinct labels in the order in which they were first seen.
 

@@ -1,4 +1,4 @@
-"""SparseGreedy: landmarks of which each takes most of what is left, among a few that are drawn.
+"""SparseGreedy: landmarks each of which takes most of what is left, among a few that are drawn.
 
 Symbols: E = K - L L^T what is left, (n, n), known by some of its rows and columns.
 """
@@ -35,23 +35,23 @@ class SparseGreedy(GramSpec):
     .. math:: p_j = \arg\max_{i \in \text{drawn}} \sum_l E_{li}^2 / E_{ii}, \qquad E = K - L L^\top
 
     The gain of a landmark is what it takes of tr E: it is large where many samples are alike, while incomplete Cholesky
-    takes the sample that is most unlike. Of 59 samples that are drawn the best is among the best 5 % of all with a
-    probability of 0.95.
+    takes the sample that is most unlike. The best of 59 drawn samples is among the best 5 % of all with probability
+    0.95.
 
     Seed: [STS] Section 6; [HSS] Section 2.3.2 (sparse greedy approximation).
 
     Parameters
     ----------
     rank : int, default 500
-        Landmarks at most.
+        Largest number of landmarks.
     tol : float, default 1e-3
-        Take only as many as leave tr(K - F F^T) <= tol tr K. Of many samples the trace is estimated on 4096 that are
-        never candidates, and the estimate has to be two standard errors below; if it is measured to be more
-        afterwards, because of `rank` or by chance, a warning is issued. 0 asks for the rank alone.
+        Take only as many as leave tr(K - F F^T) <= tol tr K. For many samples the trace is estimated on 4096 that are
+        never candidates, and the estimate has to be two standard errors below; if it is measured to be more afterwards,
+        because of `rank` or by chance, a warning is issued. 0 asks for the rank alone.
     candidates : int, default 59
         Samples among which a landmark is chosen.
     random_state : int or None, default 0
-        Of the draws; None is another one each time.
+        Seed of the draws; None draws differently each time.
 
     Notes
     -----

@@ -41,7 +41,7 @@ class Graphlet(PatternCount):
     size : {3, 4, 5}, default 3
         The number k of nodes of a graphlet.
     connected : bool, default False
-        Whether graphlets that are not connected are left out. Connected ones alone are listed faster in large graphs,
+        Whether graphlets that are not connected are left out. Listing only connected ones is faster in large graphs,
         but do not show how sparse a graph is.
     samples : int, optional
         How many sets of nodes are drawn for each graph. None counts all of them.
@@ -52,10 +52,11 @@ class Graphlet(PatternCount):
     -----
     Domain Graphs; labels, weights, directions, loops and parallel edges play no part. Features the shares; no free
     parameter. A graph without any graphlet has k(G, G) = 0. Positive definite of order 0 by its features; neither
-    strict nor universal; bounded by 1. Cost: all connected graphlets take as long as there are such sets of nodes, at
-    most V d^(k - 1) for degrees up to d; with those that are not connected, V choose k. Draws take O(samples k d) for a
-    graph: sets of k nodes have equal chances; connected ones are found by random descents of the tree in which all of
-    them are listed, weighted by the number of choices, so that the expectation of every count is the count.
+    strict nor universal; bounded by 1. Cost: all connected graphlets take time proportional to the number of such sets
+    of nodes, at most V d^(k - 1) for degrees up to d; with those that are not connected, V choose k. Draws take
+    O(samples k d) for a graph: sets of k nodes have equal chances; connected ones are found by random descents of the
+    tree in which all of them are listed, weighted by the number of choices, so that the expectation of every count is
+    the count.
 
     Examples
     --------

@@ -73,10 +73,10 @@ class Signature(Tiled, Featured):
     channels. Values grow like exp(2 sqrt(l(x) l(y))) with the lengths l of the paths: scale the series, or use
     ``.normalized()``.
 
-    With a depth and base="linear" the features are the iterated integrals, (d^(P+1) - 1) / (d - 1) of them. The
-    parameters are chosen, not learned by derivatives. The partial differential equation for all orders is solved by
-    power series on the cells of two pieces, to a relative error of a few rounding units times n + m. Cost O(n m) a
-    pair, times 100 to 1 000 operations; of features O(T d^P) a series.
+    With a depth and base="linear" the features are the iterated integrals, (d^(P+1) - 1) / (d - 1) of them. Its
+    parameters have no derivatives. The partial differential equation for all orders is solved by power series on the
+    cells of two pieces, to a relative error of a few rounding units times n + m. Cost O(n m) a pair, times 100 to 1 000
+    operations; O(T d^P) a series with features.
 
     Examples
     --------

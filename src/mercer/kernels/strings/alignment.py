@@ -305,7 +305,7 @@ class LocalAlignment(_Alignment):
 
     Notes
     -----
-    Domain Strings. No features; the parameters are chosen, not learned by derivatives. "normalised" and "sum" are
+    Domain Strings. No features; its parameters have no derivatives. "normalised" and "sum" are
     positive definite of order 0 where exp(beta S) is positive definite on the symbols, as it is for every match >=
     mismatch: K is then a sum of convolutions of kernels. For BLOSUM62 this is computed, see `order`.
     "log" and "score" are symmetric, and in general indefinite: `order` is None. Not strict, hence not universal.
