@@ -194,8 +194,8 @@ class Kernel(Spec, ABC):
         .. math:: \|\Phi(x) - \Phi(x')\| = \sqrt{k(x, x) + k(x', x') - 2 k(x, x')}
 
         Seed: [ST] "Simple classification"; [HSS] Section 2.2.2 (it is defined for conditionally
-        positive definite kernels of order 1 as well). Squares below zero by rounding give 0; larger negative ones,
-        which other functions may give, are refused.
+        positive definite kernels of order 1 as well). Rounding below zero gives 0; more
+        below zero, as other functions may give, is refused.
 
         Examples
         --------

@@ -42,7 +42,7 @@ class PairHiddenMarkov(ByChain):
     independently, symbols inserted: r of them with probability 1 - o for r = 0 and o (1 - c) c^(r-1) for more, each
     drawn from the background. g_l(s) is the probability of the symbols of s inserted after the l-th pair.
 
-    Seed: [ST] "Probabilistic model kernels", pair HMMs, "under mild assumptions"; here these are that insertions of the
+    Seed: [ST] "Probabilistic model kernels", pair HMMs, "under mild assumptions"; these are here that insertions of the
     two strings are independent and that pairs of symbols are given by positive definite matrices.
 
     Parameters

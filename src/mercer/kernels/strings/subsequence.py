@@ -280,7 +280,7 @@ class GappySpectrum(PatternKernel):
 
     Seed: [KIKS] Section 6.1.2, "the spectrum kernel with gaps", between the spectrum kernel and that of all
     subsequences: g = 0 gives `Spectrum(p)`, and g at least as large as the strings `Subsequence(p, decay)` divided by
-    decay^(2p). Every occurrence counts once; where windows are counted, one with few gaps is in several.
+    decay^(2p). Every occurrence counts once; where windows are counted, one with few gaps lies in several.
 
     Parameters
     ----------

@@ -378,7 +378,7 @@ class Sigmoid(DotProduct):
 
     .. math:: k(x, x') = \tanh(s \langle x, x' \rangle + c)
 
-    Seed: none of the five gives it; it is included for models that were made with it. [HSS] Section 2.2.4 on
+    Seed: none of the five gives it; it is here for models that were made with it. [HSS] Section 2.2.4 on
     functions with negative squares.
 
     Parameters

@@ -30,7 +30,8 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     .. math:: k(x, x') = \Bigl( \sum_q \Bigl( \sum_{r \in q} x_r x'_r \Bigr)^{p_1} \Bigr)^{p_2}
 
     Seed: [HSS] "Locality Improved Kernels": dot products of corresponding image patches, to the power p_1,
-    summed, to the power p_2. The sum here is over all places of the patch inside the image, one pixel apart.
+    summed, to the power p_2. The sum here is over all places of the patch that lie inside the image, one
+    pixel apart.
 
     Parameters
     ----------
