@@ -1,4 +1,4 @@
-"""Problems as mathematics, and what a solver answers.
+"""Problems as mathematics, and what a solver returns.
 
 A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram``
 is whatever multiplies vectors as the Gram matrix K does.

@@ -24,7 +24,7 @@ _BALANCED = 1e-8  # how exactly coefficients must sum to zero, relative to their
 
 
 class Element(ABC):
-    r"""A function in the reproducing kernel Hilbert space of a kernel, perhaps with an intercept beside it.
+    r"""A function in the reproducing kernel Hilbert space of a kernel, perhaps with an intercept.
 
     .. math:: \langle f, k(x, \cdot) \rangle = f(x), \qquad \|f\|^2 = \langle f, f \rangle
 

@@ -129,7 +129,7 @@ class Expansion(Element):
 
     @cached_property
     def _whole(self) -> Callable[[Samples], Floats] | None:
-        """The function as a whole, where the kernel has a quicker way to it than pair by pair."""
+        """The function as a whole, if the kernel can evaluate it faster than pair by pair."""
         return compiled_expansion(self.kernel, self.samples, self.coef)
 
     def __getstate__(self) -> dict[str, Any]:

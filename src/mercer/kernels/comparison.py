@@ -391,7 +391,7 @@ def require_same_columns(A: Samples, B: Samples) -> None:
 
 
 def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: float | None) -> None:
-    """Raise DomainError if squares of small numbers vanish beside huge ones, and the kernel would notice.
+    """Raise DomainError if squares of small numbers vanish beside huge ones and this affects the kernel.
 
     Huge numbers are held in a large unit, so that their squares do not overflow. Distances of the order of the
     length scale (its square is `reach`) vanish in it; that matters if they occur, in some column on both sides.

@@ -26,9 +26,7 @@ __public__ = __all__
 
 _TAKES = "two collections and returns a matrix, or two samples and returns a number"
 _CALL = threading.RLock()  # the function need not be thread-safe
-_LOOSE = (
-    1e-5  # of the largest value: what float32 leaves of equal numbers; what is not meant to be equal is further off
-)
+_LOOSE = 1e-5  # of the largest value: how far equal numbers may differ in float32; others differ more
 _PROBED = 32  # training samples on which the function is tried
 _PAIRS = 64  # rows and columns of a tile whose pairs are Python calls
 _ONCE = 64  # samples whose values with themselves are computed at a time
@@ -108,7 +106,7 @@ class Custom(Kernel):
         part = len(some) // 3
         if part:
             _require_close(found._values(some[:part], some[part:]), K[:part, part:], found)
-            if pairs:  # of which only half were computed
+            if pairs:  # only half of them were computed
                 _require_symmetric(K[:part, part:], found._values(some[part:], some[:part]).T, found)
         found._warn_of_negative(K)
         return found

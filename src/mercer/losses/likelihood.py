@@ -1,4 +1,4 @@
-r"""Losses that are minus the logarithm of a likelihood, for responses on other scales than the real line.
+r"""Losses that are minus the logarithm of a likelihood, for responses on scales other than the real line.
 
 Symbols: ``f`` the linear predictor, any real number; ``mu`` the mean of the response, a function of f; ``p`` a
 probability; ``theta`` thresholds; ``sigma`` the logistic function 1 / (1 + exp(-f)).

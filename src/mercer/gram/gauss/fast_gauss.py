@@ -53,8 +53,8 @@ class FastGauss(GramSpec):
     Notes
     -----
     Kernels: `Gaussian`, with one length scale or one per column, and a number times it. Offers products and nothing
-    else: for conjugate gradients, partial least squares and all that works by products; what needs rows or factors says
-    so. The function that `expand` returns is computed by the transform as well.
+    else: for conjugate gradients, partial least squares and everything that works by products; what needs rows or
+    factors raises an error. The function that `expand` returns is computed by the transform as well.
 
     The bound is proved for each method (see `mercer.gram.gauss.choice`), and holds for any points and weights;
     ``gram.bound`` is its value, ``gram.measured(V)`` compares some entries of a product with their exact values. On
@@ -62,8 +62,8 @@ class FastGauss(GramSpec):
     rounding; it has eigenvalues down to about -tol, so conjugate gradients need a shift well above tol n in the
     worst case, and cannot reach a residual below the error of their products.
 
-    Near-linear in one to three dimensions, and up to six or so for length scales that are not small beside the extent
-    of the data. Memory O(n d).
+    Near-linear in one to three dimensions, and up to six or so for length scales that are not small compared with the
+    extent of the data. Memory O(n d).
 
     Examples
     --------

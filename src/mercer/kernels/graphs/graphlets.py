@@ -28,7 +28,7 @@ _AT_ONCE = 16  # graphs of a task
 
 
 class Graphlet(PatternCount):
-    r"""Graphlet kernel: how alike two graphs are in the shares of the small graphs within them.
+    r"""Graphlet kernel: how similar two graphs are in the shares of the small graphs within them.
 
     .. math:: k(G, G') = \langle f(G), f(G') \rangle, \quad f_j(G) = \frac{\#_j(G)}{\sum_i \#_i(G)}
 
@@ -42,7 +42,7 @@ class Graphlet(PatternCount):
         The number k of nodes of a graphlet.
     connected : bool, default False
         Whether graphlets that are not connected are left out. Listing only connected ones is faster in large graphs,
-        but do not show how sparse a graph is.
+        but does not show how sparse a graph is.
     samples : int, optional
         How many sets of nodes are drawn for each graph. None counts all of them.
     random_state : int, default 0

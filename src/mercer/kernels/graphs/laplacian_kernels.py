@@ -72,7 +72,7 @@ class LaplacianFunction(NodeKernel):
     -----
     Domain Nodes. r is checked at the eigenvalues, or between 0 and a bound on them. Features no; no free parameter.
     Positive definite of order 0, as no r(xi) is negative; the smoother a function on the graph (the smaller the
-    eigenvalues that it is made of), the less its norm. Strict if r is positive, which is not known. Cost O(N^3) once
+    eigenvalues that it is made of), the smaller its norm. Strict if r is positive, which is not known. Cost O(N^3) once
     for the eigenvectors and O(N) for a pair; by columns O(M) for a node and each degree of the polynomial.
 
     For a directed graph, W is that of the random walk on it in the long run, N (Pi P + P' Pi) / 2, with P its
@@ -196,7 +196,7 @@ class RegularizedLaplacian(NodeKernel):
     graph : graph
         In any form that `mercer.domains.structures.nodes.Network.of` takes: networkx, adjacency, list of edges.
     shift : float, default 1.0
-        lambda > 0: the smaller, the farther nodes are alike.
+        lambda > 0: the smaller, the farther similarity reaches.
     laplacian : {"plain", "normalized"}, default "plain"
         Which L.
     method : {"auto", "spectrum", "columns"}, default "auto"

@@ -160,7 +160,7 @@ def _sink(heap, member, count):
 # ---------------------------------------------------------------------------------------- pairs of paths
 
 
-# Sums of products may be taken in any order here: they differ by rounding, and this is several times faster.
+# Sums of products may be taken in any order: they differ by rounding, and this is several times faster.
 _ANY_ORDER = ("reassoc", "contract")
 
 

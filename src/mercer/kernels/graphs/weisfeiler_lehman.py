@@ -49,7 +49,7 @@ class WeisfeilerLehman(PatternCount):
     Parameters
     ----------
     iterations : int, default 5
-        The number h of refinements, 0 or more: how far around itself a node looks.
+        The number h of refinements, 0 or more: how far the neighbourhood of a node reaches.
     base : VertexHistogram, EdgeHistogram or ShortestPath, optional
         The kernel on the refined graphs, without attributes. None is ``VertexHistogram()``, which counts subtree
         patterns.

@@ -309,7 +309,7 @@ class LocalAlignment(_Alignment):
     positive definite of order 0 where exp(beta S) is positive definite on the symbols, as it is for every match >=
     mismatch: K is then a sum of convolutions of kernels. For BLOSUM62 this is computed, see `order`.
     "log" and "score" are symmetric, and in general indefinite: `order` is None. Not strict, hence not universal.
-    Numbers have an exponent of their own, so that nothing overflows or vanishes, except at last in the form "sum".
+    Numbers have an exponent of their own, so that nothing overflows or vanishes, except finally in the form "sum".
     Values have a relative error of a few rounding units times |s| + |t|. Cost O(|s| |t|) a pair, by the recursion
 
     .. math:: M_{ij} = e^{\beta S(s_i, t_j)} (1 + M + X + Y)_{i-1, j-1}, \quad

@@ -56,7 +56,7 @@ class WordPairs(OfTerms):
         Whether "dog bites man" and "man bites dog" have different pairs.
     ends : str, default ".!?"
         Characters that end a sentence unless a word continues after them. With "" a document is one sentence. In
-        documents that are given as lists of words, or made by a tokenizer, they are words of their own.
+        documents that are given as lists of words, or made by a tokenizer, they are separate words.
     frequency : {"count", "binary", "log"}, default "count"
         What # is: how often the pair occurs in the document; 1 if it does; 1 + ln of how often.
     tokenizer : callable, optional
