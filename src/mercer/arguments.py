@@ -59,7 +59,7 @@ class Bytes(Constraint):
 
 
 def checked(**constraints: Constraint) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function refuse arguments that it may not have, before it does anything.
+    """Let a function refuse unacceptable arguments before it does anything.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def checked(**constraints: Constraint) -> Callable[[Callable[P, R]], Callable[P,
 
 
 def real_array(value: Any, name: str, ndim: int | tuple[int, ...] = (1, 2)) -> Floats:
-    """Return an array of finite real numbers, whatever holds them; raise DomainError where there are others.
+    """Return an array of finite real numbers, whatever holds them; raise DomainError if there are others.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def real_array(value: Any, name: str, ndim: int | tuple[int, ...] = (1, 2)) -> F
 
 
 def require_squares(values: Floats, name: str) -> None:
-    """Raise DomainError unless sums of squares of numbers are numbers."""
+    """Raise DomainError unless sums of squares of numbers are finite."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > _LARGEST:
         raise DomainError(
@@ -149,7 +149,7 @@ def require_squares(values: Floats, name: str) -> None:
 def answer_of(
     function: Callable[..., Any], *given: Any, who: Any, takes: str, error: type[MercerError] = DomainError
 ) -> Any:
-    """Return what a function of the user's returns; an error inside is told as that of the function, with its cause.
+    """Return what a user function returns; an error inside is attributed to the function, with its cause.
 
     Parameters
     ----------

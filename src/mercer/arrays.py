@@ -1,6 +1,6 @@
 """Names for the arrays that travel between the parts.
 
-Shapes are told where the reader looks: in the docstring of the function that receives or returns the array.
+Shapes are given in the docstring of the function that receives or returns the array.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mercer.errors import ParameterError
 __all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "is_real", "real_numbers"]
 
 Array: TypeAlias = NDArray[Any]
-"""An array of whatever kind."""
+"""An array of any kind."""
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 """C-contiguous float64 or float32."""
@@ -38,7 +38,7 @@ _NOT_NUMBERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timed
 
 
 def is_real(value: object) -> bool:
-    """Tell whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
+    """Return whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
 
     Examples
     --------
@@ -51,15 +51,15 @@ def is_real(value: object) -> bool:
 def real_numbers(given: Any, name: str, error: type[Exception] = ParameterError) -> NDArray[np.float64]:
     """Return what must be real numbers as a float64 array; raise if it is not.
 
-    NumPy converts more than numbers: a date to the seconds since 1970, "1" to 1.0, a masked value to what lies
-    under the mask. Where an array comes from a user, that hides a mistake.
+    NumPy converts more than numbers: a date to the seconds since 1970, "1" to 1.0, a masked value to what is under the
+    mask. Where an array comes from a user, that hides a mistake.
 
     Parameters
     ----------
     given : array-like
         Truth values are 0 and 1, and None is NaN.
     name : str
-        What it is called where the user gave it.
+        What the user calls it.
     error : class of an error
         That is raised.
 

@@ -1,7 +1,7 @@
 """Memory and time budgets: what fits, and what to say when it does not.
 
-A plan names every large buffer before it is allocated. The budget is compared with the plan, and a
-refusal tells what was asked, what is there, and which other ways exist at what cost.
+A plan names every large buffer before it is allocated. The budget is compared with the plan, and a refusal says what
+was asked, what is available, and what the alternatives cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mercer.arrays import is_real
 from mercer.errors import MemoryBudgetError, ParameterError
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
-SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and everybody else
+SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and other processes
 _READING: ContextVar[list[int] | None] = ContextVar("reading", default=None)  # of the free memory, in a fit
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _SPANS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
@@ -123,7 +123,7 @@ def free_memory() -> int:
 def one_reading() -> Iterator[None]:
     """Read the free memory once: inside, a budget of None is 70 % of what was free when it was first asked for.
 
-    All plans of one fit are so held against one number, as they are where the budget is given.
+    All plans of one fit are thus compared with one number, as when the budget is given.
 
     Examples
     --------
@@ -216,13 +216,13 @@ class Clock:
 
     @property
     def expired(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is up."""
         return self.max_time is not None and self.seconds > self.max_time
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a computation may use, and whom it tells how far it is.
+    """What a computation may use, and what reports its progress.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class Resources:
     monitor : callable or None
         Called with the fraction done of the current stage; a true answer stops it.
     deadline : float or None
-        Moment of the monotonic clock at which nothing is waited for any longer.
+        Time of the monotonic clock after which nothing is waited for.
     """
 
     memory: Memory = None
@@ -242,7 +242,7 @@ class Resources:
     deadline: float | None = None
 
     def quiet(self) -> Resources:
-        """Return the same for a step of a stage: its monitor may stop it, and is not told how far it is.
+        """Return the same for a step of a stage: its monitor may stop it, but gets no progress.
 
         Examples
         --------
@@ -258,7 +258,7 @@ class Resources:
         return replace(self, monitor=lambda fraction: bool(monitor(0.0)))
 
     def largest_order(self, most: int) -> int:
-        """Return how large a block of K may be, at most `most`: of three of them, half of the budget, if one is given.
+        """Return how large a block of K may be, at most `most`: three of them take half of the budget, if one is given.
 
         Examples
         --------
@@ -270,4 +270,4 @@ class Resources:
         return min(most, max(2, math.isqrt(parse_bytes(self.memory) // 48)))
 
 
-UNLIMITED = Resources()  # nothing was said: memory that is free, every core, nobody to tell
+UNLIMITED = Resources()  # the defaults: free memory, every core, no monitor

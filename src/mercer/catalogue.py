@@ -23,7 +23,7 @@ __all__ = ["Entry", "KernelEntry", "Parameter", "estimators", "grams", "kernels"
 PROPERTIES = ("strict", "universal", "stationary", "normalised", "bounded")
 CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
 
-# Other names in the literature; mercer has one name for each thing.
+# Other names in the literature; mercer has one name for each concept.
 SYNONYMS = {
     "all-substrings kernel": "Substrings",
     "bag of n-grams": "Spectrum",
@@ -238,7 +238,7 @@ def grams() -> tuple[Entry, ...]:
 
 
 def solvers() -> tuple[Entry, ...]:
-    """Return one row per public solver; `offers` tells with which ways to hold K it works."""
+    """Return one row per public solver; `offers` says with which ways to hold K it works."""
     base = importlib.import_module("mercer.gram")
     specs = _public("gram", base.GramSpec)
     rows = []
@@ -256,7 +256,7 @@ def estimators() -> tuple[Entry, ...]:
 
 
 def named(name: str) -> Entry | None:
-    """Return the row of a class by its name or by a synonym, capitals aside; None if there is none.
+    """Return the row of a class by its name or by a synonym, ignoring case; None if there is none.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def _validity(cls: Any) -> str:
 
 def _varies(cls: type, name: str, own: bool = False) -> bool:
     """Whether an attribute is known of an instance only: a property, or an argument of the constructor."""
-    if own:  # a property of the base class too, but one that looks at the class alone
+    if own:  # a property of the base class too, but one that depends on the class alone
         base = importlib.import_module("mercer.kernels").Kernel
         return inspect.getattr_static(cls, name) is not inspect.getattr_static(base, name)
     return isinstance(inspect.getattr_static(cls, name), property) or name in _arguments(cls)
@@ -366,7 +366,7 @@ def _parameters(cls: Any) -> Iterator[Parameter]:
 def _offered(spec: Any, names: list[str], unknown: type) -> bool | None:
     """Return whether all that a Gram specification builds, as its `build` says, has these methods; None if some has.
 
-    An operator of which the base class alone is known is chosen later, and may offer more.
+    An operator known only by its base class is chosen later, and may offer more.
     """
     built = typing.get_type_hints(spec.build)["return"]
     found = {

@@ -47,7 +47,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 # exp(700) is finite and exp(-700) is a normal number: any step of an optimiser leads to an acceptable value.
 _LARGEST_LOG = 700.0
-_LARGEST_INTEGER = 2**62  # what arrays and compiled code count with
+_LARGEST_INTEGER = 2**62  # the integers of arrays and compiled code
 
 
 class Constraint(ABC):
@@ -115,7 +115,7 @@ class Interval(Constraint):
     table : bool, default False
         Whether rows of them, of equal length, will do as well: tuples in a tuple, or a two-dimensional array.
     words : tuple of str, default ()
-        Words that stand for a number found later, as "median"; a parameter given by a word is not free.
+        Words for a number found later, such as "median"; a parameter given by a word is not free.
 
     Notes
     -----
@@ -196,7 +196,7 @@ class Interval(Constraint):
                 x = self.high - np.exp(-t)
             case _:
                 return np.clip(theta, self._least, self._most)
-        # The last theta stands for the end itself; before it, rounding may have reached an end that is open.
+        # The last theta is the end itself; before it, rounding may have reached an open end.
         x = np.where(self._ends[0] & (t == -_LARGEST_LOG), self._least, x)
         x = np.where(self._ends[1] & (t == _LARGEST_LOG), self._most, x)
         return np.clip(x, self._least, self._most)
@@ -291,7 +291,7 @@ class Integer(Constraint):
 
 
 class OneOf(Constraint):
-    """One of a few values, as a rule words. Not free."""
+    """One of a few values, usually words. Not free."""
 
     def __init__(self, *values: Any) -> None:
         self.values = values
@@ -301,7 +301,7 @@ class OneOf(Constraint):
         return _either([repr(value) for value in self.values])
 
     def accepts(self, value: Any) -> bool:
-        # Arrays answer a comparison entry by entry, and True == 1: neither is meant.
+        # Arrays compare entry by entry, and True == 1: neither is meant.
         plain = isinstance(value, (str, numbers.Number, np.bool_))
         return any(
             value is known or (plain and _is_boolean(value) == _is_boolean(known) and bool(value == known))
@@ -336,12 +336,12 @@ class InstanceOf(Constraint):
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
         if value is None:
-            return f"Leave out {name} to have what is usual."
+            return f"Leave out {name} for the default."
         return f"Give {name} such an object, not a {type(value).__name__}."
 
 
 class Several(InstanceOf):
-    """A list, tuple or the like that is not empty. Not free."""
+    """A list, tuple or similar that is not empty. Not free."""
 
     @property
     def accepted(self) -> str:
@@ -386,7 +386,7 @@ class Optional(AnyOf):
 
 
 class Each(Constraint):
-    """What a constraint accepts, or several of it in a list, tuple or the like. Not free.
+    """What a constraint accepts, or several of it in a list, tuple or similar. Not free.
 
     Parameters
     ----------
@@ -451,7 +451,7 @@ class Satisfies(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if self.example:
             return f"Write for example {name}={self.example}."
-        return f"Leave out {name} to have what is usual."
+        return f"Leave out {name} for the default."
 
 
 class Bytes(Constraint):
@@ -496,14 +496,14 @@ def _numbers(value: Any, vector: bool, table: bool = False) -> Doubles | None:
 
 
 def _entries(value: Any) -> list[Any]:
-    """The members of a sequence; none of what is no sequence."""
+    """The members of a sequence; none if it is not a sequence."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") or np.ndim(value) == 0:
         return []
     return list(value)
 
 
 def _number_advice(name: str, value: Any, words: tuple[str, ...] = (), vector: bool = False) -> str:
-    """Advice for the usual ways in which a number is not one; empty if it is none of them."""
+    """Advice for the usual ways in which a number is invalid; empty if none applies."""
     if _is_boolean(value):
         return f"A truth value is not a number; write {name}={int(value)} if that is meant."
     if isinstance(value, str):

@@ -45,9 +45,9 @@ def printable(text: str, kept: str = "") -> str:
     Parameters
     ----------
     text : str
-        With names and labels from anywhere in it.
+        It may contain names and labels from anywhere.
     kept : str
-        Characters that stay, as the ends of lines.
+        Characters that stay, such as line ends.
 
     Examples
     --------
@@ -67,7 +67,7 @@ _TRUTH = re.compile(r"\bnp\.(True|False)_")
 
 
 def _told(message: str) -> str:
-    """Return a message as it is told: labels and numbers as a person writes them, nothing that steers a terminal."""
+    """Return a message as it is shown: labels and numbers as a person writes them, nothing that controls a terminal."""
     if "np." in message:
         for known in (_TEXT, _SPAN, _NUMBER, _TRUTH):
             message = known.sub(r"\1", message)
@@ -75,7 +75,7 @@ def _told(message: str) -> str:
 
 
 class MercerError(Exception):
-    """Any error that mercer itself raises; what it quotes cannot steer a terminal."""
+    """Any error that mercer itself raises; what it quotes cannot control a terminal."""
 
     def __str__(self) -> str:
         return _told(super().__str__())
@@ -98,7 +98,7 @@ class TargetError(MercerError, ValueError):
 
 
 class CapabilityError(MercerError, TypeError):
-    """Two parts were introduced that do not fit: one needs what the other does not offer."""
+    """Two parts do not fit together: one needs what the other does not offer."""
 
 
 class NotPositiveDefinite(MercerError, np.linalg.LinAlgError):
@@ -118,7 +118,7 @@ class ModelError(MercerError, ValueError):
 
 
 class CheckpointError(MercerError, ValueError):
-    """A checkpoint cannot be taken up: it is damaged, or of another fit."""
+    """A checkpoint cannot be resumed: it is damaged, or of another fit."""
 
 
 class JitterWarning(UserWarning):
@@ -130,22 +130,22 @@ class IndefiniteWarning(UserWarning):
 
 
 class DegenerateWarning(UserWarning):
-    """A limiting case, as a sample whose self-similarity is zero, was settled by a convention."""
+    """A limiting case, such as a sample whose self-similarity is zero, was settled by a convention."""
 
 
 def __getattr__(name: str) -> Any:
     # scikit-learn takes over a second to import and only estimators need its warning:
-    # it is looked up when first asked for, so that kernels alone start quickly.
+    # it is looked up on first use, so that kernels alone start quickly.
     if name == "ConvergenceWarning":
         return importlib.import_module("sklearn.exceptions").ConvergenceWarning
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_LIBRARIES = ("mercer", "sklearn", "contextlib")  # through which a fit is entered
+_LIBRARIES = ("mercer", "sklearn", "contextlib")  # through which a fit is called
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's program that led here, however many calls of libraries lie between."""
+    """Warn at the line of the user's program that led here, however many library calls are in between."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES:
         frame, level = frame.f_back, level + 1

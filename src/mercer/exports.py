@@ -1,7 +1,7 @@
 """Packages that import a name from the module which defines it, when the name is first used (PEP 562).
 
-What a package exports stands in `mercer.export_map`, which is made from the modules: a module names in ``__public__``
-what its package exports.
+What a package exports is listed in `mercer.export_map`, which is made from the modules: a module names in
+``__public__`` what its package exports.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def homes(package: str) -> Mapping[str, str]:
 
 
 class LazyPackage(ModuleType):
-    """A package some of whose attributes are imported when they are asked for.
+    """A package some of whose attributes are imported on first use.
 
-    It is a class, since a function ``__getattr__`` is not asked for names that are taken: where a function is called
-    like the module that defines it, the import of the module would take the name of the function.
+    It is a class, since a function ``__getattr__`` is not called for names that are taken: where a function has the
+    name of the module that defines it, importing the module would take that name.
     """
 
     def __getattr__(self, name: str) -> Any:

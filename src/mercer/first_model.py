@@ -1,4 +1,4 @@
-"""The first model: a kernel, a machine and its parameters, chosen for data of any kind without a word from the user.
+"""The first model: a kernel, a machine and its parameters, chosen automatically for data of any kind.
 
 `automatic` is the function for Python; the command line reads files and calls `candidates` and `choose` itself, since
 it shows each step.
@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-import mercer.kernels  # whose names are imported when they are used
+import mercer.kernels  # names are imported on use
 from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.budget import Clock
@@ -33,7 +33,7 @@ from mercer.targets import Multiclass, Real
 __all__ = ["automatic"]
 
 MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
-MOST_CLASSES = 20  # each pair of which is a problem
+MOST_CLASSES = 20  # each pair of them is a problem
 MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
@@ -51,14 +51,14 @@ def automatic(
     Parameters
     ----------
     X : table, (n, d) array, sparse matrix, or a list of texts, sequences, trees or graphs
-        A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are told
-        apart by their values, constant columns and identifiers are left out. No value may be missing.
+        A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are
+        distinguished by their values, constant columns and identifiers are left out. No value may be missing.
     y : (n,) array
         Classes or numbers.
     task : "classification" or "regression", optional
         None is decided from y: texts, truth values and few different whole numbers are classes.
     kernel : Kernel, optional
-        The only one to be tried, for data of another kind.
+        The only one to try, for data of another kind.
     max_time : float, optional
         Seconds for the choice and the fit; beyond them a `TimeBudgetError` is raised.
 
@@ -70,7 +70,7 @@ def automatic(
 
     Notes
     -----
-    At most 2000 samples, drawn once and for all, decide; ridge regression is compared by leave-one-out in closed form,
+    At most 2000 samples, drawn once, decide; ridge regression is compared by leave-one-out in closed form,
     support vector machines by exact leave-one-out on at most 500 samples.
 
     Examples
@@ -95,7 +95,7 @@ def automatic(
     rows, n = some_rows(len(values)), len(values)
     chosen = choose(kernels, S.take(rows), values[rows], n, found, lambda _: _remaining(clock))
     if len(chosen.rows) < n:
-        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once and for all, decided")
+        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once, decided")
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values)
     model.set_params(max_time=None)
@@ -105,7 +105,7 @@ def automatic(
 
 
 def _target(y: Any, task: str | None) -> tuple[str, Array]:
-    """Return the task and y as classes or as numbers; whatever is wrong with y is told by the target that reads it."""
+    """Return the task and y as classes or as numbers; problems with y are reported by the target that reads it."""
     if task != "classification":
         try:
             numbers = Real().learn(y).encode(y)
@@ -190,7 +190,7 @@ def _columns(X: Any) -> dict[Any, Column] | None:
 
 
 def _is_matrix(X: Any) -> bool:
-    """Tell whether X is a list of rows of numbers."""
+    """Return whether X is a list of rows of numbers."""
     rows = X if isinstance(X, (list, tuple)) else ()
     if not rows or not all(isinstance(row, (list, tuple, np.ndarray)) and len(row) for row in rows):
         return False
@@ -250,7 +250,7 @@ def structured_kernels(kind: str) -> tuple[Kernel, ...]:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A model to be fitted, what it says of rows left out, which rows these were, and how it was found."""
+    """A model to be fitted, its predictions of rows left out, which rows these were, and how it was found."""
 
     model: Any
     predictions: Array
@@ -260,7 +260,7 @@ class Chosen:
 
 
 def choose(kernels: Sequence[Kernel], X: Any, y: Array, n: int, task: str, watch: Callable[[float], Any]) -> Chosen:
-    """Choose by leave-one-out on the rows given, for a model that is going to have n of them."""
+    """Choose by leave-one-out on the rows given, for a model that will have n of them."""
     return (_classifier if task == "classification" else _regressor)(tuple(kernels), X, y, n, watch)
 
 

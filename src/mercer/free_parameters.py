@@ -1,6 +1,6 @@
 """The free parameters of a Spec: the real numbers in it that a search may move, as one vector.
 
-theta are their unconstrained coordinates: any vector of reals is acceptable values again.
+theta are their unconstrained coordinates: any vector of reals gives acceptable values.
 """
 
 from __future__ import annotations

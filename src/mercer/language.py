@@ -11,8 +11,8 @@ A grammar of its own over a list of allowed names; nothing is evaluated by Pytho
               | "(" sum ")" | "(" [ sum "," { sum "," } [ sum ] ] ")" | "[" { sum "," } [ sum ] "]"
     arguments = { sum "," } { name "=" sum "," }          (the last comma may be left out)
 
-A text goes through three steps: words, a tree, objects. Its length is looked at before the first, the number
-of nodes and the depth of the tree in the second; no object is made before the whole text is understood.
+A text goes through three steps: words, a tree, objects. Its length is checked before the first, the number of nodes and
+the depth of the tree in the second; no object is made before the whole text is understood.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
         .on(columns) .tensor(kernel) .direct_sum(kernel) .exp()``. At most 4096 characters, 200 nodes and a
         depth of 50.
     names : mapping from str to class, optional
-        Classes of your own, by the names they have in the text.
+        Your own classes, by the names they have in the text.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def parse(text: str, names: Mapping[str, type] | None = None) -> Any:
 
     Notes
     -----
-    ``parse(repr(k)) == k``. Only listed classes are called, and only with what the text says: a text from a
-    stranger reaches no other function, attribute, module or file.
+    ``parse(repr(k)) == k``. Only listed classes are called, with what the text says: an untrusted text reaches
+    no other function, attribute, module or file.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 class _Registry(Mapping[str, type]):
-    """Public classes of mercer that their parameters describe, by name; one is imported when it is asked for."""
+    """Public classes of mercer that their parameters describe, by name; one is imported when it is used."""
 
     def __init__(self) -> None:
         self.homes: dict[str, str] = {}
@@ -334,7 +334,7 @@ class _Reader:
         return self.arguments(_Call(word.at, word.text), self.deeper(depth))
 
     def bracket(self, opening: _Word, depth: int) -> _Node:
-        """A list, a tuple, or what stands in parentheses."""
+        """A list, a tuple, or what is in parentheses."""
         closing = ")" if opening.text == "(" else "]"
         items: list[_Node] = []
         comma = None
@@ -368,7 +368,7 @@ class _Reader:
         return self.counted(call)
 
     def sign(self, *signs: str) -> _Word | None:
-        """Step over one of these signs and return it; None, and no step, if another word stands here."""
+        """Step over one of these signs and return it; None, and no step, if another word is here."""
         word = self.word
         if word.kind != "sign" or word.text not in signs:
             return None
@@ -465,7 +465,7 @@ class _Builder:
             ) from None
 
     def checked(self, at: int, make: Callable[[], Any]) -> Any:
-        """What make returns, its parameters checked; errors tell the place in the text."""
+        """What make returns, with its parameters checked; errors give the place in the text."""
         try:
             made = make()
             check = getattr(made, "check", None)

@@ -1,4 +1,4 @@
-"""Problems as mathematics, and what a solver answers.
+"""Problems as mathematics, and what a solver returns.
 
 A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram``
 is whatever multiplies vectors as the Gram matrix K does.
@@ -252,7 +252,7 @@ class ConvexRisk:
     loss : Loss
         psi, convex; it may have kinks.
     y : (n,) or (n, k) array
-        What was observed, as the loss wants it; the function has as many outputs as y has columns.
+        What was observed, as the loss expects it; the function has as many outputs as y has columns.
     weight : (n,) array
         w.
     penalty : float
@@ -280,7 +280,7 @@ class SmoothRisk(ConvexRisk):
     r"""Regularised risk of a smooth loss, as penalised likelihood: no longer quadratic, but convex.
 
     At the minimum :math:`\lambda a_i = -w_i \, \partial \psi(y_i, f_i)` and :math:`B^\top a = 0`. A loss that has
-    parameters of its own, as the thresholds of an ordinal model, is minimised over them too.
+    parameters of its own, such as the thresholds of an ordinal model, is minimised over them too.
 
     Seed: [HSS] Eq. (104), Section 3.2.3.
 
@@ -289,7 +289,7 @@ class SmoothRisk(ConvexRisk):
     gram, y, weight, penalty, border
         As in `ConvexRisk`.
     loss : Loss
-        psi, with a second derivative; minus the logarithm of a likelihood as a rule.
+        psi, with a second derivative; usually minus the logarithm of a likelihood.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def _no_trace() -> Trace:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found, how well, and what of its work can be used again.
+    """What a solver found, how well, and what of its work can be reused.
 
     Attributes
     ----------
@@ -379,7 +379,7 @@ class Solution:
     status : Status
         How the solver ended, with advice.
     residual : float
-        Violation actually reached, computed for the problem as given, jitter not counted as part of it. For a
+        Violation actually reached, computed for the problem as given, without the jitter. For a
         linear system the largest over the outputs of the length of what is left over that of the right-hand
         side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
     gap : float
@@ -393,7 +393,7 @@ class Solution:
     trace : Trace
         Iteration by iteration.
     state : object, optional
-        What can be used again for other right-hand sides, as a factor.
+        What can be reused for other right-hand sides, such as a factor.
     details : mapping
         Figures of the run for a report, by name: pairs moved, hit rate of the row cache, ...
     """

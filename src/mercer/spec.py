@@ -26,12 +26,12 @@ _CHECKED: ContextVar[dict[int, Spec] | None] = ContextVar("checked", default=Non
 
 
 class Spec:
-    """Something described completely by its constructor arguments.
+    """An object described completely by its constructor arguments.
 
     A subclass writes a constructor that stores each argument under its own name, unchanged, and declares in
     ``constraints`` what each of its own may be; those of its bases are added (see `constraints_of`). Values are not
-    looked at before ``check``, which is called at the doors (operators, ``fit``, ``parse``), so that any value may
-    travel through a search over parameters.
+    checked before ``check``, which is called at the entry points (operators, ``fit``, ``parse``), so that any value may
+    pass through a search over parameters.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Spec:
     """
 
     constraints: ClassVar[Mapping[str, Any]] = {}  # name -> Constraint, of the module above this one
-    example: ClassVar[tuple[Any, ...] | None] = None  # arguments of some member, where constraints do not tell them
+    example: ClassVar[tuple[Any, ...] | None] = None  # arguments of some member, where constraints do not imply them
 
     def __init__(self) -> None:
         # Present so that a subclass without parameters does not inherit the constructor of a Protocol.
@@ -152,7 +152,7 @@ class Spec:
         for place, (name, parameter) in enumerate(_parameters(type(self)).items()):
             value = getattr(self, name)
             if place == 0 and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                parts.append(_text(value))  # the parameter everybody knows by its place
+                parts.append(_text(value))  # the parameter that is best known by its place
             elif parameter.default is not parameter.empty:
                 if not _same(value, parameter.default):
                     parts.append(f"{name}={_text(value)}")
@@ -198,10 +198,10 @@ class Spec:
 
 @contextmanager
 def checked_once() -> Iterator[None]:
-    """Look at each Spec once: inside, `Spec.check` knows those that it has accepted, and does not look again.
+    """Check each Spec once: inside, `Spec.check` knows those that it has accepted, and does not check them again.
 
-    A fit goes through several doors (its own, those of the Gram and of the solver), each of which checks what it is
-    given. What is made anew on the way is looked at, and so is what ``set_params`` has changed.
+    A fit has several entry points (its own, those of the Gram and of the solver), each of which checks what it is
+    given. What is created on the way is checked, and so is what ``set_params`` has changed.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
     parameters.pop("self", None)
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            # Not the user's doing but the author's of the class, hence no ParameterError.
+            # The author of the class is at fault, not the user, hence no ParameterError.
             raise TypeError(
                 f"{cls.__name__}.__init__ has the variable argument {name!r}; a Spec has named arguments "
                 "only. Take a tuple instead."
@@ -284,7 +284,7 @@ def _changed(value: Any, params: dict[str, Any]) -> Any:
 
 
 def _specs_in(value: Any) -> Iterator[Spec]:
-    """Specs that are value or lie in it, however deep the tuples."""
+    """Specs that are value or are in it, however deep the tuples."""
     if isinstance(value, Spec):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -293,7 +293,7 @@ def _specs_in(value: Any) -> Iterator[Spec]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equality of parameters: by value; a tuple may stand for an array; True is not 1."""
+    """Equality of parameters: by value; a tuple may equal an array; True is not 1."""
     if a is b:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

@@ -69,7 +69,7 @@ class Decompositions(Samples):
         decompose : callable
             Takes one object and returns a list of tuples of parts; an empty one if there are none.
         packs : sequence of callables
-            What packs a list of parts, for each place of the tuples.
+            Packs a list of parts, one for each place of the tuples.
 
         Raises
         ------
@@ -162,7 +162,7 @@ def _listed(X: Any) -> list[Any]:
 
 
 def _tuples(decompose: Callable[[Any], Iterable[Any]], thing: Any, i: int, width: int) -> list[tuple[Any, ...]]:
-    """The tuples of one object; what goes wrong in the function is told as its own."""
+    """The tuples of one object; errors in the function are attributed to it."""
 
     def listed_parts(one: Any) -> Any:  # a generator fails only as it is read
         found = decompose(one)

@@ -50,8 +50,8 @@ class Distributions(Samples):
 
     Notes
     -----
-    All components are held in the form that the widest of them needs. What a missing entry may be, a kernel has to be
-    told, or to learn: `filled` then makes a Gaussian of the vector.
+    All components are held in the form that the widest of them needs. A kernel has to be given, or has to learn, what a
+    missing entry may be: `filled` then makes a Gaussian of the vector.
 
     Examples
     --------

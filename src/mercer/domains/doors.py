@@ -1,4 +1,4 @@
-"""Methods that are written for packed samples and may be given raw data: these are packed at the door."""
+"""Methods written for packed samples that also accept raw data, which are packed on entry."""
 
 from __future__ import annotations
 

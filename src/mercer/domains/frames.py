@@ -23,7 +23,7 @@ __public__ = __all__
 
 @dataclass(frozen=True)
 class Whole:
-    """All of the data rather than some columns; a label tells apart several readings of them (images)."""
+    """All of the data rather than some columns; a label distinguishes several readings of them (images)."""
 
     label: Hashable = None
 
@@ -109,13 +109,13 @@ class Frames(Samples):
         return self.parts[columns]
 
     def with_part(self, columns: Columns, samples: Samples) -> Self:
-        """The same table with one part exchanged, for example for one that carries derived data."""
+        """The same table with one part replaced, for example by one that carries derived data."""
         if self.parts.get(columns) is samples:
             return self
         return type(self)({**self.parts, columns: samples})._deriving(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # pairs, for files that have texts alone as keys (skops)
+        # pairs, for files whose keys can only be strings (skops)
         return {**super().__getstate__(), "parts": list(self.parts.items())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -195,7 +195,7 @@ class _Array(_Table):
 
 
 class _Sparse(_Table):
-    """Columns by position of a sparse matrix; a single column is given on as a dense array."""
+    """Columns by position of a sparse matrix; a single column is passed on as a dense array."""
 
     def __init__(self, matrix: Any):
         require_sound(matrix)
@@ -210,7 +210,7 @@ class _Sparse(_Table):
 
 
 class _Native(_Table):
-    """Columns of a data frame, given on in its own kind, so that names and types stay."""
+    """Columns of a data frame, passed on in its own kind, so that names and types stay."""
 
     def __init__(self, frame: nw.DataFrame[Any]):
         super().__init__({series.name: series.to_native() for series in frame.iter_columns()})

@@ -1,4 +1,4 @@
-"""Samples of any kind, held as they are: for functions of users, and transformers that have yet to be fitted."""
+"""Samples of any kind, held as they are: for user functions, and for transformers that are not fitted yet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACCEPTED = "Objects are a list, an array, a sparse matrix or a data frame with 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Objects(Samples):
-    """Samples of any kind, as they were given: nothing is known of them but how many there are.
+    """Samples of any kind, as they were given: only their number is known.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Objects(Samples):
 
     Notes
     -----
-    Functions of users read them (`mercer.kernels.Custom`), and transformers that ``fit`` has yet to fit
+    They are read by user functions (`mercer.kernels.Custom`) and by transformers that ``fit`` will fit
     (``kernel.of(transformer)``). Selected rows are of the kind of the data.
 
     Examples
@@ -75,7 +75,7 @@ class Objects(Samples):
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The array, if the samples are one of numbers."""
+        """The array, if the samples are an array of numbers."""
         if sp.issparse(self.data):
             return self.data.data, self.data.indices, self.data.indptr
         return (self.data,) if isinstance(self.data, np.ndarray) and self.data.dtype.kind != "O" else ()

@@ -65,7 +65,7 @@ class Pairs(Samples):
         X : sequence of (left, right), (n, 2, ...) array, table of two columns, or Pairs
             The pairs.
         pack_left, pack_right : callable
-            What packs a list of the objects on each side; ``pack_right`` is ``pack_left`` unless given.
+            Packs a list of the objects on each side; ``pack_right`` is ``pack_left`` unless given.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Pairs(Samples):
         ----------
         X : as for `pack`
         pack : callable
-            What packs a list of the objects.
+            Packs a list of the objects.
 
         Examples
         --------

@@ -23,8 +23,8 @@ __public__ = ["Samples"]
 class Samples(ABC):
     """Packed, ordered, sliceable, immutable collection of samples; one subclass per domain.
 
-    Raw data become ``Samples`` once, by the class method ``pack`` of a domain: it is the only code that
-    looks at raw objects. Everything below receives the arrays of a valid collection.
+    Raw data become ``Samples`` once, by the class method ``pack`` of a domain, the only code that reads raw objects.
+    Everything below receives the arrays of a valid collection.
 
     A collection behaves like a one-dimensional array of samples: ``len(S)``, ``S[3]``, ``S[2:5]``,
     ``S[mask]``, ``S[indices]`` and ``S[indices, ...]`` are collections again (the last is how
@@ -32,13 +32,13 @@ class Samples(ABC):
     Copies, deep copies and clones are the collection itself.
 
     Nothing in mercer writes to a collection. ``pack`` of numbers does not copy an array that has the right form
-    already: such a collection is a view of the array, and whoever edits the array edits the collection. What a model
-    keeps (``landmarks``) is a copy then, so that no fitted model depends on an array of its user.
+    already: such a collection is a view of the array, and editing the array edits the collection. What a model keeps
+    (``landmarks``) is then a copy, so that no fitted model depends on a user's array.
 
     Attributes
     ----------
     owns : bool
-        Whether nobody else can write to the arrays: they were made by ``pack``, or are read-only.
+        Whether no one else can write to the arrays: they were made by ``pack``, or are read-only.
     derived : mapping of str to row-aligned data
         What a kernel has computed once per collection (norms, k-mers, self-similarities):
         arrays whose first axis is the samples, SciPy CSR, ``Ragged`` or ``Samples``. Sliced with the rows.
@@ -132,7 +132,7 @@ class Samples(ABC):
         return self._holding(derived={**self.derived, key: rows})
 
     def _holding(self, **held: Any) -> Self:
-        """The same samples with some of their attributes exchanged."""
+        """The same samples with some of their attributes replaced."""
         copy = object.__new__(type(self))
         vars(copy).update(vars(self), **held)
         vars(copy).pop("_own", None)  # the copy that was made of other attributes
@@ -149,7 +149,7 @@ class Samples(ABC):
         return self.owned()
 
     def owned(self) -> Self:
-        """The same samples in arrays that nobody else can write to: self, or a copy, which is made once."""
+        """The same samples in arrays that no one else can write to: self, or a copy, which is made once."""
         if "_own" not in vars(self):
             held = _apart(vars(self), () if self.owns else self.arrays)
             if held is vars(self):
@@ -188,7 +188,7 @@ class Samples(ABC):
         """Another collection of the same samples, in the same memory.
 
         A kernel compares a collection with itself (``B is A``) by routines for symmetric matrices. New samples that
-        happen to be those of a model are compared as a twin, so that the answer does not depend on who asks.
+        happen to be those of a model are compared as a twin, so that the answer does not depend on the caller.
         """
         other = object.__new__(type(self))
         vars(other).update(vars(self))
@@ -196,7 +196,7 @@ class Samples(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in vars(self).items() if name != "_own"}
-        return state if type(self).owns else {**state, "owns": True}  # what is read back is nobody else's
+        return state if type(self).owns else {**state, "owns": True}  # what is read back has no other owner
 
     def __copy__(self) -> Self:
         return self
@@ -272,7 +272,7 @@ def row_index(index: Any, n: int) -> slice | Indices:
 
 
 def is_hashable(thing: Any) -> bool:
-    """Whether a thing can be a key; a tuple can only if its members can, so it has to be tried."""
+    """Whether an object can be a key; a tuple can only if its members can, so it has to be tried."""
     try:
         hash(thing)
     except TypeError:
@@ -281,7 +281,7 @@ def is_hashable(thing: Any) -> bool:
 
 
 def kind_of(thing: Any) -> str:
-    """What a thing is, as a user would say it: the name of its class, or None."""
+    """What an object is, in a user's words: the name of its class, or None."""
     return "None" if thing is None else type(thing).__name__
 
 
@@ -306,7 +306,7 @@ def _take_rows(rows: Any, index: slice | Indices) -> Any:
 
 
 def _share(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:
-    """Whether an array of one group may lie in the memory of one of the other; told by where they begin and end."""
+    """Whether an array of one group may share memory with one of the other, judged by where they begin and end."""
     others = tuple(others)
     return any(np.may_share_memory(a, b) for a in some for b in others)
 

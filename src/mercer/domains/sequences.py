@@ -75,7 +75,7 @@ class Sequences(Samples):
         Raises
         ------
         DomainError
-            No sample, a series without points, other things than finite real numbers, different numbers of channels.
+            No sample, a series without points, values other than finite real numbers, different numbers of channels.
         """
         if cls._is_packed(X):
             return X if missing else X.complete()
@@ -157,7 +157,7 @@ class Sequences(Samples):
 
 
 def _packed(X: Any) -> Ragged:
-    """Return values and offsets of raw series; whether the values are finite is not looked at."""
+    """Return values and offsets of raw series; whether the values are finite is not checked."""
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         X = next(iter(frame.iter_columns())).to_list() if frame.shape[1] == 1 else frame.to_numpy()

@@ -45,7 +45,7 @@ class Sets(Samples):
 
     Notes
     -----
-    Members are in the order in which they were given; kernels on sets do not look at it, kernels on matrices do. A set
+    Members are in the order in which they were given; kernels on sets ignore it, kernels on matrices do not. A set
     may be empty, but not all sets. Slices share the members.
 
     Examples
@@ -75,7 +75,7 @@ class Sets(Samples):
             Each a (m, d) array (dense or sparse), a table, a list of members, or a dict with ``"members"`` and
             ``"weights"``, a positive number for each member.
         pack_members : callable
-            What packs the members of all sets; vectors unless given.
+            Packs the members of all sets; vectors unless given.
 
         Raises
         ------

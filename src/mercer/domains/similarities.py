@@ -17,7 +17,7 @@ __all__ = ["Similarities"]
 __public__ = __all__
 
 _TOLERANCE = 1e-8  # asymmetry allowed, relative to the largest entry
-_PART = 300  # samples whose matrix is looked at for its eigenvalues
+_PART = 300  # samples whose matrix is checked for negative eigenvalues
 _TILE = 256  # rows compared with columns at a time
 _ACCEPTED = "Similarities are a matrix of finite numbers, entry (i, j) comparing sample i with training sample j."
 
@@ -37,7 +37,7 @@ class Similarities(Samples):
     rows : (n,) intp array
         The row of each sample.
     position : (n,) intp array or None
-        The column of each sample, if it is one of those the columns stand for.
+        The column of each sample, if it has one.
     width : int
         Number of columns: training samples the matrix compares with.
     diagonal : (n,) array, optional
@@ -100,12 +100,12 @@ class Similarities(Samples):
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The matrix, the rows and the columns, those that are there."""
+        """The matrix, the rows and the columns, as far as they exist."""
         return tuple(a for a in (self.matrix, self.rows, self.position, self.diagonal) if a is not None)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows of these samples; the matrix they lie in is shared."""
+        """Bytes of the rows of these samples; the matrix itself is shared."""
         if self.matrix is None:
             return super().nbytes
         return super().nbytes - self.matrix.nbytes + len(self) * self.matrix.itemsize * self.width
@@ -212,7 +212,7 @@ class Similarities(Samples):
         if self.width != other.width or (self.matrix is None) != (other.matrix is None):
             raise DomainError(
                 f"Similarities to {self.width} and to {other.width} training samples cannot be joined; the "
-                "columns must stand for the same samples. Take both from one matrix."
+                "columns must be the same samples. Take both from one matrix."
             )
         position = diagonal = None
         if self.position is not None and other.position is not None:

@@ -1,6 +1,6 @@
 """Rows of numbers that are read when they are needed, in blocks: arrays on disk, Parquet files, blocks of an iterator.
 
-Symbols: n rows of d numbers in B blocks; a source tells where its blocks begin and reads one.
+Symbols: n rows of d numbers in B blocks; a source says where its blocks begin and reads one of them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from mercer.errors import CapabilityError, DomainError
 __all__ = ["Stream"]
 __public__ = __all__
 
-_HELD = 2**17  # rows up to which a part is read at once, and is then like any other vectors
-_BLOCK = 2**14  # rows read at once where all are looked at
+_HELD = 2**17  # rows up to which a part is read at once and becomes ordinary vectors
+_BLOCK = 2**14  # rows read at once where all are needed
 _KEPT = 3  # blocks of a file that are kept once they are read: one a thread, and one
 _NUMBERS = ("int", "uint", "float", "double", "bool")  # types of columns
 _ACCEPTED = (
@@ -36,16 +36,16 @@ _ACCEPTED = (
 
 
 class NoArray(CapabilityError, AttributeError):
-    """There is no array of all rows; code that asks with a default is told so."""
+    """There is no array of all rows; an AttributeError, so that code that asks with a default gets the default."""
 
 
 class Stream(Vectors):
     r"""Rows of numbers that stay where they are and are read in blocks, as often as they are needed.
 
-    Give it as X to an estimator with a Gram of low rank, as ``gram=Nystrom(1000)`` or ``gram=RandomFeatures(2000)``:
-    its sums over rows are made block by block, and no array of n rows and several columns is made.
-    ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it; to its tolerance
-    without it is ``Nystrom(rank, tol=)``.
+    Give it as X to an estimator with a Gram of low rank, such as ``gram=Nystrom(1000)`` or
+    ``gram=RandomFeatures(2000)``: its sums over rows are made block by block, and no array of n rows and several
+    columns is made. ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it;
+    ``Nystrom(rank, tol=)`` reaches a tolerance without one.
 
     Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone.
 
@@ -64,15 +64,15 @@ class Stream(Vectors):
     Notes
     -----
     The numbers are those of `Vectors`: finite, float32 or float64, checked whenever a block is read. ``S[index]`` of up
-    to 131 072 rows are `Vectors` in memory; more of them are a stream again. What needs all rows at once, as
+    to 131 072 rows are `Vectors` in memory; more rows are again a stream. What needs all rows at once, such as
     ``gram=Dense()``, is refused. Results are those of the same rows in memory, up to rounding.
 
     What grows with the rows are vectors, 8 bytes a row each. `KernelRidge` has at most 12 of them at a time: targets,
     weights, which rows count, the ridge of each row, the targets as they are given, centred, scaled and weighted, and
-    the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these labels
-    and codes of classes, the values of the function, their change in a step, and first and second derivatives of the
+    the coefficients. `KernelLogisticRegression` and `SVC` by Newton's method have at most 20: besides these, labels and
+    codes of classes, the values of the function, their change in a step, and first and second derivatives of the
     losses, since a step is chosen by all rows at once. After the fit one is left for each output, ``dual_coef_``. A
-    prediction is one.
+    prediction takes one.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class Stream(Vectors):
         raise NoArray(
             f"{self!r} was given where all rows are needed at once; they are read in blocks. Use a Gram of low rank, "
             "as gram=Nystrom(1000), in KernelRidge, KernelLogisticRegression, KernelMachineClassifier or SVC, or read "
-            "the rows into memory, as S[:100_000]."
+            "the rows into memory, for example S[:100_000]."
         )
 
     @property
@@ -217,7 +217,7 @@ class Stream(Vectors):
         return np.asarray(self.X)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "y": None} if self.source.filed else vars(self)  # whoever reads rows has the targets
+        return {**vars(self), "y": None} if self.source.filed else vars(self)  # the reader of the rows has the targets
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -476,9 +476,7 @@ class _Spooled(_Array):
             self.file.write(np.ascontiguousarray(X.X, dtype=dtype).tobytes())
             count += len(X)
         if not count:
-            raise DomainError(
-                "An iterator without blocks was given as a stream; at least one row is needed. Look at it."
-            )
+            raise DomainError("An iterator without blocks was given as a stream; at least one row is needed. Check it.")
         self.file.flush()
         super().__init__(np.memmap(self.file, dtype=dtype, mode="r", shape=(count, width)))
         self.y = np.concatenate(targets) if targets else None

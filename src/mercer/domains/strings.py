@@ -194,7 +194,7 @@ def _check_samples(samples: list[Any]) -> None:
 
 
 def _kind(sample: Any) -> type | None:
-    """str, bytes or Sequence; None of anything else."""
+    """str, bytes or Sequence; None for anything else."""
     if isinstance(sample, np.ndarray):
         return Sequence if sample.ndim == 1 else None
     return next((kind for kind in (str, bytes, Sequence) if isinstance(sample, kind)), None)
@@ -239,7 +239,7 @@ def _coded_symbols(samples: list[Any]) -> tuple[NDArray[np.int32], tuple[Hashabl
 
 
 def _refuse_symbol(rows: list[Any], is_bad: Callable[[Any], bool], what: str) -> None:
-    """Raise an error that names the first bad symbol and where it stands."""
+    """Raise an error that names the first bad symbol and its position."""
     for i, row in enumerate(rows):
         for j, symbol in enumerate(row):
             if is_bad(symbol):

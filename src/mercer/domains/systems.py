@@ -1,4 +1,4 @@
-"""Samples that are linear dynamical systems: a state that moves by a matrix, and outputs that are seen of it."""
+"""Samples that are linear dynamical systems: a state that moves by a matrix, and the outputs observed."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Systems(Samples):
 
 
 def are_systems(X: Any) -> bool:
-    """Tell whether raw data look like systems rather than like series of outputs."""
+    """Return whether raw data look like systems rather than like series of outputs."""
     if isinstance(X, Systems):
         return True
     given = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1)

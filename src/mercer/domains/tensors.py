@@ -38,7 +38,7 @@ class Tensors(Samples):
 
     Notes
     -----
-    ``pack`` copies nothing that is C-contiguous float64 already: the collection is a view of the array then, and
+    ``pack`` copies nothing that is C-contiguous float64 already: the collection is then a view of the array, and
     changes if the array is written to. A fitted model keeps a copy, and does not change.
 
     Examples

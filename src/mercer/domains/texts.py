@@ -65,8 +65,8 @@ class Texts(Strings):
         tokenizer : callable, optional
             Takes one document and returns its words (hashable, and not real numbers), in order.
         ends : str, default ""
-            Characters that the tokenizer of the class keeps as words of their own, unless a word goes on behind
-            them: they end sentences.
+            Characters that the default tokenizer keeps as separate words, unless a word continues after them: they end
+            sentences.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Texts(Strings):
 
 
 def _words(tokenizer: Callable[[str], Iterable[Any]], document: str, i: int) -> list[Any]:
-    """Return the words of a document; what goes wrong in the tokenizer is told as its own."""
+    """Return the words of a document; errors in the tokenizer are attributed to it."""
     name = getattr(tokenizer, "__name__", type(tokenizer).__name__)
 
     def split(text: str) -> Any:  # a generator fails only as it is read

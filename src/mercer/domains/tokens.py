@@ -1,7 +1,7 @@
 """Words of texts: where they begin and end, and a number for each distinct one, without a Python object per word.
 
 Symbols: N characters of all texts one after another, n texts, T words, D distinct ones. A character is of one of the
-kinds below; a word is a longest run of word characters, in which single joints may stand between two of them.
+kinds below; a word is a longest run of word characters, in which single joints may occur between two of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def split(text: str, bounds: Indices, ends: str = "") -> tuple[NDArray[np.int32]
     bounds : (n + 1,) array of intp
         Where the texts begin in it.
     ends : str, default ""
-        Characters that are words by themselves, unless a word goes on behind them (as in 3.14).
+        Characters that are separate words, unless a word continues after them (as in 3.14).
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _kind(character: str, ends: str) -> int:
         return END
     if character in _JOINTS:
         return JOINT
-    # vowel signs of many scripts are marks, and words are not broken by them
+    # vowel signs of many scripts are marks, and do not break words
     is_word = character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
     return WORD if is_word else OTHER
 
@@ -85,7 +85,7 @@ def _number(points, kinds, bounds, bits):
     """Look every word up in a table with open addressing, which doubles when half full.
 
     The letters of a word are read as few numbers, each mixed into one of 64 bits in a way that can be undone: words
-    that fit in one number are the same if they have the same mixture and length, and of others letters are compared.
+    that fit in one number are the same if they have the same mixture and length; for others the letters are compared.
     """
     n, bits, per = bounds.size - 1, np.uint64(bits), 64 // bits
     offsets = np.zeros(n + 1, np.intp)

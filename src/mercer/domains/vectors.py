@@ -58,9 +58,9 @@ class Vectors(Samples):
     Notes
     -----
     ``pack`` copies nothing that is already C-contiguous float64 or float32 (read-only arrays and memory maps
-    included): the collection is a view of the array then, and changes if the array is written to. Give ``X.copy()`` to
-    keep both apart. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted;
-    ``largest`` tells kernels about them.
+    included): the collection is then a view of the array, and changes if the array is written to. Give ``X.copy()`` to
+    avoid this. A fitted model keeps a copy, and does not change. Values whose squares overflow are accepted; kernels
+    detect them by ``largest``.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Vectors(Samples):
 
     @cached_property
     def largest(self) -> float:
-        """Largest absolute value (0 without any): kernels ask it before they square."""
+        """Largest absolute value (0 without any): kernels check it before they square."""
         values = self.X if isinstance(self.X, np.ndarray) else self.X.data
         return float(max(values.max(), -values.min())) if values.size else 0.0
 
@@ -262,13 +262,13 @@ def _refuse_non_numbers(values: NDArray[Any]) -> None:
 
 
 def _is_finite(values: NDArray[Any]) -> bool:
-    """Whether all are finite; the sum is without a temporary array and tells it unless it overflows."""
+    """Whether all are finite; the sum needs no temporary array and decides it unless it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
 
 
 def _checked(X: Any, names: tuple[str, ...] | None = None) -> Any:
-    """scikit-learn's check_array, its errors told as DomainError with advice."""
+    """scikit-learn's check_array, with its errors raised as DomainError with advice."""
     # scikit-learn takes a second to import; valid arrays never come here, so that kernels alone start quickly
     check_array = importlib.import_module("sklearn.utils.validation").check_array
     try:
@@ -308,7 +308,7 @@ def _sparse(X: Any) -> sp.csr_array:
 def require_sound(X: Any, accepted: str = _ACCEPTED) -> None:
     """Raise DomainError for a sparse matrix whose parts do not fit: converting it would write out of bounds."""
     if (fault := sparse_fault(X)) is not None:
-        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it anew.")
+        raise DomainError(f"The sparse matrix is damaged: {fault}. {accepted} Build it again.")
 
 
 def _canonical(X: sp.csr_array) -> sp.csr_array:
@@ -331,7 +331,7 @@ def _table(X: Any) -> tuple[Any, tuple[str, ...] | None]:
         labels = list(frame.columns)
     except nw.exceptions.DuplicateError as error:
         raise DomainError(
-            f"The table has columns of the same name: {error}. Columns are told apart by name. Rename them."
+            f"The table has columns of the same name: {error}. Columns are distinguished by name. Rename them."
         ) from error
     names = tuple(labels) if labels and all(isinstance(label, str) for label in labels) else None
     if labels and frame.implementation.is_pandas() and hasattr(X, "sparse"):

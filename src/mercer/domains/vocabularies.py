@@ -27,7 +27,7 @@ def codes_among(ours: Collection[Hashable], theirs: Collection[Hashable], unknow
 
 
 def symbol_kinds(S: Any) -> dict[str, tuple[str, ...]]:
-    """Return of what kinds the symbols of packed samples are, by the part of the samples; {} if they have none.
+    """Return the kinds of the symbols of packed samples, by the part of the samples; {} if they have none.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def symbol_kinds(S: Any) -> dict[str, tuple[str, ...]]:
 def require_kin(known: Mapping[str, Iterable[str]], S: Any) -> None:
     """Raise DomainError if no symbol of packed samples can be one of those that are known: bytes are not letters.
 
-    A symbol that is not known is as unlike as any other, so all would be as unlike, without a word.
+    All unknown symbols are equally unlike any other, so the comparison would silently mean nothing.
     """
     for what, kinds in symbol_kinds(S).items():
         before = set(known.get(what, ()))
@@ -62,7 +62,7 @@ def require_kin(known: Mapping[str, Iterable[str]], S: Any) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none: None, what pandas writes for it, NaN and NaT of any type, also in a tuple.
+    """Return whether a value is missing: None, pandas' NA, NaN and NaT of any type, also in a tuple.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_fraction(value: Any) -> bool:
-    """Tell whether a value is a floating-point or complex number, which is measured and names nothing."""
+    """Return whether a value is a floating-point or complex number, which is measured and names nothing."""
     return isinstance(value, (float, complex, np.inexact))
 
 

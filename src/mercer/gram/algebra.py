@@ -363,7 +363,7 @@ class Repeated(_Over):
     ----------
     gram : Gram
     index : (N,) array of int
-        pi: which sample stands at each place; repetitions are allowed.
+        pi: the sample at each place; repetitions are allowed.
 
     Examples
     --------
@@ -405,7 +405,7 @@ class Repeated(_Over):
             super().update(index, V, out, rows)
             return
         used, place = np.unique(self.index[index], return_inverse=True)
-        if self._rows is None or not same_rows(rows, self._rows[0]):  # the same ones are asked for many times
+        if self._rows is None or not same_rows(rows, self._rows[0]):  # the same ones are requested many times
             chosen = self.index if rows is None else self.index[rows]
             self._rows = None if rows is None else rows.copy(), *np.unique(chosen, return_inverse=True)
         _, needed, back = self._rows

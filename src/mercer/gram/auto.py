@@ -1,4 +1,4 @@
-"""Auto: a documented choice of how to hold K, by what fits the budgets and how large an error is allowed.
+"""Auto: a documented choice of how to hold K, by the budgets and the error allowed.
 
 Symbols: n samples, d columns, r the rank of a factor, e seconds for an entry of K.
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import mercer.gram  # for ways that are rarely chosen: its names are imported when they are used
+import mercer.gram  # for rarely chosen ways: names are imported on use
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
@@ -73,7 +73,7 @@ class _Option(NamedTuple):
 
 
 class Auto(GramSpec):
-    r"""Choose how the Gram matrix is held, by a rule that can be asked.
+    r"""Choose how the Gram matrix is held, by a documented rule.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ class Auto(GramSpec):
     3. `Kronecker` if the kernel compares pairs by products of kernels of their parts;
     4. `Tiles` otherwise.
 
-    With `tol`, and where the first two fit neither memory nor time, the way that is estimated to be the quickest is
-    built and its error is measured; if that is too large the next one is, and if none is left that is an error. The
-    measures: of `IncompleteCholesky` and `Nystrom` the trace that is left, :math:`\mathrm{tr}(K - \tilde K) \le
-    \mathrm{tol} \cdot \mathrm{tr} K`; of `FastGauss` (products only, for Gaussian kernels in few dimensions) the bound
-    on entries; of `RandomFeatures` the relative error of some entries; `Kronecker` and `Tiles` are exact. Times are
-    estimates from the time that some entries take, the rank that some samples need, and 100 products for an iterative
-    solver. What was chosen, its error and the alternatives with bytes and seconds are told by `decide`, and by
-    estimators as ``gram_choice_``.
+    With `tol`, if the first two do not fit memory and time, the way estimated to be the quickest is built and its error
+    is measured; if that is too large the next one is tried, and if none is left an error is raised. The measures: for
+    `IncompleteCholesky` and `Nystrom` the trace that is left,
+    :math:`\mathrm{tr}(K - \tilde K) \le \mathrm{tol} \cdot \mathrm{tr} K`; for `FastGauss` (products only, for Gaussian
+    kernels in few dimensions) the bound on entries; for `RandomFeatures` the relative error of some entries;
+    `Kronecker` and `Tiles` are exact. Times are estimates from the time that some entries take, the rank that some
+    samples need, and 100 products for an iterative solver. The choice, its error and the alternatives with bytes and
+    seconds are reported by `decide`, and by estimators as ``gram_choice_``.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Auto(GramSpec):
         self.tol = tol
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
-        """Return the plan of what is chosen by the number of samples alone; `decide` looks at them."""
+        """Return the plan of what is chosen by the number of samples alone; `decide` uses the samples."""
         return self.choose(kernel, n, memory=memory).plan(kernel, n, width, memory)
 
     def choose(self, kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:
@@ -150,7 +150,7 @@ class Auto(GramSpec):
         accepts: Callable[[GramSpec], bool] | None = None,
         plan: Callable[[GramSpec], Plan] | None = None,
     ) -> Chosen:
-        """Build what the rule chooses, and tell why.
+        """Build what the rule chooses, and say why.
 
         Parameters
         ----------
@@ -160,14 +160,15 @@ class Auto(GramSpec):
         max_time : float, optional
             Seconds that a fit may take; ways that are estimated to take longer are left out.
         accepts : callable, optional
-            Tells which specifications suit whoever asks; None accepts all.
+            Returns whether a specification suits the caller; None accepts all.
         plan : callable, optional
-            Tells what whoever asks takes in all with K held in some way, which must fit; None is the Gram's own plan.
+            Returns the total memory plan of the caller for a way to hold K, which must fit; None is the Gram's own
+            plan.
 
         Raises
         ------
         MemoryBudgetError, TimeBudgetError
-            Nothing fits the budgets and is exact enough; the message has all ways that were tried.
+            Nothing fits the budgets and is exact enough; the message lists everything that was tried.
         """
         samples = packed(samples, kernel.pack)
         self.check()
@@ -196,7 +197,7 @@ def _told(
 
 
 def choice_in_words(told: dict[str, Any]) -> str:
-    """Tell a choice, its error and the alternatives in one sentence.
+    """Describe a choice, its error and the alternatives in one sentence.
 
     Examples
     --------
@@ -224,7 +225,7 @@ def _reason(spec: GramSpec, resources: Resources) -> str:
 
 
 def exact_choice(chosen: GramSpec, kernel: Kernel, samples: Samples, resources: Resources) -> dict[str, Any]:
-    """What is told of an exact choice, and of the other exact ways; how long they take is not looked at."""
+    """The report on an exact choice and on the other exact ways; their times are not estimated."""
     n, width = len(samples), getattr(samples, "width", 1)
     rest = [
         _Option(spec, spec.plan(kernel, n, width, resources.memory).total, None, "exact")
@@ -235,7 +236,7 @@ def exact_choice(chosen: GramSpec, kernel: Kernel, samples: Samples, resources: 
 
 
 class _Search:
-    """The ways to hold one matrix, from the quickest on."""
+    """The ways to hold one matrix, quickest first."""
 
     def __init__(
         self,
@@ -312,7 +313,7 @@ class _Search:
     # what there is ------------------------------------------------------------------------------------------
 
     def _option(self, spec: GramSpec, seconds: float, verdict: str = "") -> list[_Option]:
-        """The option of a specification, if it suits whoever asks."""
+        """The option of a specification, if it suits the caller."""
         return [_Option(spec, self.plan(spec).total, seconds, verdict)] if self.accepts(spec) else []
 
     def _exact(self, spec: GramSpec) -> list[_Option]:
@@ -353,7 +354,7 @@ class _Search:
         return next((spec for spec in ways if self.plan(spec).total <= self.allowed), ways[-1])
 
     def _rank(self) -> tuple[int, bool]:
-        """About how many columns a factor needs, and whether that saves nothing."""
+        """About how many columns a factor needs, and whether a factor would save nothing."""
         m = min(self.n, _PILOT)
         some = np.sort(np.random.default_rng(0).choice(self.n, m, replace=False))
         samples = self.kernel.prepare(self.samples.take(some))
@@ -374,7 +375,7 @@ class _Search:
         spec = mercer.gram.FastGauss(min(self.tol, _TRANSFORM))
         if not isinstance(self.samples, Vectors) or self.width > _DIMENSIONS or self.tol < 1e-10:
             return []
-        if not self.accepts(spec):  # sorting the samples is not for nothing
+        if not self.accepts(spec):  # sorting the samples has a cost
             return []
         try:
             gram = spec.build(self.kernel, self.samples, self.resources)
@@ -406,7 +407,7 @@ def _entry_seconds(kernel: Kernel, samples: Samples, resources: Resources) -> fl
         some = samples.take(np.arange(m))
         gram = Tiles().build(kernel, some, Resources(None, resources.n_threads))
         gram @ np.ones(m)
-        seconds = min(_timed(gram, m) for _ in range(3))  # another process may have had its turn
+        seconds = min(_timed(gram, m) for _ in range(3))  # another process may have run meanwhile
     return max(seconds, 1e-9) / (m * m)
 
 

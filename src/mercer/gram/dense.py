@@ -30,10 +30,10 @@ class Dense(GramSpec):
     Parameters
     ----------
     indefinite : {None, "reject", "clip", "flip", "shift"}, default None
-        What is done about negative eigenvalues, K = U diag(lambda) U^T. None: nothing, the kernel is taken at its word.
+        What is done about negative eigenvalues, K = U diag(lambda) U^T. None: nothing, the kernel is trusted.
         "reject": NotPositiveDefinite is raised, with the quotient that shows it. "clip": max(lambda, 0), the nearest
-        positive definite matrix. "flip": abs(lambda), the form of the Krein space made a norm. "shift": all eigenvalues
-        plus that of the least one's size, the smallest multiple of the identity that helps.
+        positive definite matrix. "flip": abs(lambda), the form of the Krein space made a norm. "shift": minus the least
+        eigenvalue is added to all, the smallest multiple of the identity that helps.
 
     Notes
     -----
@@ -43,11 +43,11 @@ class Dense(GramSpec):
     An indefinite k with finitely many negative squares is the difference of two positive definite kernels, an inner
     product of a Krein space: "clip" forgets the negative part, "flip" adds it instead. A policy belongs to the training
     samples. With N the eigenvectors of negative eigenvalues the fitted function at new ones is that of k itself with
-    coefficients c - t N N^T c (t = 1 for "clip", 2 for "flip"), which gives the mended values at the training samples;
-    as a rule no coefficient is zero then. After "shift" the coefficients are used as they are: what was added to
-    the diagonal says nothing about new samples, as the ridge does not. A part of a mended matrix (``take``) is a part
-    of it, not mended anew, so that functions found on parts are functions on the whole. Kernels that are
-    conditionally positive definite of order 1 are judged and mended on vectors of sum zero. Negative eigenvalues
+    coefficients c - t N N^T c (t = 1 for "clip", 2 for "flip"), which gives the repaired values at the training
+    samples; usually no coefficient is zero then. After "shift" the coefficients are used as they are: what was added
+    to the diagonal says nothing about new samples, as the ridge does not. A part of a repaired matrix (``take``) is a
+    part of it, not repaired again, so that functions found on parts are functions on the whole. Kernels that are
+    conditionally positive definite of order 1 are judged and repaired on vectors of sum zero. Negative eigenvalues
     within rounding are left alone, and a definite matrix is not changed in a single bit. A policy costs a Cholesky
     factor if there is nothing to do, else eigenvectors: some 5 n^3 operations and three more matrices of memory.
 
@@ -115,13 +115,13 @@ class DenseGram(Gram):
         """The matrix; it must not be written to."""
         if self._array is None:
             raise CapabilityError(
-                "the Gram matrix was handed to a solver that overwrote it, so no more products can be taken; "
+                "the Gram matrix was given to a solver that overwrote it, so no more products can be taken; "
                 "a Gram gives its array away once. Build it again."
             )
         return self._array
 
     def release(self) -> Floats:
-        """Hand the array over, to be overwritten; the Gram has no numbers afterwards."""
+        """Hand over the array, to be overwritten; the Gram has no numbers afterwards."""
         array, self._array = self.array, None
         return array
 
@@ -172,13 +172,13 @@ class MendedGram(DenseGram):
 
     Parameters
     ----------
-    kernel, samples, array, resources : as of DenseGram
+    kernel, samples, array, resources : as in DenseGram
     mend : Mend
-        Over the samples that were there when the matrix was mended.
+        Over the samples for which the matrix was repaired.
     source : Samples, optional
         Those samples; None if they are `samples`.
     index : (n,) array of int, optional
-        Where `samples` stand among them.
+        Positions of `samples` among them.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class MendedGram(DenseGram):
 
 
 class MendedCross(Cross):
-    """The matrix between new samples and training samples whose own matrix was mended."""
+    """The matrix between new samples and training samples whose own matrix was repaired."""
 
     def __init__(self, cross: Cross, mend: Mend, index: Indices) -> None:
         self.inner, self.mend, self.index = cross, mend, index

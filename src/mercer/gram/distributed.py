@@ -1,4 +1,4 @@
-"""Distributed: the Gram matrix over blocks of samples that lie with the workers of a Dask cluster.
+"""Distributed: the Gram matrix over blocks of samples held by the workers of a Dask cluster.
 
 Symbols: the n samples are cut into blocks S_1, ..., S_B of consecutive rows; V_j the rows of V that belong to S_j.
 """
@@ -59,9 +59,9 @@ class Distributed(GramSpec):
     Parameters
     ----------
     address : str, Client, cluster or None, default None
-        Of a scheduler of Dask, as "tcp://127.0.0.1:8786"; or a `Client` or a cluster of Dask that is open, and stays
-        so. None starts workers on this machine, which end when nobody
-        uses them any more; "here" is this process, with the same blocks and the same order of sums, and without Dask.
+        Address of a Dask scheduler, such as "tcp://127.0.0.1:8786"; or an open Dask `Client` or cluster, which stays
+        open. None starts workers on this machine, which end when they are no longer used; "here" is this process, with
+        the same blocks and the same order of sums, and without Dask.
     block : int, default 4096
         Rows of a block. Row groups of a file stay together up to 16 times as many rows, and small ones are joined.
     gram : GramSpec or None, default None
@@ -69,17 +69,17 @@ class Distributed(GramSpec):
         `IncompleteCholesky` and `SparseGreedy` are its factor F, whose sums are made where the blocks are. The
         factor's coordinates are found in this process on 12 samples a column.
     workers : int or None, default None
-        How many are started on this machine; None is as many as there are cores.
+        How many are started on this machine; None is one per core.
     trusted : bool, default False
-        Whether a scheduler on another machine may be spoken to without encryption (tcp:// instead of tls://).
+        Whether a scheduler on another machine may be contacted without encryption (tcp:// instead of tls://).
 
     Notes
     -----
     Offers products and rows, and with a factor what low-rank Grams offer. Results do not depend on the number of
     workers, nor on workers that die: blocks, the tree by which sums are added and the precision are fixed, and BLAS
     has one thread in a task. They are the same to the bit as with "here", on machines of the same kind. Whatever dies
-    with a worker is computed again; the scheduler must live. Where no worker is left, that is told after 5 s, and after
-    60 s, or at the end of `max_time`, the fit ends with an error; a `Checkpoint` keeps what was reached.
+    with a worker is computed again; the scheduler must live. If no worker is left, this is reported after 5 s, and
+    after 60 s, or at the end of `max_time`, the fit ends with an error; a `Checkpoint` keeps what was reached.
 
     A product sends V to every worker and brings back K V: 16 n k bytes for each. K itself needs all samples on every
     worker; sums of a factor need each block on one. Blocks of files are read by the workers.
@@ -162,7 +162,7 @@ class Distributed(GramSpec):
             yield crew
         finally:
             (send_home if outermost else dismiss)(crew)
-            gc.collect()  # Grams that nobody holds any more, but in a circle, dismiss it too
+            gc.collect()  # Grams that are unreachable but in a reference cycle dismiss it too
 
     def build(
         self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED
@@ -217,7 +217,7 @@ class Layout:
     kernel : Kernel
         That they are prepared for.
     samples : Samples
-        Prepared; those of a file are read when they are asked for.
+        Prepared; those of a file are read when they are needed.
     blocks : list of slice
     filed : bool
         Whether a worker reads them itself.
@@ -307,7 +307,7 @@ class DistributedGram(Gram):
         self.samples, self.crew = layout.samples, crew
         self._dtype = np.dtype(dtype)
         self._kernel = crew.hold(kernel)
-        # one handle of all blocks: looking after many dependencies of a task takes longer than many a task
+        # one handle of all blocks: tracking many dependencies of a task takes longer than many tasks do
         pieces = [layout.piece(i) for i in range(len(layout.blocks))]
         if layout.filed:
             self._blocks = crew.submit(list, [crew.submit(_read, piece, self._kernel) for piece in pieces])

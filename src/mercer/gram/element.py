@@ -24,7 +24,7 @@ _BALANCED = 1e-8  # how exactly coefficients must sum to zero, relative to their
 
 
 class Element(ABC):
-    r"""A function in the reproducing kernel Hilbert space of a kernel, perhaps with an intercept beside it.
+    r"""A function in the reproducing kernel Hilbert space of a kernel, perhaps with an intercept.
 
     .. math:: \langle f, k(x, \cdot) \rangle = f(x), \qquad \|f\|^2 = \langle f, f \rangle
 
@@ -44,7 +44,7 @@ class Element(ABC):
     intercept: Floats
     __array_ufunc__ = None  # arrays do not multiply elements entry by entry
 
-    # what a subclass says ---------------------------------------------------------------------------------
+    # what a subclass defines ---------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -87,8 +87,8 @@ class Element(ABC):
         Raises
         ------
         NotPositiveDefinite
-            The squared norm is negative beyond rounding: the kernel is not positive definite. (Of one that is declared
-            conditionally so, no balanced function has such a norm, and all that is negative is rounding.)
+            The squared norm is negative beyond rounding: the kernel is not positive definite. (For one that is declared
+            conditionally so, balanced functions have no such norm, and negative values are rounding.)
         """
         squared, slack = (np.asarray(value, dtype=float) for value in self._square())
         if (squared < -slack).any():
@@ -148,7 +148,7 @@ def require_same_kernel(f: Element, g: Element) -> None:
 
 
 def require_same_outputs(f: Element, g: Element) -> None:
-    """Raise DomainError unless two elements have as many outputs."""
+    """Raise DomainError unless two elements have equally many outputs."""
     if f.outputs != g.outputs:
         raise DomainError(
             f"elements with outputs of shape {f.outputs} and {g.outputs} were combined; both must have as many. "
@@ -198,7 +198,7 @@ def plain(value: Any) -> Any:
 
 
 def is_balanced(kernel: Kernel, samples: Samples, coef: Floats) -> bool:
-    """Tell whether coefficients belong to the space of a kernel that may be conditionally positive definite.
+    """Return whether coefficients belong to the space of a kernel that may be conditionally positive definite.
 
     Its form is not negative for coefficients that are orthogonal to polynomials of degree below its order, and is a
     seminorm there. For other coefficients there is none.

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer import kernels  # whose names are imported when they are used
+from mercer import kernels  # names are imported on use
 from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples, Strings, Vectors
@@ -70,7 +70,7 @@ class Expansion(Element):
     * The multiple of k(x, x). It is added and scaled; an element that has one has no inner products (CapabilityError).
 
     A conditionally positive definite kernel has a seminorm on functions whose coefficients sum to zero (of order 2: are
-    orthogonal to linear functions); others are refused. The form of an indefinite kernel is computed as it stands; a
+    orthogonal to linear functions); others are refused. The form of an indefinite kernel is computed as it is; a
     norm whose square is negative is refused.
 
     Examples
@@ -111,8 +111,8 @@ class Expansion(Element):
     def signed(self, T: Samples, resources: Resources = UNLIMITED) -> Floats:
         """Return f at packed samples; by float32 only as far as the signs are certain.
 
-        That is known of kernels whose tiles are made in one pass (`HasQuickTiles`) and have k(x, x) = 1; of others
-        float64 itself is as much as one can be sure of.
+        This is known for kernels whose tiles are made in one pass (`HasQuickTiles`) and that have k(x, x) = 1; other
+        kernels are evaluated in float64.
         """
         quick = offers(self.kernel, HasQuickTiles) and self.kernel.normalised
         if not quick or np.abs(self.coef).max(initial=0.0) > 1e30:  # beyond float32
@@ -129,7 +129,7 @@ class Expansion(Element):
 
     @cached_property
     def _whole(self) -> Callable[[Samples], Floats] | None:
-        """The function as a whole, where the kernel has a quicker way to it than pair by pair."""
+        """The function as a whole, if the kernel can evaluate it faster than pair by pair."""
         return compiled_expansion(self.kernel, self.samples, self.coef)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Expansion(Element):
         Parameters
         ----------
         other : Expansion, FeatureExpansion or another Element
-            With as many outputs, or either with one.
+            With equally many outputs, or one of them with one.
         resources : Resources, optional
             Memory and threads.
         """
@@ -220,7 +220,7 @@ class Expansion(Element):
         comparison = Comparison(self.kernel, self.samples, self.samples, np.float64)
         coef, size = np.asarray(self.coef, dtype=float), np.abs(self.coef)
         squared = contracted(coef, product(self.kernel, comparison, coef))
-        if self.kernel.order:  # where coefficients cancel they balance no more, and what is below zero is rounding
+        if self.kernel.order:  # coefficients that cancel no longer balance, and what is below zero is rounding
             return squared, np.full(self.outputs, np.inf)
         if self.kernel.order == 0:  # entries are at most sqrt(k(x, x) k(z, z))
             total = (np.sqrt(np.abs(self.kernel.diag(self.samples))) @ size) ** 2
@@ -234,7 +234,7 @@ class Expansion(Element):
     def compact(self) -> Self:
         """Return the same function with equal samples merged and zero coefficients left out.
 
-        Vectors and strings are compared by value. Of other samples, only the coefficients are looked at.
+        Vectors and strings are compared by value. For other samples, only the coefficients are considered.
 
         Examples
         --------

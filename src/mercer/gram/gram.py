@@ -1,7 +1,7 @@
 """How K is held: what a user writes (`GramSpec`) and what solvers see (`Gram`).
 
 Symbols: n training samples, m new samples, q chosen rows, k outputs, r rank.
-Solvers ask for products, rows or factors; how the numbers come about is the Gram's business.
+Solvers ask for products, rows or factors; how the numbers are computed is the Gram's business.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class GramSpec(Spec, ABC):
     Attributes
     ----------
     exact : bool
-        Whether K is held as the kernel has it, but for rounding, and not approximated.
+        Whether K is held exactly, up to rounding, and not approximated.
     stored : bool
         Whether all of K is one array in memory.
     streamed : bool
@@ -86,7 +86,7 @@ class GramSpec(Spec, ABC):
     low_rank : bool
         Whether K = F F^T is held by F.
     undecided : bool
-        Whether one of the other ways is chosen when the samples are there.
+        Whether one of the other ways is chosen once the samples are known.
     structured : bool
         Whether K is held as a product of smaller matrices.
     distributed : bool
@@ -118,7 +118,7 @@ class GramSpec(Spec, ABC):
         n, width : int
             Number of samples, and of their columns.
         memory : int or str, optional
-            The budget: what is held rather than computed again depends on it. None is 70 % of what is free.
+            The budget: it decides what is held rather than computed again. None is 70 % of what is free.
         """
 
 
@@ -132,7 +132,7 @@ class Gram(ABC):
     low_rank : bool
         Whether K is approximated by F F^T with few columns of F; `is_low_rank` asks it of anything.
     repeats : (q,) array of places or None
-        Of which samples the rows are, if a sample may have several.
+        The sample of each row, if a sample may have several.
     """
 
     stored: ClassVar[bool] = False
@@ -161,7 +161,7 @@ class Gram(ABC):
 
     @property
     def dtype(self) -> np.dtype:
-        """Of the numbers of K while they are computed; sums are in float64 always."""
+        """Type of the entries of K while they are computed; sums are always in float64."""
         return np.dtype(np.float64)
 
     @property
@@ -239,10 +239,10 @@ class Cross:
 
 
 def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None = None) -> int:
-    """Return the bytes of the tiles of K that are computed at once; of no more than so many columns."""
+    """Return the bytes of the tiles of K that are computed at once, of at most so many columns."""
     try:
         count = 1 + len(list(bases_of(kernel)))
-    except ParameterError:  # of a kernel that has still to learn, which is one that compares by distances
+    except ParameterError:  # of a kernel that has not learned yet, which is one that compares by distances
         count = 2
     side = tile_side(8)
     return thread_count(n_threads) * count * 8 * side * (side if columns is None else min(side, columns))
@@ -258,21 +258,21 @@ def gram_plan(what: str, n: int) -> Plan:
     )
 
 
-# what a Gram is, asked of anything that stands for one ----------------------------------------------------
+# what a Gram is, asked of anything used as one --------------------------------------------------------
 
 
 def has_array(gram: Any) -> TypeGuard[DenseGram]:
-    """Tell whether all of K is one array in memory, which may be read (`array`) or taken over (`release`)."""
+    """Return whether all of K is one array in memory, which may be read (`array`) or taken over (`release`)."""
     return getattr(gram, "stored", False)
 
 
 def is_low_rank(gram: Any) -> TypeGuard[FactorGram]:
-    """Tell whether K is approximated by F F^T, of whose rank and residual the Gram knows."""
+    """Return whether K is approximated by F F^T, whose rank and residual the Gram knows."""
     return getattr(gram, "low_rank", False)
 
 
 def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
-    """Tell whether K is approximated through some of the samples."""
+    """Return whether K is approximated through some of the samples."""
     return getattr(gram, "landmarks", None) is not None
 
 
@@ -280,35 +280,35 @@ def has_landmarks(gram: Any) -> TypeGuard[NystromGram]:
 
 
 def is_undecided(spec: Any) -> TypeGuard[Auto]:
-    """Tell whether a way to hold K was asked for that chooses when the samples are there."""
+    """Return whether the way to hold K is to be chosen once the samples are known."""
     return isinstance(spec, GramSpec) and spec.undecided
 
 
 def is_stored(spec: Any) -> TypeGuard[Dense]:
-    """Tell whether all of K is asked for as an array."""
+    """Return whether all of K is asked for as an array."""
     return isinstance(spec, GramSpec) and spec.stored
 
 
 def is_streamed(spec: Any) -> TypeGuard[Tiles]:
-    """Tell whether K itself is asked for, tile by tile, nothing of it held."""
+    """Return whether K itself is asked for, tile by tile, nothing of it held."""
     return isinstance(spec, GramSpec) and spec.streamed and spec.exact
 
 
 def is_transform(spec: Any) -> TypeGuard[FastGauss]:
-    """Tell whether products alone are asked for, to a tolerance."""
+    """Return whether products alone are asked for, to a tolerance."""
     return isinstance(spec, GramSpec) and spec.streamed and not spec.exact
 
 
 def has_features(spec: Any) -> TypeGuard[Features]:
-    """Tell whether the kernel's own finite features are asked for."""
+    """Return whether the kernel's own finite features are asked for."""
     return isinstance(spec, GramSpec) and spec.low_rank and spec.exact
 
 
 def is_approximate_factor(spec: Any) -> bool:
-    """Tell whether K is asked for by a factor of few columns that approximates it."""
+    """Return whether K is asked for by a factor of few columns that approximates it."""
     return isinstance(spec, GramSpec) and spec.low_rank and not spec.exact
 
 
 def is_factored(spec: Any) -> bool:
-    """Tell whether K is asked for by a factor, approximate or of the kernel's own features."""
+    """Return whether K is asked for by a factor, approximate or of the kernel's own features."""
     return isinstance(spec, GramSpec) and spec.low_rank

@@ -44,12 +44,12 @@ class Kronecker(GramSpec):
     ``k1.tensor(k2)``, ``k1.direct_sum(k2)``, `PairProduct`, `PairSum`, multiples and sums of these. Objects that occur
     in several pairs are compared once; of vectors, strings, texts, nodes and tables equal ones are found.
 
-    Offers products and rows. A product takes n (q_1 + q_2) operations pair by pair, or two matrix products where a good
-    part of all pairs is there; `mercer.numerics.kronecker_products` has the rule. Memory q_1^2 + q_2^2 numbers, and q_1
-    q_2 for each column of a product. If every left object stands with every right one, in any order, eigenvalues and
-    eigenvectors are offered as well, by two eigendecompositions: those of K_1 (x) K_2 are all products, those of the
-    Kronecker sum all sums of the eigenvalues of K_1 and K_2. With them the solver `Spectral` finds ridge regression on
-    all pairs, and its left-out predictions, in O(q_1^3 + q_2^3 + n (q_1 + q_2)).
+    Offers products and rows. A product takes n (q_1 + q_2) operations pair by pair, or two matrix products if a good
+    part of all pairs is present; `mercer.numerics.kronecker_products` has the rule. Memory q_1^2 + q_2^2 numbers, and
+    q_1 q_2 for each column of a product. If every left object is paired with every right one, in any order, eigenvalues
+    and eigenvectors are offered as well, by two eigendecompositions: those of K_1 (x) K_2 are all products, those of
+    the Kronecker sum all sums of the eigenvalues of K_1 and K_2. With them the solver `Spectral` finds ridge regression
+    on all pairs, and its left-out predictions, in O(q_1^3 + q_2^3 + n (q_1 + q_2)).
 
     Fitted functions are each an `Expansion`, evaluated in the same way whatever the Gram was.
 

@@ -78,7 +78,7 @@ def quick_fill(kernel: Kernel, comparison: Comparison, out: Floats, resources: R
 
 
 def fits_single(samples: Samples) -> bool:
-    """Tell whether vectors have numbers of a size that float32 holds, and their squares; true for all other samples."""
+    """Return whether float32 holds the numbers of vectors, and their squares; true for all other samples."""
     X = getattr(samples, "X", None)
     if X is None:
         return True

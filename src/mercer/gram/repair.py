@@ -1,7 +1,7 @@
-r"""What is done about a Gram matrix that has negative eigenvalues: refuse it, or mend it, and say so.
+r"""What is done about a Gram matrix that has negative eigenvalues: refuse it, or repair it and say so.
 
 Symbols: K = U diag(lambda) U^T the matrix, N the eigenvectors of negative eigenvalues, (n, r), t = 1 for "clip" and 2
-for "flip"; c coefficients. A kernel that is conditionally positive definite of order 1 is judged, and mended, on
+for "flip"; c coefficients. A kernel that is conditionally positive definite of order 1 is judged, and repaired, on
 vectors of sum zero: lambda and N are then those of P K P with P = I - 1 1^T / n.
 """
 
@@ -42,7 +42,7 @@ class Repair:
     change : float
         Length of the change over the length of K (Frobenius).
     order : int, default 0
-        0 if all vectors were asked, 1 if only those of sum zero.
+        0 if all vectors were considered, 1 if only those of sum zero.
 
     Examples
     --------
@@ -70,9 +70,9 @@ class Repair:
 
 @dataclass(frozen=True, eq=False)
 class Mend:
-    r"""A repair with what makes it reach beyond the training samples.
+    r"""A repair, with what extends it beyond the training samples.
 
-    At the training samples the mended matrix is K (I - t N N^T) up to a constant row, hence the function of
+    At the training samples the repaired matrix is K (I - t N N^T) up to a constant row, hence the function of
     coefficients c is, anywhere, that of the kernel itself with coefficients c - t N N^T c:
 
     .. math:: \tilde K c = K (c - t N N^\top c) + t \, 1 \, m^\top N^\top c, \qquad m = N^\top K 1 / n
@@ -120,7 +120,7 @@ def rounding(n: int, largest: float, entry_error: float = ENTRY) -> float:
 
 
 def repair_plan(plan: Plan, n: int) -> Plan:
-    """Return a plan with the buffers that looking at eigenvalues needs besides K."""
+    """Return a plan with the buffers that computing eigenvalues needs besides K."""
     more = {"eigenvectors": 8 * n * n, "work space of the eigenvectors": 16 * n * n}
     return Plan(plan.what, {**plan.buffers, **more}, ("gram=Dense(), without a policy", *plan.options))
 
@@ -133,7 +133,7 @@ def negative_part(K: Floats, order: int = 0, bound: float = 0.0) -> tuple[Floats
     K : (n, n) array
         It is left as it is.
     order : {0, 1}, default 0
-        1 looks at P K P.
+        1 is for P K P.
     bound : float, default 0.0
         Eigenvalues count as negative below minus this.
 
@@ -164,7 +164,7 @@ def _copy(K: Floats, order: int) -> Floats:
 
 
 def _is_definite(K: Floats, order: int, bound: float) -> bool:
-    """Tell by a Cholesky factor, at a small part of the cost of eigenvalues, that none is below minus the bound."""
+    """Check by a Cholesky factor, at a fraction of the cost of eigenvalues, that none is below minus the bound."""
     n, info = len(K), np.zeros(1, np.intc)
     if n == 0:
         return True
@@ -177,16 +177,16 @@ def _is_definite(K: Floats, order: int, bound: float) -> bool:
 
 
 def mended(K: Floats, policy: str, order: int = 0, entry_error: float = ENTRY) -> Mend | None:
-    """Mend a symmetric matrix in place by a policy; None if there is nothing to mend.
+    """Repair a symmetric matrix in place by a policy; None if there is nothing to repair.
 
     Parameters
     ----------
     K : (n, n) array
-        Overwritten where something is to be mended, to the bit as it was where not.
+        Overwritten if there is something to repair, otherwise unchanged to the bit.
     policy : {"reject", "clip", "flip", "shift"}
-        Raise an error; set negative eigenvalues to zero; turn their sign; add minus the least one to all.
+        Raise an error; set negative eigenvalues to zero; reverse their sign; add minus the least one to all.
     order : {0, 1}, default 0
-        1 judges and mends on vectors of sum zero only.
+        1 judges and repairs on vectors of sum zero only.
     entry_error : float, default 1e-12
         Error of an entry over the largest one; negative eigenvalues within `rounding` are left.
 
@@ -202,7 +202,7 @@ def mended(K: Floats, policy: str, order: int = 0, entry_error: float = ENTRY) -
     if order > 1:
         raise CapabilityError(
             f"indefinite={policy!r} was given with a kernel that is conditionally positive definite of order {order}; "
-            "matrices of order 0 and 1 can be mended. Leave indefinite=None, or use another kernel."
+            "matrices of order 0 and 1 can be repaired. Leave indefinite=None, or use another kernel."
         )
     n = len(K)
     bound = rounding(n, float(np.abs(K).max(initial=0.0)), entry_error)

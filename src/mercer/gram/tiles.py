@@ -29,10 +29,11 @@ class Tiles(GramSpec):
     Parameters
     ----------
     memory : int or str, default "1GB"
-        Largest block of K, in bytes, that a solver works on at once; a smaller ``memory`` of the estimator counts.
+        Largest block of K, in bytes, that a solver works on at once; a smaller ``memory`` of the estimator takes
+        precedence.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes tiles in float32 and sums in float64: about twice as fast, with a relative error
-        of about 1e-6 per entry. Vectors that float32 cannot hold are computed in float64 all the same.
+        of about 1e-6 per entry. Vectors that float32 cannot hold are still computed in float64.
 
     Notes
     -----
@@ -70,7 +71,7 @@ class Tiles(GramSpec):
 
 
 def same_rows(rows: Indices | None, others: Indices | None) -> bool:
-    """Tell whether two choices of rows are the same; None is all rows."""
+    """Return whether two choices of rows are the same; None is all rows."""
     return others is None if rows is None else others is not None and np.array_equal(rows, others)
 
 
@@ -88,7 +89,7 @@ class TileGram(Gram):
 
     @property
     def samples(self) -> Samples:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The samples; of a part of a Gram they are copied when they are asked for."""
+        """The samples; those of a part of a Gram are copied on first use."""
         return self._comparison.A
 
     @property
@@ -114,7 +115,7 @@ class TileGram(Gram):
         return super().entry_error if self.dtype == np.float64 else self._comparison.rounding()
 
     def diag(self) -> Floats:
-        """Return the diagonal; of a normalised kernel without a look at the samples."""
+        """Return the diagonal; for a normalised kernel without reading the samples."""
         return np.ones(self.shape[0]) if self.kernel.normalised else super().diag()
 
     def refined(self) -> TileGram:
@@ -130,7 +131,7 @@ class TileGram(Gram):
         """Return the comparison of some rows and columns; None is all."""
         rough = self._rough
         if rough is None:
-            if not same_rows(rows, self._chosen[0]):  # the same ones are asked for many times
+            if not same_rows(rows, self._chosen[0]):  # the same ones are requested many times
                 self._chosen = (
                     (None, self._comparison) if rows is None else (rows.copy(), self._comparison.narrow(rows))
                 )

@@ -68,12 +68,12 @@ class DifferentiatedByTiles(Differentiated):
 
     @abstractmethod
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile, which must not be overwritten, and the way back to the parameters."""
+        """Return the values of a tile, which must not be overwritten, and the pullback to the parameters."""
 
     def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij dk(a_i, b_j)/dtheta for weights (len A, len B), by the way back from tiles.
+        """Return sum_ij W_ij dk(a_i, b_j)/dtheta for weights (len A, len B), by pullbacks of tiles.
 
-        What a subclass makes of `pullback` is not asked: it may be what is calling.
+        An override of `pullback` is not used: it may be the caller.
         """
         weights = functools.partial(_tile_of, np.asarray(W, dtype=float), B is A)
         kernel = cast(Kernel, self)
@@ -92,7 +92,7 @@ class DifferentiatedInInputs(_Door):
 
 
 def derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
-    """Return a kernel's numbers on a tile and the way back to its parameters; neither may be overwritten."""
+    """Return a kernel's values on a tile and the pullback to its parameters; neither may be overwritten."""
     part = view.part(kernel)
     if offers(kernel, protocols.TileDifferentiable) and _pulls_tiles(type(kernel)):
         return kernel.value_and_pullback(part)
@@ -100,7 +100,7 @@ def derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
 
 
 def block_derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
-    """Return what `derivative` does of a kernel that differentiates whole blocks, or has nothing to derive in."""
+    """Return the same as `derivative` for a kernel that differentiates whole blocks, or has no parameters."""
     if not len(free_values(kernel)):
         return kernel.tile(view), _nothing
     sides = view.sides
@@ -116,7 +116,7 @@ def pullback(kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
 
 @functools.cache
 def _pulls_tiles(cls: type) -> bool:
-    """Tell whether a class says how tiles are differentiated, rather than a subclass of it how whole blocks are."""
+    """Return whether a class differentiates tiles, without a subclass of it that differentiates whole blocks."""
     for member in cls.__mro__:
         if "value_and_pullback" in vars(member):
             return True
@@ -147,7 +147,7 @@ def pull(
         Prepared; ``B is A`` computes half of the tiles.
     weights : callable
         ``weights(rows, columns)`` returns W for the tile of two slices. If ``B is A``, only tiles on and above the
-        diagonal are asked for, and one above stands for its mirror image as well: W_ij + W_ji.
+        diagonal are asked for, and one above includes its mirror image: W_ij + W_ji.
     n_threads, monitor : optional
         As in `mercer.runtime.tiling.run_tasks`.
 
@@ -183,7 +183,7 @@ def _pull(
 
 
 def _tile_of(W: Floats, symmetric: bool, rows: slice, columns: slice) -> Floats:
-    """Return a tile of weights, with that on the other side of the diagonal where tiles stand for both."""
+    """Return a tile of weights, with that on the other side of the diagonal where a tile covers both."""
     if symmetric and rows != columns:
         return W[rows, columns] + W[columns, rows].T
     return W[rows, columns]

@@ -95,7 +95,7 @@ class Comparison:
 
     def __init__(self, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> None:
         require_same_columns(A, B)
-        self._sides: list[Any] = [A, B]  # a narrow comparison takes its samples when they are asked for
+        self._sides: list[Any] = [A, B]  # a narrow comparison takes its samples when they are needed
         self.lengths = len(A), len(B)
         self.symmetric = B is A
         self.dtype = np.dtype(dtype) if dtype is not None else common_dtype(A, B)
@@ -116,7 +116,7 @@ class Comparison:
 
     @classmethod
     def across(cls, kernel: Kernel, A: Samples, B: Samples, dtype: Any = None) -> Comparison:
-        """Return the comparison of two collections that are others even where they are the same object.
+        """Return the comparison of two collections that are treated as different even if they are the same object.
 
         A model asked about the very collection it holds answers what its copy from a file would answer, to the bit.
         """
@@ -185,7 +185,7 @@ class Comparison:
         return A, B.twin() if B is A and not self.symmetric else B
 
     def is_table(self, path: Path) -> bool:
-        """Tell whether a part of the data is a table of several parts."""
+        """Return whether a part of the data is a table of several parts."""
         if self._whole is not None:
             return self._whole[0].is_table(path)
         return isinstance(self.sides(path)[0], Frames)
@@ -199,7 +199,7 @@ class Comparison:
     def recipe(self, path: Path, base: Base) -> Recipe:
         """Return what a tile of a base needs, made once; equal bases share it.
 
-        It is asked for in every tile, so it is found by the base's identity first: hashing its numbers takes longer.
+        It is needed in every tile, so it is looked up by the base's identity first: hashing its numbers takes longer.
         """
         found = self._recipes.get((path, id(base)))
         if found is None:
@@ -224,7 +224,7 @@ class Comparison:
         return float(np.finfo(self.dtype).eps * (32.0 + 4.0 * min(extent, 64.0) + 8.0 * np.sqrt(extent)))
 
     def use(self, path: Path, base: Base) -> Use:
-        """Return how a base is used; a kernel does not know whether it stands beside others in a table."""
+        """Return how a base is used; a kernel does not know whether it is one of several on a table."""
         return self.uses.get((_bare(path), base), Use(1))
 
     def _make_recipe(self, path: Path, base: Base) -> Recipe:
@@ -365,7 +365,7 @@ def _bare(path: Path) -> Path:
 
 
 def comparable_norms(left: Any, right: Any) -> tuple[Floats, Floats] | None:
-    """Return the half squared norms of both sides if dot products may be had from distances, else None.
+    """Return the half squared norms of both sides if dot products may be found from distances, else None.
 
     <x, z> = h + |x|^2 / 2 + |z|^2 / 2 is off by the rounding of the norms, and a matrix product by that of |x| |z|:
     both are the same while no norm is much larger than another.
@@ -391,7 +391,7 @@ def require_same_columns(A: Samples, B: Samples) -> None:
 
 
 def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: float | None) -> None:
-    """Raise DomainError if squares of small numbers vanish beside huge ones, and the kernel would notice.
+    """Raise DomainError if squares of small numbers vanish beside huge ones and this affects the kernel.
 
     Huge numbers are held in a large unit, so that their squares do not overflow. Distances of the order of the
     length scale (its square is `reach`) vanish in it; that matters if they occur, in some column on both sides.
@@ -409,7 +409,7 @@ def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: flo
         raise DomainError(
             f"Input X has numbers up to {max(np.abs(X).max(), np.abs(Z).max()):.3g} beside small ones (column {j} has "
             f"{low[0][j]:.3g}), whose differences vanish next to them; numbers must be comparable. Look for "
-            "values that stand for missing ones, drop such rows, or scale the columns."
+            "values that mark missing ones, drop such rows, or scale the columns."
         )
 
 

@@ -1,4 +1,4 @@
-"""What all nodes of the kernel algebra share: they hand data and questions on to their terms."""
+"""What all nodes of the kernel algebra share: they pass data and requests on to their terms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest
 
 
 class Composite(Tiled):
-    """A kernel made of others; it hands data and questions on to its terms."""
+    """A kernel made of others; it passes data and requests on to its terms."""
 
     composite = True
     anchored: ClassVar[bool] = False  # compares with objects of its own: it does not move when the data do
@@ -129,7 +129,7 @@ class Composite(Tiled):
     def guarded(self, tile: Floats) -> Floats:
         """Return a tile whose numbers are finite; bounded terms may leave the range of floats together.
 
-        The driver looks at the numbers of kernels that are not bounded, so these are not looked at twice.
+        The driver checks the values of kernels that are not bounded, so these are not checked twice.
         """
         if self.bounded and not self.normalised and not all_finite(tile):
             raise overflow_error(self)
@@ -202,7 +202,7 @@ class Wrapped(Composite):
 
 
 def dense_series(kernel: Kernel) -> bool:
-    """Tell whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
+    """Return whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
     return kernel.order == 0 and offers(kernel, HasSeries) and kernel.series().dense
 
 

@@ -4,7 +4,7 @@ Symbols: n objects, D distinct things, N occurrences in all. Counts are sparse, 
 
 Things that one object alone has enter its own product only. Of the others, those that most objects have are multiplied
 as dense matrices (in float32 where every sum is a whole number below 2^24, which is exact), and the rest by lists of
-who has them.
+the objects that have them.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _count_by_table(values, bounds, place, table, indptr, indices, data):
 
 
 def _sorted(values: NDArray[np.int64], span: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return values in ascending order and where they stood, equal ones in the order they stood in."""
+    """Return values in ascending order and their positions; equal ones keep their order."""
     small = np.uint32 if span <= 2**32 else np.uint64
     keys = values.astype(small)
     order = np.arange(len(values), dtype=np.int32 if len(values) < 2**31 else np.int64)
@@ -246,9 +246,9 @@ def overlap(left: sp.csr_array, right: sp.csr_array | None = None, factors: Floa
     ----------
     left : (n, D) CSR
     right : (m, D) CSR, optional
-        None stands for `left`.
+        None is `left`.
     factors : (D,) array, optional
-        None stands for ones.
+        None is ones.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def _split_entries(indices, data, indptr, kept, weights, few, many, own):
 
 
 def _is_small(left: tuple[Any, Any, Any], right: tuple[Any, Any, Any], factors: Floats) -> bool:
-    """Tell whether all products are sums of whole numbers that float32 holds."""
+    """Return whether all products are sums of whole numbers that float32 holds."""
     if not all(np.array_equal(numbers, np.rint(numbers)) for numbers in (left[1], right[1], factors)):
         return False
     squares = [_largest_square(*left, factors), _largest_square(*right, np.ones_like(factors))]
@@ -362,7 +362,7 @@ def _first(objects, start, stop, low):
 
 @compiled
 def _add_products(left, right, factors, rows, columns, out):
-    """Add sum_u f(u) a(s, u) b(t, u) for objects s of rows and t of columns, by the lists of who has u.
+    """Add sum_u f(u) a(s, u) b(t, u) for objects s of rows and t of columns, by the lists of objects that have u.
 
     Lists are read one after another, and what is written stays in cache.
     """

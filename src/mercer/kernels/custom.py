@@ -1,4 +1,4 @@
-"""A function of the user as a kernel, checked wherever it is called.
+"""A user function as a kernel, checked wherever it is called.
 
 Symbols: f the function, A and B two collections, a and b their samples.
 """
@@ -25,17 +25,15 @@ __all__ = ["Custom"]
 __public__ = __all__
 
 _TAKES = "two collections and returns a matrix, or two samples and returns a number"
-_CALL = threading.RLock()  # nobody has promised that the function may run in two threads at once
-_LOOSE = (
-    1e-5  # of the largest value: what float32 leaves of equal numbers; what is not meant to be equal is further off
-)
+_CALL = threading.RLock()  # the function need not be thread-safe
+_LOOSE = 1e-5  # of the largest value: how far equal numbers may differ in float32; others differ more
 _PROBED = 32  # training samples on which the function is tried
 _PAIRS = 64  # rows and columns of a tile whose pairs are Python calls
 _ONCE = 64  # samples whose values with themselves are computed at a time
 
 
 class Custom(Kernel):
-    r"""A function of your own as a kernel: what it returns is checked, then used like any other kernel.
+    r"""A user function as a kernel: what it returns is checked, then used like any other kernel.
 
     .. math:: k(x, x') = f(x, x')
 
@@ -55,8 +53,8 @@ class Custom(Kernel):
     -----
     Data: tables of numbers are given to the function as an array (or csr_array), anything else as the list it is. Every
     result must be of the right shape, real and finite, and symmetric on one collection. `learn`, which ``fit`` calls,
-    also tries up to 32 training samples: whether a part of the matrix is the matrix of the parts, and whether there
-    are negative eigenvalues, of which it warns. The function is called tile by tile, by one thread at a time. Features
+    also tries up to 32 training samples: whether a part of the matrix is the matrix of the parts, and whether there are
+    negative eigenvalues, which give a warning. The function is called tile by tile, by one thread at a time. Features
     no; no parameters. A model with a function cannot be saved by `mercer.save`, which says so; write a kernel class
     instead. Cost that of the function; a Python call for each pair if it takes pairs.
 
@@ -108,7 +106,7 @@ class Custom(Kernel):
         part = len(some) // 3
         if part:
             _require_close(found._values(some[:part], some[part:]), K[:part, part:], found)
-            if pairs:  # of which only half were computed
+            if pairs:  # only half of them were computed
                 _require_symmetric(K[:part, part:], found._values(some[part:], some[:part]).T, found)
         found._warn_of_negative(K)
         return found
@@ -167,7 +165,7 @@ class Custom(Kernel):
         return _as_matrix((self._paired if self.pairs else self._called)(A, B), shape, self)
 
     def block(self, A: Samples, B: Samples) -> Floats:
-        """Return what the function says, checked."""
+        """Return what the function returns, checked."""
         A, B = packed_pair(A, B, self._ready)
         out = self._values(A, B)
         if B is not A:
@@ -190,7 +188,7 @@ class Custom(Kernel):
 
 
 def _are_rows(X: Any) -> bool:
-    """Tell whether a list is one of rows of numbers."""
+    """Return whether a list is one of rows of numbers."""
     first = X[0] if X else None
     if isinstance(first, (list, tuple)):
         return all(isinstance(value, (int, float, np.number)) for value in first)

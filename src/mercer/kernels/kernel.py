@@ -31,7 +31,7 @@ __public__ = ["Kernel"]
 
 
 class Lacking(CapabilityError, AttributeError):
-    """A kernel was asked for what it has not."""
+    """A kernel was asked for something it does not have."""
 
 
 class Kernel(Spec, ABC):
@@ -60,7 +60,7 @@ class Kernel(Spec, ABC):
 
     domain: ClassVar[type[Samples]]
     other_domains: tuple[type[Samples], ...] = ()  # what `pack` may return besides, for some kinds of data
-    composite: ClassVar[bool] = False  # hands the parts of a table on to its terms
+    composite: ClassVar[bool] = False  # passes the parts of a table on to its terms
     formula: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     part: Hashable = WHOLE
@@ -92,7 +92,7 @@ class Kernel(Spec, ABC):
         return frozenset(name for name, (protocol, _) in CAPABILITIES.items() if writes(type(self), protocol))
 
     def __getattr__(self, name: str) -> Any:
-        """Say what this kernel lacks that others offer."""
+        """Explain that this kernel lacks something that others offer."""
         if name not in CAPABILITIES:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise self._lacks(CAPABILITIES[name][1])
@@ -138,7 +138,7 @@ class Kernel(Spec, ABC):
         """Return k(a, b) for all pairs, shape (len A, len B)."""
 
     def tile(self, view: View) -> Floats:
-        """Return the kernel's numbers on one tile, in an array that the caller may overwrite."""
+        """Return the kernel's values on one tile, in an array that the caller may overwrite."""
         block = np.asarray(self.block(*view.sides))
         if block.shape != view.shape:
             raise DomainError(
@@ -152,7 +152,7 @@ class Kernel(Spec, ABC):
     def diag(self, A: Any) -> Floats:
         """Return k(a, a) for all samples, shape (len A,).
 
-        Like the matrix, no diagonal leaves the range of numbers without a word.
+        As for the matrix, values beyond the range of numbers raise an error.
         """
         A = self._ready(A)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -281,7 +281,7 @@ class Tiled(Kernel):
 
     @abstractmethod
     def tile(self, view: View) -> Floats:
-        """Return the kernel's numbers on one tile, in an array that the caller may overwrite."""
+        """Return the kernel's values on one tile, in an array that the caller may overwrite."""
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return k(a, b) for all pairs, shape (len A, len B)."""
@@ -320,7 +320,7 @@ def fill(
 
 
 def offered(kernel: Kernel) -> frozenset[str]:
-    """Return what a term offers to a composite: without free parameters there is nothing to derive it in."""
+    """Return what a term offers to a composite: without free parameters there is nothing to differentiate."""
     return kernel.capabilities | (frozenset() if free_names(kernel) else {"pullback"})
 
 

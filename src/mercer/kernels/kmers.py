@@ -1,4 +1,4 @@
-"""The distinct k-mers of a collection of strings, and how often each stands in each string.
+"""The distinct k-mers of a collection of strings, and how often each occurs in each string.
 
 Symbols: a k-mer is a substring of p symbols, D of them are distinct. Nothing is hashed to a fixed width: where the
 k-mers over the vocabulary can be numbered in 62 bits they are, and otherwise they are ranked by sorting, so that two
@@ -35,11 +35,11 @@ class Kmers:
     Attributes
     ----------
     vocabulary : tuple
-        The symbols that codes stand for.
+        The symbols of the codes.
     length : int
         Symbols in a k-mer.
     codes : (total,) array
-        Text in which every k-mer stands somewhere.
+        Text in which every k-mer occurs.
     starts : (D,) array
         Where each k-mer begins in the text.
 
@@ -93,7 +93,7 @@ class Kmers:
 
 @dataclass(frozen=True, eq=False)
 class KmerCounts:
-    """How often each k-mer stands in each string; slices of a collection share the k-mers."""
+    """How often each k-mer occurs in each string; slices of a collection share the k-mers."""
 
     matrix: sp.csr_array  # (n, D) float64, indices sorted
     kmers: Kmers
@@ -136,7 +136,7 @@ def common_kmers(left: KmerCounts, right: KmerCounts | None) -> Overlap:
 
 
 def _numerable(symbols: int, length: int) -> bool:
-    """Tell whether the k-mers over so many symbols can be numbered in 62 bits."""
+    """Return whether the k-mers over so many symbols can be numbered in 62 bits."""
     return length * np.log2(max(symbols, 2)) < 61.9
 
 

@@ -79,7 +79,7 @@ def gathered(kernel: Kernel, A: Samples, i: Indices, B: Samples, j: Indices) -> 
 
 
 def learned(kernel: Kernel, S: Samples, index: Indices, weight: Floats | None = None) -> Kernel:
-    """Return a kernel that has learned from objects S[index], each given once with as much weight as it occurs."""
+    """Return a kernel that has learned from objects S[index], each given once and weighted by how often it occurs."""
     used, place = occurring(index, len(S))
     return kernel.learn(S.take(used), None, np.bincount(place, weights=weight, minlength=len(used)).astype(float))
 
@@ -107,8 +107,8 @@ class Members:
     def of(cls, S: Pairs, kernel: Kernel) -> Members:
         """Find the objects that occur in pairs.
 
-        Equal ones are taken for one, unless all pairs of the objects are there, for which there are eigenvectors, and
-        the kernel does not ask which objects are equal.
+        Equal ones are merged, unless all pairs of the objects are present, for which there are eigenvectors, and the
+        kernel does not depend on which objects are equal.
         """
         if S.right is S.left:
             used, index = occurring(S.index, len(S.left))
@@ -122,7 +122,7 @@ class Members:
         return found if found.index.is_grid and not asks else found.merged()
 
     def merged(self) -> Members:
-        """Take equal objects for one."""
+        """Merge equal objects."""
         left, i = _distinct(self.left)
         right, j = (left, i) if self.right is self.left else _distinct(self.right)
         if left is self.left and right is self.right:
@@ -275,7 +275,7 @@ def _largest(factor: Factor) -> float:
 def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
     """Return f(x) = sum_i coef_i k(s_i, x) on pairs as one function, or None if the kernel is no sum of products.
 
-    What takes n m evaluations pair by pair takes a matrix between the objects of each side, and a sparse product.
+    Instead of n m evaluations pair by pair it takes a matrix between the objects of each side, and a sparse product.
     """
     if pair_terms(kernel) is None or not isinstance(samples, Pairs):
         return None

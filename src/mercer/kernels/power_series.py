@@ -99,7 +99,7 @@ class Degrees:
         return Degrees.of((), {(n, step) for n in least.values()})
 
     def endless(self, *, odd: bool) -> bool:
-        """Tell whether infinitely many odd (or even) degrees occur."""
+        """Return whether infinitely many odd (or even) degrees occur."""
         return any(step % 2 == 1 or start % 2 == odd for start, step in self.runs)
 
     @property

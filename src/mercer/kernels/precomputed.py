@@ -28,10 +28,10 @@ class Precomputed(Kernel):
     Domain Similarities: for training the square matrix of the samples among themselves, for new samples a
     matrix of shape (new, training). Features no; frequencies no; no parameters, so nothing to
     differentiate. `learn`, which fit calls, and the call on one matrix refuse a square matrix that is not
-    symmetric. The kernel itself takes it on trust that the matrix is positive semi-definite (order 0);
-    estimators look at the eigenvalues of up to 300 of the samples and warn of negative ones. Not assumed to be strict,
+    symmetric. The kernel itself assumes that the matrix is positive semi-definite (order 0);
+    estimators check the eigenvalues of up to 300 of the samples and warn of negative ones. Not assumed to be strict,
     universal, stationary, bounded or normalised. Similarities of new samples with themselves, where needed,
-    are given by ``Similarities.pack(K, diagonal=...)``. Cost O(mn), one copy of the tile at hand.
+    are given by ``Similarities.pack(K, diagonal=...)``. Cost O(mn), one copy of the current tile.
 
     Examples
     --------

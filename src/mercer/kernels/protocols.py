@@ -1,6 +1,6 @@
 """What only some kernels can do, each as a small protocol, and how to ask for it.
 
-A kernel of a user satisfies a protocol by writing its methods; those of this package derive from the classes in
+A user's kernel satisfies a protocol by implementing its methods; those of this package derive from the classes in
 `mercer.kernels.abilities`, which open the methods to raw data. Callers ask `offers(kernel, HasFeatures)`: a sum has the
 method, but offers it only if all of its terms do.
 """
@@ -36,7 +36,7 @@ Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the
 
 @runtime_checkable
 class HasFeatures(Protocol):
-    """A kernel with a finite feature map; most of them tell its size as well, see `feature_count`."""
+    """A kernel with a finite feature map; most of them also give its size, see `feature_count`."""
 
     def features(self, A: Samples, keys: Any = ...) -> tuple[Any, Any]:
         """Return (matrix, keys): a finite feature map, shape (len A, D), dense or sparse."""
@@ -103,7 +103,7 @@ class InputDifferentiable(Protocol):
 
 @runtime_checkable
 class IsWindow(Protocol):
-    """A kernel that may be the density of a distribution around its second argument, but for a factor."""
+    """A kernel that may be the density of a distribution around its second argument, up to a factor."""
 
     def log_integral(self, width: int) -> float | None:
         """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window.
@@ -122,7 +122,7 @@ class TileDifferentiable(Protocol):
     """A kernel that is differentiated tile by tile, together with its value."""
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the kernel's numbers on one tile, which must not be overwritten, and the way back to parameters.
+        """Return the kernel's values on one tile, which must not be overwritten, and the pullback to parameters.
 
         The second is a function of weights W of the tile's shape that returns sum_ij W_ij dk(a_i, b_j)/dtheta, (p,).
         """
@@ -138,7 +138,7 @@ class HasQuickTiles(Protocol):
 
         It is called with rows, columns (two slices) and perhaps V, and returns the tile or, without writing it, the
         tile times V, which has the tile's dtype and a column per output. Entries are off by the rounding of the tile's
-        dtype, as `tile` has them, but for near points no more exact. A tile is valid until the thread's next one.
+        dtype, as in `tile`, but are no more exact for near points. A tile is valid until the thread's next one.
         """
         ...
 
@@ -203,7 +203,7 @@ _NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
 
 
 def offers(kernel: Kernel, protocol: type) -> bool:
-    """Tell whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
+    """Return whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
 
     Examples
     --------
@@ -219,12 +219,12 @@ def offers(kernel: Kernel, protocol: type) -> bool:
 
 @functools.cache
 def writes(cls: type, protocol: type) -> bool:
-    """Tell whether a class has the methods of a protocol."""
+    """Return whether a class has the methods of a protocol."""
     return all(callable(getattr(cls, name, None)) for name in vars(protocol) if not name.startswith("_"))
 
 
 def feature_count(kernel: Kernel, A: Samples) -> int | None:
-    """Return D, the number of features of a kernel on samples, or None if there is no finite map or it is not told."""
+    """Return D, the number of features of a kernel on samples, or None if there is no finite map or D is not known."""
     count = getattr(kernel, "feature_count", None) if offers(kernel, HasFeatures) else None
     return None if count is None else count(A)
 
@@ -245,7 +245,7 @@ def quick_tiles(kernel: Kernel, comparison: Comparison) -> Callable[..., Floats]
 
 
 def compiled_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can put it so."""
+    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can do so."""
     return kernel.compile(samples, coef) if offers(kernel, Compiles) else None
 
 

@@ -1,4 +1,4 @@
-"""What functions that users write return: checked, and told as theirs where it is wrong."""
+"""Results of user functions: checked, with errors attributed to the function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def real_values(values: Any, owner: Any) -> Any:
 
 
 def rows_of(function: Callable[[Any], Any], data: Any, owner: Any, single: bool = False) -> Any:
-    """Return what a function says of raw data: finite numbers, a row per sample, dense (n, k) or sparse.
+    """Return what a function returns for raw data: finite numbers, a row per sample, dense (n, k) or sparse.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _require_finite(values: Any, owner: Any) -> None:
 
 
 def sample_count(data: Any, otherwise: int) -> int:
-    """Return the number of samples in raw data, if they tell it."""
+    """Return the number of samples in raw data, if it is known."""
     if isinstance(data, Mapping):  # of columns
         data = next(iter(data.values()), None)
     shape = getattr(data, "shape", None)

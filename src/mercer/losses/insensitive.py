@@ -1,4 +1,4 @@
-r"""A tube whose walls are soft: the squared relative of the epsilon-insensitive loss.
+r"""A tube with soft walls: the squared variant of the epsilon-insensitive loss.
 
 Symbols: ``xi`` = y - f the residual, ``eps`` the half-width of the tube, ``c`` the weight of a sample, C times its
 sample weight, ``beta`` its variable in the dual.

@@ -1,8 +1,8 @@
-r"""Losses that are minus the logarithm of a likelihood, for responses on other scales than the real line.
+r"""Losses that are minus the logarithm of a likelihood, for responses on scales other than the real line.
 
 Symbols: ``f`` the linear predictor, any real number; ``mu`` the mean of the response, a function of f; ``p`` a
 probability; ``theta`` thresholds; ``sigma`` the logistic function 1 / (1 + exp(-f)).
-Constants are such that each loss is half a deviance: zero where the prediction could not be better.
+Constants make each loss half a deviance: zero where the prediction could not be better.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HasMean(Protocol):
         ...
 
     def link(self, mu: Floats) -> Floats:
-        """Prediction that has this mean."""
+        """Prediction with this mean."""
         ...
 
     def guess(self, y: Floats) -> Floats:
@@ -170,8 +170,8 @@ class Multinomial(Loss):
     def conjugate(self, y: Floats, u: Floats) -> Floats:
         r"""Return :math:`q_c \log q_c` with q = y + u, whose rows must be probabilities, infinite elsewhere.
 
-        As of the value, that of a sample is the sum of its row. Rows of u sum to zero; to 1e-9, so that rounding
-        does not matter.
+        As for the value, that of a sample is the sum of its row. Rows of u must sum to zero within 1e-9, which allows
+        for rounding.
         """
         y, u = _both(y, u)
         total, q = y.sum(axis=-1, keepdims=True), y + u

@@ -13,7 +13,7 @@ from mercer.spec import Spec
 __all__ = ["BoxDual", "HasBoxDual", "Loss"]
 __public__ = __all__
 
-_DOUBLINGS = 64  # of the distance at which a slope is looked for
+_DOUBLINGS = 64  # of the distance at which a slope is searched
 _HALVINGS = 120
 
 
@@ -51,7 +51,7 @@ class Loss(Spec, ABC):
     """Formulas on arrays: no kernel, no Gram, no state.
 
     ``y`` is what was observed and ``f`` what is predicted, of the same shape, (n,) or (n, k); everything is
-    elementwise and in float64. Losses are summed over the samples by whoever uses them, never averaged.
+    elementwise and in float64. Losses are summed over the samples by the caller, never averaged.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Loss(Spec, ABC):
 
         Notes
         -----
-        Here by halving, for any convex loss; the losses of mercer have their formulas. An error of relative size
+        Computed here by bisection, for any convex loss; mercer's losses have closed forms. An error of relative size
         1e-16 in f, at most 2^64, enters squared.
         """
         y, u = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(u, dtype=np.float64))
@@ -100,7 +100,7 @@ class Loss(Spec, ABC):
 
 
 def _supremum(loss: Loss, y: Floats, u: Floats) -> Floats:
-    """Largest u f - psi(y, f) over f, (n,): the slope u - psi'(f) falls, its zero is bracketed and halved."""
+    """Largest u f - psi(y, f) over f, (n,): the slope u - psi'(f) decreases, and its zero is bracketed and bisected."""
 
     def rises(f: Floats, which: Bools) -> Bools:
         return u[which] - loss.gradient(y[which], f[which]) > 0.0

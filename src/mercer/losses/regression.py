@@ -86,7 +86,7 @@ class Squared(Loss):
         return u * y + 0.5 * u * u
 
     def box_dual(self, y: Floats, weight: Floats) -> BoxDual:
-        r"""Return p = -y, no box but for weights of zero, and the ridge 1 / c."""
+        r"""Return p = -y, no box except for weights of zero, and the ridge 1 / c."""
         end = np.where(np.asarray(weight) > 0.0, np.inf, 0.0)
         return _one_per_sample(y, -end, end, ridge_of(weight))
 
@@ -259,7 +259,7 @@ class Pinball(Loss):
     Parameters
     ----------
     quantile : float, default 0.5
-        tau: the share of observations that lie below the estimate. Between 0 and 1, both excluded.
+        tau: the share of observations below the estimate. Between 0 and 1, both excluded.
 
     Notes
     -----

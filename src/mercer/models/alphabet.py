@@ -1,4 +1,4 @@
-"""The symbols that a kernel or a model of strings knows, alphabets that have a name, and strings as numbers."""
+"""The symbols that a kernel or a model of strings knows, named alphabets, and strings as numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.numerics.ragged import Ragged
 
 __all__ = ["ALPHABETS", "check_alphabet", "coded", "learned_alphabet", "letters_of", "packed", "strings_of"]
 
-# letters, and those that stand for one of several letters or for none: what is there is not known
+# letters, and those that denote one of several letters or none: the letter is unknown
 ALPHABETS = {
     "dna": ("ACGT", "NRYSWKMBDHV-."),
     "rna": ("ACGU", "NRYSWKMBDHV-."),
@@ -26,7 +26,7 @@ MISSING = -1  # the number of an observation that was not made
 
 
 def letters_of(alphabet: Any) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-    """Return the symbols of an alphabet, by its name or by themselves, and those that stand for one that is not known.
+    """Return the symbols of an alphabet, given by name or as such, and those that denote an unknown one.
 
     Examples
     --------
@@ -80,8 +80,8 @@ def strings_of(codes: NDArray[Any], lengths: Any, alphabet: Any) -> Strings:
 def packed(X: Any, alphabet: Any, missing: Any) -> Strings:
     """Return strings; DomainError if they have symbols and none of these is one of the alphabet.
 
-    A symbol that the alphabet does not have may have been mistyped, and is taken for missing. Where it has none at all,
-    another alphabet is meant.
+    A symbol that the alphabet does not have may have been mistyped, and is taken for missing. If it has none of them at
+    all, another alphabet is meant.
     """
     S = Strings.pack(X)
     if alphabet is None:

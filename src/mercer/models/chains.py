@@ -177,7 +177,7 @@ def log_likelihoods(observe: Observe, offsets: Indices, chain: Chain) -> Floats:
 
 
 def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[int, Posterior], None]) -> int:
-    """Find what is known of the hidden states, piece by piece, and hand it on; return the number of pieces.
+    """Find what is known of the hidden states, piece by piece, and pass it on; return the number of pieces.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _filtered(
 
 @compiled
 def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
-    """Fill alpha and c; a sequence that cannot be has c = 0 where that shows."""
+    """Fill alpha and c; an impossible sequence has c = 0 where this becomes apparent."""
     states = start.size
     for i in range(offsets.size - 1):
         for t in range(offsets[i], offsets[i + 1]):
@@ -294,7 +294,7 @@ def _backward(B, offsets, backwards, alpha, scale, beta, after):
                         for k in range(states):
                             beta[t, k] += backwards[j, k] * v
             for k in range(states):
-                if alpha[t, k] == 0.0:  # nobody gets here: what would follow may be out of range, and is not needed
+                if alpha[t, k] == 0.0:  # never reached: what would follow may be out of range, and is not needed
                     beta[t, k] = 0.0
                 after[t, k] = B[t, k] * beta[t, k] / scale[t] if scale[t] > 0.0 else 0.0
         if offsets[i + 1] > offsets[i]:

@@ -21,7 +21,7 @@ __public__ = __all__
 
 
 class ExponentialFamily(Model):
-    r"""Exponential family: a density that sees of an object only some statistics.
+    r"""Exponential family: a density that depends on an object only through some statistics.
 
     .. math:: p(x \mid \theta) = \exp(\langle \phi(x), \theta \rangle - g(\theta)) \, h(x), \qquad
               \partial_\theta \log p(x \mid \theta) = \phi(x) - \partial_\theta g(\theta) = \phi(x) - E \phi
@@ -32,21 +32,21 @@ class ExponentialFamily(Model):
     Parameters
     ----------
     statistics : {"bernoulli", "poisson", "exponential", "quadratic"} or callable, default "quadratic"
-        What phi is. Of the words, the first three have the columns x as statistics, of independent zeros and ones,
+        What phi is. Of the names, the first three have the columns x as statistics, of independent zeros and ones,
         counts or positive numbers; "quadratic" has the columns and their products (a normal density). A function takes
         packed samples and returns a (n, p) array; it makes a kernel that cannot be stored in a model file.
     mean : (p,) array, optional
         E phi. By default that of the training samples: maximum likelihood matches moments.
     covariance : (p, p) array, optional
-        The covariance of phi, which is the Fisher information. Of the first three words it is known; for others it is
+        The covariance of phi, which is the Fisher information. For the first three names it is known; otherwise it is
         that of the training samples if it is not given.
     samples : type, optional
-        The domain, of which a function reads packed samples. Vectors by default.
+        The domain whose packed samples a function reads. Vectors by default.
 
     Notes
     -----
-    Domain Vectors, or the one of `samples`. Scores are in the natural parameters theta. The likelihood is known for the
-    first three words alone. Cost that of phi.
+    Domain Vectors, or the one of `samples`. Scores are in the natural parameters theta. The likelihood is known only
+    for the first three names. Cost that of phi.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class ExponentialFamily(Model):
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the statistics are of."""
+        """The domain of the statistics."""
         return Vectors if self.samples is None else self.samples
 
     def check(self) -> Self:
@@ -103,7 +103,7 @@ class ExponentialFamily(Model):
 
     @property
     def fitted(self) -> bool:
-        """Whether E phi is there."""
+        """Whether E phi is known."""
         return self.mean is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Hidden Markov models of time series: each hidden state shows points near one of its own."""
+"""Hidden Markov models of time series: each hidden state emits points near its mean."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLOOR = 1e-4  # least variance of a state, relative to that of all points: else
 
 
 class GaussianHiddenMarkovModel(Hidden):
-    r"""Hidden Markov model of time series: a chain of states, each of which shows normal points.
+    r"""Hidden Markov model of time series: a chain of states, each of which emits normal points.
 
     .. math:: p(x) = \sum_z \pi(z_1) \prod_{t=2}^T A(z_t \mid z_{t-1}) \prod_{t=1}^T \prod_{c=1}^d
               N(x_{tc} \mid \mu_{z_t c}, \sigma_{z_t c}^2)
@@ -39,15 +39,15 @@ class GaussianHiddenMarkovModel(Hidden):
     start, transitions, means, deviations : (K,), (K, K), (K, d) and (K, d) arrays, optional
         pi, A, mu and sigma. All are given, or all are learned.
     parameters : {"natural", "probability"}, default "natural"
-        In what scores of pi and A are derivatives: logits, or probabilities. The others are in mu and sigma.
+        Whether the scores of pi and A are derivatives in logits or in probabilities. The others are in mu and sigma.
     pseudocount : float, default 0.1
         Added to the expected counts of the chain.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of a point rises by less.
+        Learning stops when the log-likelihood of a point rises by less than this.
     random_state : int, default 0
-        Seed of what is begun with.
+        Seed of the initial values.
 
     Notes
     -----
@@ -157,7 +157,7 @@ class GaussianHiddenMarkovModel(Hidden):
         return np.ascontiguousarray(self.require_fitted().deviations, dtype=float)
 
     def _data(self, S: Sequences) -> Any:
-        """Return the values with zeros for what is missing, and what is there: None if all is."""
+        """Return the values with zeros for what is missing, and which are present: None if all are."""
         if S.width != self._means.shape[1]:
             raise DomainError(
                 f"Series of {S.width} channels were given to a model of {self._means.shape[1]}; it knows the channels "
@@ -197,7 +197,7 @@ class GaussianHiddenMarkovModel(Hidden):
         mean = (weight * X).sum(axis=0) / total
         spread = np.sqrt((weight * (X - mean) ** 2).sum(axis=0) / total)
         spread = np.where(spread > 0.0, spread, 1.0)
-        # what is begun with depends on moments alone: a sample of weight w is as good as w samples
+        # initial values depend on moments alone: a sample of weight w equals w samples
         means = mean + spread * rng.normal(size=(K, S.width))
         for _ in range(10):  # a few steps of weighted k-means bring the means to where the points are
             means = _nearest_means(X - mean, there, weight, means - mean, spread) + mean

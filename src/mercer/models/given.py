@@ -1,4 +1,4 @@
-"""Models of other libraries, and of a user: whatever has scores can be in a Fisher kernel."""
+"""Models of other libraries and of users: anything with scores can be in a Fisher kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GivenModel(Model):
     ----------
     given : object
         It has ``scores(X)``, which returns the derivatives of the log-likelihoods in the parameters, (n, p), or
-        ``score(x)``, which returns them for one object, (p,). What it gets are arrays for vectors, tuples of symbols
+        ``score(x)``, which returns them for one object, (p,). It receives arrays for vectors, tuples of symbols
         for strings, arrays of shape (T, d) for series. It may also have ``domain`` (a class of samples; Vectors by
         default), ``information`` (the Fisher information, (p, p), or a function that returns it),
         ``log_likelihood(X)`` and ``learn(X, weight)``, which returns a new object.
@@ -63,12 +63,12 @@ class GivenModel(Model):
 
     @property
     def fitted(self) -> bool:
-        """It says itself what it lacks."""
+        """The object itself says what it lacks."""
         return True
 
     @property
     def key(self) -> None:
-        """None: what the object does may change, and so nothing that it says is kept."""
+        """None: the behaviour of the object may change, so none of its results are kept."""
         return None
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
@@ -78,7 +78,7 @@ class GivenModel(Model):
         return self if learn is None else type(self)(learn(_raw(S), weight))
 
     def log_likelihood(self, S: Samples) -> Floats:
-        """Return what the object says."""
+        """Return what the object returns."""
         S = packed(S, self.pack)
         if not callable(getattr(self.given, "log_likelihood", None)):
             raise CapabilityError(
@@ -95,7 +95,7 @@ class GivenModel(Model):
         return found
 
     def scores(self, S: Samples) -> Floats:
-        """Return what the object says, (n, p)."""
+        """Return what the object returns, (n, p)."""
         S = packed(S, self.pack)
         raw: Any = _raw(S)
         if callable(getattr(self.given, "scores", None)):
@@ -110,7 +110,7 @@ class GivenModel(Model):
         return found
 
     def information(self, S: Samples | None = None, weight: Floats | None = None) -> Floats | None:
-        """Return what the object says, or None."""
+        """Return what the object returns, or None."""
         found = getattr(self.given, "information", None)
         found = found() if callable(found) else found
         if found is None:
@@ -125,7 +125,7 @@ class GivenModel(Model):
 
 
 def as_model(given: Any) -> Model:
-    """Return the model that an object stands for.
+    """Return the model of an object.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def as_model(given: Any) -> Model:
                 return GaussianHiddenMarkovModel.from_hmmlearn(given)
         if all(hasattr(given, name) for name in ("weights_", "means_", "covariances_", "covariance_type")):
             return GaussianMixture.from_sklearn(given)
-        if _has_scores(given) and not hasattr(given, "get_params"):  # the score of scikit-learn is another thing
+        if _has_scores(given) and not hasattr(given, "get_params"):  # scikit-learn's score is something else
             return GivenModel(given)
     raise _refusal(given)
 

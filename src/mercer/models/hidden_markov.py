@@ -1,6 +1,6 @@
-"""Hidden Markov models: a chain of states that nobody sees, each showing a symbol or a point.
+"""Hidden Markov models: a chain of unobserved states, each emitting a symbol or a point.
 
-Symbols: K states, pi (K,) where the chain starts, A (K, K) its transitions, E (K, letters) what the states show;
+Symbols: K states, pi (K,) where the chain starts, A (K, K) its transitions, E (K, letters) what the states emit;
 gamma_t(k) = P(z_t = k | x), xi_t(k, j) = P(z_{t-1} = k, z_t = j | x), found by forward and backward recursion.
 """
 
@@ -26,7 +26,7 @@ __public__ = ["HiddenMarkovModel"]
 
 
 class Totals(NamedTuple):
-    """Expected counts of a collection: first states, transitions, what the states show."""
+    """Expected counts of a collection: first states, transitions, what the states emit."""
 
     start: Floats
     transitions: Floats
@@ -34,7 +34,7 @@ class Totals(NamedTuple):
 
 
 class Hidden(Model):
-    """A model with a hidden Markov chain, whatever its states show."""
+    """A model with a hidden Markov chain, whatever its states emit."""
 
     states: int
     start: Any
@@ -45,7 +45,7 @@ class Hidden(Model):
     tol: float
     random_state: int
 
-    # what a subclass says of its observations ---------------------------------------------------------
+    # what a subclass defines of its observations ---------------------------------------------------------
 
     @abstractmethod
     def _data(self, S: Any) -> Any:
@@ -53,7 +53,7 @@ class Hidden(Model):
 
     @abstractmethod
     def _observe(self, data: Any) -> Observe:
-        """Return the function that tells how likely observations are in each state."""
+        """Return the function that computes how likely observations are in each state."""
 
     @abstractmethod
     def _begin(self, S: Any, w: Floats, rng: np.random.Generator) -> Self:
@@ -61,7 +61,7 @@ class Hidden(Model):
 
     @abstractmethod
     def _shown(self, data: Any, found: Posterior, w: Floats | None) -> tuple[Floats, ...]:
-        """Return the weighted totals of what the states of some sequences show."""
+        """Return the weighted totals of what the states of some sequences emit."""
 
     @abstractmethod
     def _improved(self, start: Floats, transitions: Floats, shown: tuple[Floats, ...]) -> Self:
@@ -69,7 +69,7 @@ class Hidden(Model):
 
     @abstractmethod
     def _shown_scores(self, data: Any, found: Posterior) -> Floats:
-        """Return the scores of some sequences in the parameters of what the states show, (m, q)."""
+        """Return the scores of some sequences in the parameters of what the states emit, (m, q)."""
 
     # the chain ----------------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Hidden(Model):
 
     @property
     def fitted(self) -> bool:
-        """Whether the parameters are there."""
+        """Whether the parameters are known."""
         return self.start is not None
 
     @property
@@ -119,7 +119,7 @@ class Hidden(Model):
         return out
 
     def scores(self, S: Any) -> Floats:
-        """Return the derivatives of log p(x), (n, p): in pi, A row by row, then in what the states show."""
+        """Return the derivatives of log p(x), (n, p): in pi, A row by row, then in what the states emit."""
         S = doors.packed(S, self.pack)
         chain, n, K = self.chain, len(S), int(self.states)
         budget.Plan(f"the scores of {self!r} on {n} sequences", {"scores": 8 * n * self.size}).require(None)
@@ -211,7 +211,7 @@ class Hidden(Model):
 
 
 class HiddenMarkovModel(Hidden):
-    r"""Hidden Markov model of strings: a chain of hidden states, each of which shows a symbol.
+    r"""Hidden Markov model of strings: a chain of hidden states, each of which emits a symbol.
 
     .. math:: p(s) = \sum_{z} \pi(z_1) E(s_1 \mid z_1) \prod_{t=2}^{|s|} A(z_t \mid z_{t-1}) E(s_t \mid z_t)
 
@@ -229,19 +229,19 @@ class HiddenMarkovModel(Hidden):
     start, transitions, emissions : (K,), (K, K) and (K, number of symbols) arrays, optional
         pi, A and E, rows of which sum to one. All are given, or all are learned.
     missing : hashable, optional
-        The symbol that stands for an observation that was not made. Symbols that the alphabet does not have are taken
+        The symbol of a missing observation. Symbols that the alphabet does not have are taken
         for missing as well: the model sums over what they might be. Data without any symbol of it are refused.
     parameters : {"natural", "probability"}, default "natural"
-        In what scores are derivatives: logits, or probabilities (of which rows are divided by their sum). The
+        Whether scores are derivatives in logits or in probabilities (whose rows are divided by their sum). The
         invariant Fisher kernel is the same.
     pseudocount : float, default 0.1
         Added to all expected counts. 0 for maximum likelihood, which may give zeros.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of an observation rises by less.
+        Learning stops when the log-likelihood of an observation rises by less than this.
     random_state : int, default 0
-        Seed of what is begun with.
+        Seed of the initial values.
 
     Notes
     -----
@@ -300,7 +300,7 @@ class HiddenMarkovModel(Hidden):
 
     @classmethod
     def from_hmmlearn(cls, model: Any, alphabet: Any = None) -> Self:
-        """Return the model of a fitted CategoricalHMM of hmmlearn; its symbols are 0, 1, ... unless they are told."""
+        """Return the model of a fitted CategoricalHMM of hmmlearn; its symbols are 0, 1, ... unless given."""
         emissions = np.asarray(model.emissionprob_, dtype=float)
         known = tuple(range(emissions.shape[1])) if alphabet is None else alphabet
         return cls(
@@ -341,7 +341,7 @@ class HiddenMarkovModel(Hidden):
         return coded(S, self.require_fitted().alphabet)
 
     def _observe(self, data: Any) -> Observe:
-        # one more row: what is missing is as likely in every state
+        # one more row: what is missing is equally likely in every state
         rows = np.vstack([self._emissions.T, np.ones((1, int(self.states)))])
         return lambda at: Observed.plain(rows[data[at]])
 
@@ -350,7 +350,7 @@ class HiddenMarkovModel(Hidden):
         codes, K = coded(packed(S, alphabet, self.missing), alphabet), int(self.states)
         seen, letters = codes >= 0, len(letters_of(alphabet)[0])
         share = np.bincount(codes[seen], np.repeat(w, S.lengths)[seen], letters) + 1e-3
-        # different states for different symbols, stay where you are: what is rare in data is not found from nothing
+        # different states for different symbols, likely to stay: what is rare in data is not found from a uniform start
         emissions = normed(share * rng.gamma(1.0, size=(K, letters)) + 1e-3 * share)
         transitions = normed(rng.gamma(1.0, size=(K, K)) + np.eye(K))
         return self.replace(alphabet=alphabet, start=np.full(K, 1.0 / K), transitions=transitions, emissions=emissions)

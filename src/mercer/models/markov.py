@@ -42,10 +42,10 @@ class MarkovChain(Model):
         P, learned by default. Row u is the number in base A + 1 of the context, whose digits are the places of its
         symbols in the alphabet, and A for the beginning: for q = 1 the last row is how strings begin.
     missing : hashable, optional
-        The symbol that stands for an observation that was not made. Symbols that the alphabet does not have are taken
+        The symbol of a missing observation. Symbols that the alphabet does not have are taken
         for missing as well: the model sums over what they might be. Data without any symbol of it are refused.
     parameters : {"natural", "probability"}, default "natural"
-        In what scores are derivatives: logits, g = n_ua - P_ua n_u, or probabilities (of which rows are divided by
+        Whether scores are derivatives in logits, g = n_ua - P_ua n_u, or in probabilities (whose rows are divided by
         their sum), g = n_ua / P_ua - n_u. The invariant Fisher kernel is the same.
     pseudocount : float, default 0.1
         Added to every count when P is learned. 0 for maximum likelihood.
@@ -110,7 +110,7 @@ class MarkovChain(Model):
 
     @property
     def fitted(self) -> bool:
-        """Whether the transitions are there."""
+        """Whether the transitions are known."""
         return self.transitions is not None
 
     @property

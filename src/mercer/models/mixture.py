@@ -24,7 +24,7 @@ from mercer.runtime.tiling import run_tasks, spans
 __all__ = ["GaussianMixture"]
 __public__ = __all__
 
-_ROWS = 2048  # vectors at a time: they stay in cache while every component looks at them
+_ROWS = 2048  # vectors at a time: they stay in cache while every component reads them
 _LEAST = 1e-10  # share of all vectors below which a component stays where it is
 
 
@@ -48,17 +48,18 @@ class GaussianMixture(Model):
     covariance : {"full", "diagonal"}, default "full"
         Whether the L_k have entries below the diagonal.
     parameters : {"natural", "probability"}, default "natural"
-        In what the scores of pi are derivatives: logits or probabilities.
+        Whether the scores of pi are derivatives in logits or in probabilities.
     ridge : float, default 1e-6
-        Added to the variances of a component, relative to those of all vectors: else it may fall on a single point.
+        Added to the variances of a component, relative to those of all vectors: otherwise it may collapse to a single
+        point.
     restarts : int, default 3
-        Learning is begun so many times, and the best is kept.
+        How many times learning is started; the best is kept.
     max_iter : int, default 200
-        Most steps of expectation maximisation.
+        Largest number of steps of expectation maximisation.
     tol : float, default 1e-5
-        It ends when the log-likelihood of a vector rises by less.
+        Learning stops when the log-likelihood of a vector rises by less than this.
     random_state : int, default 0
-        Seed of what is begun with.
+        Seed of the initial values.
 
     Notes
     -----
@@ -154,7 +155,7 @@ class GaussianMixture(Model):
 
     @property
     def fitted(self) -> bool:
-        """Whether the parameters are there."""
+        """Whether the parameters are known."""
         return self.weights is not None
 
     @property
@@ -257,7 +258,7 @@ class GaussianMixture(Model):
     def _climbed(
         self, X: Floats, share: Floats, variance: Floats, rng: np.random.Generator
     ) -> tuple[float, float, Self]:
-        """Return the log-likelihood of a vector, how much it rose at last, and the model, for centred vectors."""
+        """Return the log-likelihood of a vector, its last increase, and the model, for centred vectors."""
         model = self._begun(X, share, variance, rng)
         value, gain = -np.inf, np.inf
         for _ in range(int(self.max_iter)):
@@ -269,9 +270,9 @@ class GaussianMixture(Model):
         return value, gain, model
 
     def _begun(self, X: Floats, share: Floats, variance: Floats, rng: np.random.Generator) -> Self:
-        """Begin with means found by k-means from points drawn from the normal density of all vectors.
+        """Start with means found by k-means from points drawn from the normal density of all vectors.
 
-        It depends on weighted sums alone: a vector of weight w is as good as w vectors.
+        It depends on weighted sums alone: a vector of weight w equals w vectors.
         """
         K, d = int(self.components), X.shape[1]
         scale = np.sqrt(variance)
@@ -357,7 +358,7 @@ def _lower(covariance: Floats, least: Floats) -> Floats:
     raised = covariance + np.diag(least)
     try:
         return np.linalg.cholesky(raised)
-    except np.linalg.LinAlgError:  # rounding, where a mean has moved far: variances that are negative are none
+    except np.linalg.LinAlgError:  # rounding, where a mean has moved far: negative variances are zero
         scale = np.sqrt(least + np.finfo(float).tiny)
         values, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
         root = vectors * np.sqrt(np.maximum(values, 0.0) + 1.0)

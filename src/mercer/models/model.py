@@ -46,7 +46,7 @@ class Model(Spec, ABC):
     @property
     @abstractmethod
     def fitted(self) -> bool:
-        """Whether the parameters are there."""
+        """Whether the parameters are known."""
 
     @abstractmethod
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
@@ -75,7 +75,7 @@ class Model(Spec, ABC):
     def information(self, S: Samples | None = None, weight: Floats | None = None) -> Floats | None:
         """Return the Fisher information, (p, p), or None if no closed form is known.
 
-        Models of objects of several lengths say nothing about the length: theirs is the mean over the lengths of S.
+        Models of objects of several lengths do not model the length: theirs is the mean over the lengths of S.
         """
         return None
 
@@ -97,7 +97,7 @@ class Model(Spec, ABC):
         return f"{type(self).__name__}:{digest(self.get_params(deep=False))}"
 
     def require_fitted(self) -> Self:
-        """Return self; ParameterError if the parameters are not there."""
+        """Return self; ParameterError if the parameters are not known."""
         if not self.fitted:
             raise ParameterError(
                 f"{self!r} is not fitted: its parameters are learned from training samples. Use it in an estimator, "
@@ -155,7 +155,7 @@ def generalised_root(information: Floats) -> Floats:
 
 
 def stochastic(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats:
-    """Return distributions along the last axis as an array; ParameterError unless they are that."""
+    """Return distributions along the last axis as an array; ParameterError unless they are distributions."""
     given = _array(name, value, shape, owner)
     if (given < 0.0).any() or (np.abs(given.sum(axis=-1) - 1.0) > 1e-6).any():
         raise ParameterError(
@@ -166,7 +166,7 @@ def stochastic(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Flo
 
 
 def numbers(name: str, value: Any, shape: tuple[int, ...], owner: Any) -> Floats:
-    """Return finite numbers as an array of a shape (-1 is any length); ParameterError unless they are that."""
+    """Return finite numbers as an array of a shape (-1 is any length), or raise ParameterError."""
     return _array(name, value, shape, owner)
 
 

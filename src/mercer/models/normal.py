@@ -88,13 +88,13 @@ class Normal(Model):
         return self
 
     def _given_factor(self) -> Any:
-        """Return the deviation as (d,) or (d, d); a number stands for all columns."""
+        """Return the deviation as (d,) or (d, d); a number applies to all columns."""
         given = np.asarray(self.deviation)
         return np.broadcast_to(given, np.atleast_1d(np.asarray(self.mean)).shape) if given.ndim == 0 else given
 
     @property
     def fitted(self) -> bool:
-        """Whether mean and deviation are there."""
+        """Whether mean and deviation are known."""
         return self.mean is not None
 
     @property

@@ -39,9 +39,9 @@ def output_code(n_classes: int, kind: Any = "dense", random_state: Any = 0) -> A
     kind : {"ovr", "ovo", "dense", "sparse", "exhaustive"} or (c, L) array, default "dense"
         One against the rest, L = c; each pair, L = c (c - 1) / 2, +1 for the first of the two; random signs,
         :math:`L = \lceil 10 \log_2 c \rceil`; random signs and as many zeros, :math:`L = \lceil 15 \log_2 c \rceil`;
-        every way to cut the classes in two, :math:`L = 2^{c-1} - 1`, up to 12 classes; or a code of one's own, which
-        is checked. Of the random codes the one with the largest minimum distance among 500 is taken, and L is not
-        larger than the number of different questions.
+        every way to cut the classes in two, :math:`L = 2^{c-1} - 1`, up to 12 classes; or a given code, which is
+        checked. Of the random codes the one with the largest minimum distance among 500 is taken, and L is not larger
+        than the number of different questions.
     random_state : int, RandomState or None, default 0
         Of the random codes.
 
@@ -135,7 +135,7 @@ def check_code(code: Any, n_classes: int) -> Array:
         )
     if len(np.unique(found, axis=0)) < n_classes:
         raise ParameterError(
-            "the output code has two equal rows, so that two classes could not be told apart; all rows must be "
+            "the output code has two equal rows, so that two classes could not be distinguished; all rows must be "
             "different. Add a column that has the two classes on different sides."
         )
     return found
@@ -235,7 +235,7 @@ def _loss(z: Floats, loss: str) -> Floats:
     if loss == "logistic":
         return np.logaddexp(0.0, -2.0 * z)
     if loss == "exponential":
-        return np.exp(np.minimum(-z, 700.0))  # no infinities, whose differences are not numbers
+        return np.exp(np.minimum(-z, 700.0))  # no infinities, whose differences are NaN
     slack = np.maximum(1.0 - z, 0.0)
     return slack * slack if loss == "squared hinge" else slack
 
@@ -282,7 +282,7 @@ def _best_random(n_classes: int, zeros: bool, random_state: Any) -> Array:
         code = _draw(n_classes, length, zeros, chance) if questions is None else _some(questions, length, chance)
         if (found := minimum_distance(code)) > distance and len(np.unique(code, axis=0)) == n_classes:
             best, distance = code, found
-    assert best is not None  # enough columns tell all classes apart, nearly always
+    assert best is not None  # enough columns distinguish all classes, nearly always
     return np.ascontiguousarray(best)
 
 
@@ -302,7 +302,7 @@ def _some(questions: Array, length: int, chance: np.random.RandomState) -> Array
 def _draw(n_classes: int, length: int, zeros: bool, chance: np.random.RandomState) -> Array:
     """Draw different questions with both signs; each entry is zero with probability one half, if at all."""
     entries = np.array([-1, 0, 0, 1] if zeros else [-1, 1], dtype=np.int8)
-    # equal columns have equal sums; different ones too with a chance of 2^-63, and then one is drawn anew
+    # equal columns have equal sums; different ones too with a chance of 2^-63, and then one is drawn again
     mark = chance.randint(2**62, size=n_classes, dtype=np.int64)
     kept = np.zeros((n_classes, 0), dtype=np.int8)
     while kept.shape[1] < length:

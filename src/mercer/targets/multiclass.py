@@ -85,7 +85,7 @@ def class_codes(classes: Array, y: Any) -> Indices:
 
 
 def places_of(classes: Array, values: Array) -> Indices:
-    """Places among sorted classes of labels that have been looked at, (n,)."""
+    """Places among sorted classes of labels that have been checked, (n,)."""
     try:
         codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
         known = np.broadcast_to(np.asarray(classes[codes] == values), values.shape)

@@ -22,7 +22,7 @@ def _none_yet() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ordinal(Target):
-    """Classes with an order, two or more, as grades: each becomes its place, 0, 1, ...
+    """Classes with an order, two or more, such as grades: each becomes its place, 0, 1, ...
 
     Seed: [HSS] Section 3.1.4 (ordinal regression).
 

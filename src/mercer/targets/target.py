@@ -1,4 +1,4 @@
-"""What is predicted: base class of targets, and the door through which y comes in."""
+"""What is predicted: base class of targets, and the checks of y."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LABELS = "Targets of a classifier are class labels, one per sample: integers, t
 
 
 class Target(ABC):
-    """The way from y as users give it to the numbers that solvers see, and back.
+    """The conversion of y as users give it to the numbers that solvers see, and back.
 
-    A target is a record that does not change: ``learn`` returns one that knows the classes or the number of
+    A target is an immutable record: ``learn`` returns one that knows the classes or the number of
     outputs, ``encode`` and ``decode`` are its two directions.
     """
 
@@ -32,7 +32,7 @@ class Target(ABC):
         """Target that knows what this y looks like; TargetError if y is not of its kind."""
 
     def read(self, y: Any) -> tuple[Self, Array]:
-        """Target that knows this y, and the numbers that y is; it is looked at once, by `learn` and `encode` twice.
+        """Target that knows this y, and y as numbers; y is checked once, where `learn` and `encode` check it twice.
 
         The numbers are those of `encode`, or of classes their codes, (n,).
         """

@@ -151,7 +151,7 @@ class _Gathering:
         if isinstance(matrix, np.ma.MaskedArray):
             self.refuse("is a masked array", "Fill the masked entries, with 0 where there is no edge.")
         if sp.issparse(matrix) and (fault := sparse_fault(matrix)) is not None:
-            self.refuse(f"is a damaged sparse matrix: {fault}", "Build it anew.")
+            self.refuse(f"is a damaged sparse matrix: {fault}", "Build it again.")
         A: Any = sp.csr_array(matrix).astype(float)
         A.sum_duplicates()
         A.eliminate_zeros()
@@ -318,7 +318,7 @@ class _Gathering:
     def _coded(self, labels: list[Any], words: dict[Any, int], what: str) -> list[int]:
         before = len(words)
         try:
-            if words.keys() >= set(labels):  # as a rule, of all graphs but the first
+            if words.keys() >= set(labels):  # usually, of all graphs but the first
                 return list(map(words.__getitem__, labels))
             codes = [words.setdefault(label, len(words) - 1) for label in labels]
         except TypeError:
@@ -382,7 +382,7 @@ def _vocabulary(words: dict[Any, int]) -> tuple[Hashable, ...]:
 
 
 def _is_square(matrix: Any, labels: Any) -> bool:
-    """Tell an adjacency from a list of edges; two by two is an adjacency of the two nodes that have labels."""
+    """Distinguish an adjacency from a list of edges; two by two is an adjacency of the two nodes that have labels."""
     if matrix.shape[0] != matrix.shape[1]:
         return matrix.shape[1] != 2  # (m, 2) is a list of edges, anything else is refused as an adjacency
     return matrix.shape[0] != 2 or (labels is not None and hasattr(labels, "__len__") and len(labels) == 2)

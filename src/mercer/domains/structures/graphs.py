@@ -186,7 +186,7 @@ class Graphs(Samples):
         return tuple(None if code < 0 else self.vocabulary[code] for code in codes)
 
     def edges(self, i: int) -> Codes:
-        """Return the edges of graph i, (m, 2): arcs of a directed graph, each edge once of one that is not."""
+        """Return the edges of graph i, (m, 2): arcs of a directed graph, each edge of an undirected graph once."""
         one = self[i]
         arcs = np.column_stack((one.sources, one.targets))
         return arcs if self.directed[i] else arcs[arcs[:, 0] <= arcs[:, 1]]

@@ -326,7 +326,7 @@ def _refuse(values: Any) -> NoReturn:
 
 
 def _is_adjacency(thing: Any) -> bool:
-    """Tell an adjacency from an array of edges, which has two or three columns and is not square."""
+    """Distinguish an adjacency from an array of edges, which has two or three columns and is not square."""
     if not isinstance(thing, np.ndarray) or thing.ndim != 2:
         return False
     return thing.shape[0] == thing.shape[1] or thing.shape[1] not in (2, 3)

@@ -1,6 +1,6 @@
 """The forms in which trees come: brackets, nested tuples, XML, JSON, Python source.
 
-Each form is one function that tells a `Planting` which nodes open and close. None recurses, so that depth costs no more
+Each form is one function that opens and closes the nodes of a `Planting`. None recurses, so that depth costs no more
 than length.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Malformed(Exception):
-    """A tree is not as its form wants it.
+    """A tree does not have the form it should have.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def plant_penn(planting: Planting, text: str) -> None:
     opened: list[str] = []
     children: list[int] = []
     done = False
-    for begin, label, _, word in _PIECES.findall(text):  # for long treebanks, with as little as possible for each
+    for begin, label, _, word in _PIECES.findall(text):  # for long treebanks, with as little work as possible for each
         if done or not (begin or opened):
             raise _misplaced(text)
         if begin:
@@ -190,7 +190,7 @@ Members = tuple[Any, "Iterable[Any] | None"]  # a label and children; None inste
 
 
 def _walk(planting: Planting, root: Any, members: Callable[[Any], Members]) -> None:
-    """Add a tree, given what says label and children of a thing."""
+    """Add a tree, given the function that returns the label and children of an object."""
     stack: list[tuple[Any, Iterator[Any]]] = [(None, iter((root,)))]
     path: set[int] = set()
     while stack:
@@ -201,7 +201,7 @@ def _walk(planting: Planting, root: Any, members: Callable[[Any], Members]) -> N
                 planting.leaf(label)
                 continue
             if id(child) in path:
-                raise Malformed("A node is below itself.", "Give a tree without circles.")
+                raise Malformed("A node is below itself.", "Give a tree without cycles.")
             path.add(id(child))
             planting.open(label)
             stack.append((child, iter(below)))  # holding the child keeps its id its own
@@ -272,7 +272,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     Raises
     ------
     Malformed
-        Not XML; or it declares entities, with which a short text can stand for one of any length.
+        Not XML; or it declares entities, which can expand a short text to any length.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -292,7 +292,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     def refuse(*_: Any) -> None:
         where = f"line {parser.CurrentLineNumber}"
         raise Malformed(
-            f"The document declares entities ({where}).", "Write them out; they are not expanded, as bombs are."
+            f"The document declares entities ({where}).", "Write them out; they are never expanded, for safety."
         )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, lambda tag: planting.close()
@@ -304,7 +304,7 @@ def plant_xml(planting: Planting, text: str | bytes, attributes: bool = True, wo
     except expat.ExpatError as error:
         where = f"line {error.lineno}, column {error.offset + 1}"
         raise Malformed(f"This is not XML: {expat.ErrorString(error.code)} ({where}).", "Mend the document.") from None
-    except (LookupError, ValueError) as error:  # what the first line says of the encoding
+    except (LookupError, ValueError) as error:  # the encoding that the first line declares
         raise Malformed(f"The encoding cannot be read: {str(error)[:60]}.", "Save the document as UTF-8.", 0) from None
     planting.end()
 
@@ -328,7 +328,7 @@ def plant_json(planting: Planting, value: Any, values: bool = True) -> None:
     value : str, bytes, dict, list, number, bool or None
         A str or bytes is parsed.
     values : bool, default True
-        Whether leaves are values; if not, they are what kind of value they are, as ``number``.
+        Whether leaves are values; if not, they are kinds of values, such as ``number``.
     """
 
     def members(thing: Any) -> Members:
@@ -365,7 +365,7 @@ def _scalar(value: Any, values: bool) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value that a JSON text stands for, however deep it is.
+    """Return the value of a JSON text, however deep it is.
 
     Examples
     --------
@@ -400,7 +400,7 @@ def parse_json(text: str | bytes) -> Any:
         elif string and expected in ("key", "key or end"):
             keys[-1] = _loaded(string, here)
             if keys[-1] in held[-1]:
-                raise Malformed("A key stands twice in one object.", "Keep one of them.", here)
+                raise Malformed("A key occurs twice in one object.", "Keep one of them.", here)
             expected = "colon"
             continue
         elif not mark and expected in ("value", "value or end"):
@@ -426,7 +426,7 @@ _LIST = object()
 
 
 def _no_json(given: str, place: int) -> Malformed:
-    return Malformed(f"This is not JSON: {given[:20]!r} stands where it cannot.", "Mend the text.", place)
+    return Malformed(f"This is not JSON: {given[:20]!r} is not allowed here.", "Correct the text.", place)
 
 
 def _loaded(token: str, place: int) -> Any:

@@ -1,6 +1,6 @@
 """Web pages as trees: a reader of HTML that takes everything, as browsers do, in time linear in the page.
 
-Not all of what browsers do: elements are nested as they are written, but for ends that authors leave out.
+It does not do all that browsers do: elements are nested as written, except for end tags that authors leave out.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def plant_html(planting: Planting, text: str, attributes: bool = True, words: bo
 
 
 class _Page:
-    """Tells a planting what is found on a page."""
+    """Passes what is found on a page to a planting."""
 
     def __init__(self, planting: Planting, attributes: bool, words: bool) -> None:
         self.planting, self.attributes, self.words = planting, attributes, words

@@ -50,8 +50,8 @@ class Trees(Samples):
     Parameters
     ----------
     ragged : Ragged
-        ``(N, 2)`` int32 and ``(n + 1,)`` offsets. Of each node the code of its label, a position in the vocabulary, and
-        its number of children; post-order, so that the last node of a tree is its root.
+        ``(N, 2)`` int32 and ``(n + 1,)`` offsets. For each node the code of its label, a position in the vocabulary,
+        and its number of children; post-order, so that the last node of a tree is its root.
     vocabulary : tuple
         Distinct labels in the order in which they were first seen.
 
@@ -187,7 +187,7 @@ class Trees(Samples):
         return self.ragged.codes, self.offsets
 
     def nested(self, i: int) -> Any:
-        """Tree i as nested tuples; leaves are bare labels, but for a tree of one node; ``()`` is the empty tree."""
+        """Tree i as nested tuples; leaves are bare labels, except in a tree of one node; ``()`` is the empty tree."""
         made = self._folded(i, lambda label, children: (label, *children) if children else label)
         return made if isinstance(made, tuple) else (made,)
 
@@ -293,7 +293,7 @@ def _samples(X: Any) -> list[Any]:
 
 
 def _of_texts(plant: Callable[..., None], *types: type) -> Callable[..., None]:
-    """What plants texts and refuses other things."""
+    """Return a function that plants texts and refuses other things."""
 
     def planted(planting: Planting, sample: Any, *options: Any) -> None:
         if not isinstance(sample, types):

@@ -10,8 +10,8 @@ Three ways to it, each with a proof of its bound in its module:
   about ten dimensions;
 * "tree": a tree of sources and one of targets, `mercer.gram.gauss.dual_tree`; narrow kernels.
 
-The choice is made by counting operations on some of the points. It does not look at a clock: the same points
-give the same choice, and the same bits, on every machine.
+The choice is made by counting operations on some of the points. It does not depend on a clock: the same points give the
+same choice, and the same bits, on every machine.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _hermite_cost(Y: Floats, m: int, tol: float, limit: float) -> tuple[float, i
 def _taylor_cost(some: Floats, n: int, m: int, tol: float, limit: float) -> tuple[float, Floats | None, float]:
     """Return the least cost over the number of clusters, the centres and the radius of the clusters.
 
-    What is certain to cost more than the limit is not looked at.
+    Whatever is certain to cost more than the limit is skipped.
     """
     counts = [count for count in _CENTRES if _CLUSTER * m * count < limit]
     if not counts:
@@ -174,7 +174,7 @@ def _tree_cost(some: Floats, n: int, m: int, tol: float) -> float:
 
 
 def _with_outliers(Y: Floats, tol: float, centres: Floats, radius: float) -> TaylorTransform:
-    """Return the transform of all points by the centres of some: rather larger clusters than many more of them."""
+    """Return the transform of all points by the centres of some: larger clusters are preferred to many more of them."""
     try:
         return TaylorTransform(Y, tol, covering(Y, centres, 1.5 * radius))
     except ValueError:  # too many terms
@@ -242,7 +242,7 @@ class GaussTransform:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def columns(self, k: int) -> list[slice]:
-        """Cut k right-hand sides into as many at once as memory should hold series of."""
+        """Cut k right-hand sides into batches whose series fit in memory."""
         return spans(k, max(1, _NUMBERS // max(self.held, 1))) if k else [slice(0, 0)]
 
     def moments(self, V: Floats, n_threads: int | None = None) -> Any:

@@ -6,8 +6,8 @@ sources and targets; d_min and d_max the least and the largest distance between 
 For every pair of nodes one of these, in this order:
 
 1. Left out, if exp(-d_min^2) <= tol.
-2. Finite difference: all values lie between exp(-d_max^2) and exp(-d_min^2); if their difference is at most 2 tol,
-   the middle stands for all of them, with an error of at most tol.
+2. Finite difference: all values are between exp(-d_max^2) and exp(-d_min^2); if their difference is at most 2 tol,
+   the middle replaces all of them, with an error of at most tol.
 3. Series: the sources of a node of radius r about its centre are expanded in a Taylor series of total degree, with the
    remainder of `mercer.gram.gauss.taylor`, at most tol at any target, if the series is cheaper than the
    sources one by one, and than the series of its children.
@@ -115,7 +115,7 @@ class TreeTransform:
 
     Notes
     -----
-    For narrow kernels, whatever the dimension, and for points that fill little of the space. Values at a target depend
+    For narrow kernels in any dimension, and for points that fill little of the space. Values at a target depend
     on the targets beside it, within the bound. Memory O(n d) and, of nodes with series, fewer numbers than points.
 
     Examples
@@ -298,7 +298,7 @@ def _dot(a, b, count):
     return total
 
 
-# Ranges are cut out of rows: of those the compiler knows that their numbers lie side by side.
+# Ranges are cut out of rows, which the compiler knows to be contiguous.
 @compiled(fastmath={"contract"})
 def _all_pairs(targets, some, sources, others, weights, out):
     first, last = others

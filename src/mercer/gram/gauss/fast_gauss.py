@@ -53,8 +53,8 @@ class FastGauss(GramSpec):
     Notes
     -----
     Kernels: `Gaussian`, with one length scale or one per column, and a number times it. Offers products and nothing
-    else: for conjugate gradients, partial least squares and all that works by products; what needs rows or factors says
-    so. The function that `expand` returns is computed by the transform as well.
+    else: for conjugate gradients, partial least squares and everything that works by products; what needs rows or
+    factors raises an error. The function that `expand` returns is computed by the transform as well.
 
     The bound is proved for each method (see `mercer.gram.gauss.choice`), and holds for any points and weights;
     ``gram.bound`` is its value, ``gram.measured(V)`` compares some entries of a product with their exact values. On
@@ -62,8 +62,8 @@ class FastGauss(GramSpec):
     rounding; it has eigenvalues down to about -tol, so conjugate gradients need a shift well above tol n in the
     worst case, and cannot reach a residual below the error of their products.
 
-    Near-linear in one to three dimensions, and up to six or so for length scales that are not small beside the extent
-    of the data. Memory O(n d).
+    Near-linear in one to three dimensions, and up to six or so for length scales that are not small compared with the
+    extent of the data. Memory O(n d).
 
     Examples
     --------
@@ -106,7 +106,7 @@ class FastGauss(GramSpec):
 
 
 class OnlyProducts(CapabilityError, AttributeError):
-    """Something was asked for that a Gram known by its products does not have; an AttributeError too, for `hasattr`."""
+    """A Gram known only by its products does not have what was asked for; also an AttributeError, for `hasattr`."""
 
 
 class Unit(NamedTuple):
@@ -152,7 +152,7 @@ def unit_of(kernel: Kernel, samples: Samples) -> Unit:
     X: Any = samples.X
     if sp.issparse(X):
         ends = [X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()]
-    else:  # column by column, which for few columns is much quicker than along the rows
+    else:  # column by column: for few columns much quicker than along the rows
         ends = [[column.min() for column in X.T], [column.max() for column in X.T]]
     origin = np.sum(0.5 * np.asarray(ends, dtype=np.float64), axis=0)
     return Unit(size, origin, np.broadcast_to(math.sqrt(2.0) * lengths, (samples.width,)))
@@ -186,7 +186,7 @@ def fast_transform(kernel: Kernel, samples: Samples, tol: float, method: str) ->
         )
     try:
         return Fast(GaussTransform(Y, tol, choice), unit), choice
-    except ValueError:  # all samples need more than the some of them that were looked at
+    except ValueError:  # all samples need more than the subset suggested
         rest = {name: cost for name, cost in choice.costs.items() if name != choice.method}
         if method != "auto":
             raise CapabilityError(
@@ -207,11 +207,11 @@ class FastGaussGram(Gram):
         self.tol, self.asked = tol, asked
 
     def __getattr__(self, name: str) -> Any:
-        """Say in words that rows, factors and eigenvectors are not to be had."""
+        """Explain that rows, factors and eigenvectors are not available."""
         if name in ("rows", "update", "factor", "normal", "eigh"):
             raise OnlyProducts(
                 f"FastGauss() was given where Gram.{name} is needed; a fast Gauss transform offers only products. Use "
-                "gram=Dense(), gram=Tiles() or gram=Nystrom(500), or what works by products, as ConjugateGradient()."
+                "gram=Dense(), gram=Tiles() or gram=Nystrom(500), or a solver by products, such as ConjugateGradient()."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -270,7 +270,7 @@ class FastGaussGram(Gram):
         return error / size if size else error
 
     def take(self, index: Index) -> FastGaussGram:
-        """Return the Gram of some samples; the transform is chosen anew when it is needed."""
+        """Return the Gram of some samples; the transform is chosen again when it is needed."""
         return FastGaussGram(self.kernel, self.samples.take(index), self.tol, self.asked, self.resources)
 
     def cross(self, T: Samples) -> Cross:
@@ -323,8 +323,9 @@ class FastGaussExpansion(Expansion):
     Notes
     -----
     What depends on the samples alone is made once and kept. The transform is chosen for as many new samples as
-    there are old ones, so that a value does not depend on how many are asked for together, but by the method "tree",
-    where it does within the tolerance. Sums of functions, inner products and norms are exact, as those of `Expansion`.
+    there are old ones, so that a value does not depend on how many are evaluated together, except with the method
+    "tree", where it does within the tolerance. Sums of functions, inner products and norms are exact, as those of
+    `Expansion`.
 
     Examples
     --------

@@ -187,7 +187,7 @@ class HermiteTransform:
 
     Notes
     -----
-    The lattice does not depend on the targets, so that a value does not depend on what it is asked for together with.
+    The lattice does not depend on the targets, so that a value does not depend on the other targets.
     With the sources as targets the approximation is a symmetric matrix. Memory O(n d) and p^d numbers a box.
 
     Examples
@@ -222,7 +222,7 @@ class HermiteTransform:
     def aim(self, X: Floats | None = None) -> HermiteAim:
         """Return what is needed for products at some targets; None are the sources.
 
-        ValueError is raised if the targets are spread over more boxes than memory should hold a list of.
+        ValueError is raised if the targets are spread over too many boxes to list in memory.
         """
         if X is None:
             return HermiteAim(self.sources, *_sweeps(self.sources, self.sources, self.reach))
@@ -300,7 +300,7 @@ class HermiteTransform:
 
 @dataclass(frozen=True, eq=False)
 class HermiteAim:
-    """Targets in their boxes, how their series come about, and which series is each box's (-1: all is far away).
+    """Targets in their boxes, how their series are made, and the series of each box (-1: all is far away).
 
     `kept` are the targets that are near any source at all, of a total of them; None are all.
     """
@@ -326,7 +326,7 @@ def _sorted_by(keys: Array, size: int) -> tuple[Indices, Indices, Array]:
 
 
 def _along(mask: Array, axis: int, low: Array, high: Array) -> Array:
-    """Tell whether anything is set in ranges along one axis of a grid."""
+    """Return whether anything is set in ranges along one axis of a grid."""
     sums = np.zeros([size + (j == axis) for j, size in enumerate(mask.shape)], np.int32)
     np.cumsum(mask, axis=axis, out=sums[(slice(None),) * axis + (slice(1, None),)])
     return sums.take(high, axis=axis) > sums.take(low, axis=axis)

@@ -234,7 +234,7 @@ class TaylorTransform:
 
     Notes
     -----
-    A value does not depend on what it is asked for together with. The approximation of K is symmetric if there is one
+    A value does not depend on the other targets. The approximation of K is symmetric if there is one
     cluster. Memory O(n d) and a series a cluster.
 
     Examples

@@ -1,7 +1,7 @@
 r"""Cosines and sines of the same numbers, in one pass.
 
 Symbols: ``z`` an angle; n the whole number nearest to z / (pi/2); r = z - n pi/2 in [-pi/4, pi/4], found with pi/2 in
-three parts so that nothing is lost; polynomials give cos r and sin r, and n tells which is which, and their signs.
+three parts so that nothing is lost; polynomials give cos r and sin r, and n determines which is which, and their signs.
 """
 
 from __future__ import annotations

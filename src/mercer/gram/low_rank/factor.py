@@ -1,4 +1,4 @@
-"""Gram matrices of low rank, K ~ F F^T, whose factor is read rows by rows and never needs to be in memory.
+"""Gram matrices of low rank, K ~ F F^T, whose factor is read a few rows at a time and need not be in memory.
 
 Symbols: n samples, r columns of F. F may be a product C R of c columns that are cheap to compute (kernel values with
 landmarks, say) and a small root R (c, r): sums over rows are then taken of C, and R is applied to the sums.
@@ -44,12 +44,12 @@ _ALONE = Resources(n_threads=1)
 _PROBES = 2048  # samples on which what is left is estimated where all would take too long
 _PAIRS = 256  # samples among which entries of K and of F F^T are compared
 _AT_ONCE = 2**14  # samples that a thread reads at once
-_LOOKS = 512  # samples that tell in which directions C is large
+_LOOKS = 512  # samples that show in which directions C is large
 
 
 @dataclass(frozen=True)
 class Residual:
-    r"""How far a Gram matrix of low rank is from K, as it is stated in reports.
+    r"""How far a Gram matrix of low rank is from K, as stated in reports.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class FactorGram(Gram):
     def hold(self) -> None:
         """Compute the whole factor, if it fits a quarter of the memory budget and takes about a second; else perhaps C.
 
-        Kernel values of vectors are quickly computed again: of them at most 256 MB are kept, of others all that fit.
+        Kernel values of vectors are quickly computed again: at most 256 MB of them are kept, of others all that fit.
         """
         if self.samples.is_streamed:  # memory is not to grow with the samples
             return
@@ -186,7 +186,7 @@ class FactorGram(Gram):
 
     @staticmethod
     def _stretches(span: slice) -> list[slice]:
-        """Cut a span into pieces that are read at once: there are not more of them in memory than threads."""
+        """Cut a span into pieces that are read at once: no more of them are in memory than there are threads."""
         return [slice(span.start + p.start, span.start + p.stop) for p in spans(span.stop - span.start, _AT_ONCE)]
 
     def _summed(
@@ -454,7 +454,7 @@ class FactorGram(Gram):
 
     @property
     def residual(self) -> Residual:
-        """How far the matrix is from K: of all samples if that is cheap, and otherwise estimated on some."""
+        """How far the matrix is from K: over all samples if that is cheap, otherwise estimated on some."""
         if self._residual is None:
             self._residual = self._measured()
         return self._residual

@@ -28,7 +28,7 @@ _QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
 
 
 def row_ranges(n: int, size: int) -> list[slice]:
-    """Return spans of rows whose sums, of so many numbers each, are made apart; they depend on the sizes alone.
+    """Return spans of rows whose sums, of so many numbers each, are made separately; they depend on the sizes alone.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def working(
 ) -> dict[str, int]:
     """Return the buffers while a factor is filled, or while F^T W F is summed, whichever are more.
 
-    Without a factor that is held rows are filled while they are summed, and those of C have a few columns more.
+    If the factor is not held, rows are filled while they are summed, and those of C have a few more columns.
     """
     width = rank if held or not product else rank + min(rank, MOST)
     threads, ranges = thread_count(None), row_ranges(n, width * width)
@@ -91,9 +91,9 @@ def factor_plan(
     n, rank : int
     memory : int, str or None
     base : dict
-        Buffers that are there all the time.
+        Buffers that exist throughout.
     build : dict, optional
-        Buffers that are gone once the factor is there.
+        Buffers that are freed once the factor exists.
     product : bool, default True
         Whether F is a product C R.
     itemsize : int, default 8

@@ -1,7 +1,7 @@
 r"""Random maps to a few features whose inner products are right on average.
 
 Symbols: q frequencies omega, drawn from the spectral measure of a stationary kernel; D features; phi the map, so that
-E <phi(x), phi(z)> = k(x, z). A map is a record of arrays: saved with a model it comes back to the bit.
+E <phi(x), phi(z)> = k(x, z). A map is a record of arrays: saved with a model, it is restored to the bit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 __saved__ = __all__
 
 METHODS = ("independent", "orthogonal", "quasi", "hadamard")
-_LOOKS = 256  # samples that tell how large the terms of a sum are
+_LOOKS = 256  # samples that show how large the terms of a sum are
 _CENTRE = 4096  # samples whose mean is the origin of the waves
 
 
@@ -98,9 +98,9 @@ class Waves(FeatureMap):
     structured : tuple of StructuredProjection
         Projections that are added to those of the frequencies.
     units : tuple of (d,) arrays
-        What the columns are multiplied with before a structured projection: one over the length scales.
+        Factors of the columns before a structured projection: one over the length scales.
     origin : (d,) array or None
-        Taken from the samples first, which changes no inner product and keeps angles small.
+        Subtracted from the samples first, which changes no inner product and keeps angles small.
     scale : float
         sqrt(k(0) / q).
     """
@@ -296,14 +296,14 @@ class Mapped(Wrapped, Featured):
     Parameters
     ----------
     kernel : Kernel
-        That the map was made for; it says how data are packed.
+        The kernel that the map was made for; it says how data are packed.
     map : FeatureMap
     precision : {"double", "mixed"}, default "double"
         Of the features; "mixed" is float32.
 
     Notes
     -----
-    What functions fitted with ``gram=RandomFeatures(...)`` are functions of.
+    The kernel of functions fitted with ``gram=RandomFeatures(...)``.
 
     Examples
     --------
@@ -332,7 +332,7 @@ class Mapped(Wrapped, Featured):
     bounded = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
-        """Nothing is asked of a view but its samples."""
+        """Only the samples of a view are needed."""
         return ()
 
     def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
@@ -370,7 +370,7 @@ def draw_map(
     ----------
     kernel : Kernel
     A : Samples
-        Prepared training samples: their width, their centre and the sizes of the terms of a sum are looked at.
+        Prepared training samples: their width, their centre and the sizes of the terms of a sum are used.
     count : int
     rng : Generator
     method : {"independent", "orthogonal", "quasi", "hadamard"}, default "independent"

@@ -1,6 +1,6 @@
 r"""Fast Walsh-Hadamard transforms, and random projections that are made of them.
 
-Symbols: ``H`` the matrix of Hadamard of order D, a power of two, entries +1 and -1, H^T H = D I; ``B`` random signs,
+Symbols: ``H`` the Hadamard matrix of order D, a power of two, entries +1 and -1, H^T H = D I; ``B`` random signs,
 ``Pi`` a random permutation and ``g`` normal numbers on a diagonal, so that every row of H diag(g) Pi H diag(B) is
 normal with covariance D I: its direction is uniform, and its length sqrt(D) |g| is known.
 """
@@ -31,7 +31,7 @@ def padded_width(width: int) -> int:
 
 
 def hadamard_transform(X: Floats) -> Floats:
-    """Multiply the rows of an array by the matrix of Hadamard in Sylvester's order, in O(D log D) each.
+    """Multiply the rows of an array by the Hadamard matrix in Sylvester's order, in O(D log D) each.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class StructuredProjection:
         return len(self.lengths)
 
     def check(self) -> None:
-        """Raise ParameterError unless the arrays are such, as those of a file need not be."""
+        """Raise ParameterError unless the arrays are valid, as those of a file need not be."""
         shape = self.signs.shape
         good = len(shape) == 2 and shape == self.order.shape == self.normal.shape and self.order.dtype.kind == "i"
         good = good and shape[1] == padded_width(shape[1]) and 0 < len(self.lengths) <= self.signs.size

@@ -42,15 +42,15 @@ class IncompleteCholesky(GramSpec):
     Parameters
     ----------
     rank : int, default 1000
-        Columns of L at most.
+        Largest number of columns of L.
     tol : float, default 1e-3
-        The factor ends when tr(K - L L^T) <= tol tr K; 0 asks for the rank alone.
+        Columns are added until tr(K - L L^T) <= tol tr K; 0 asks for the rank alone.
     pivoting : {"large", "largest", "drawn"}, default "large"
         "largest" is the formula above, one column at a time. "large" takes some hundred pivots at once, each at least
-        half as large as the largest, which is many times faster and leaves no more of the trace, as a rule. "drawn"
-        draws them with what is left as their probability, which is as fast and protects from outliers.
+        half as large as the largest, which is many times faster and usually leaves no more of the trace. "drawn"
+        draws them with what is left as their probability, which is equally fast and protects against outliers.
     random_state : int or None, default 0
-        Of drawn pivots.
+        Seed of drawn pivots.
     precision : {"double", "mixed"}, default "double"
         "mixed" holds L in float32: half the memory and time, and entries are off by about 1e-6 of the largest. Not
         for "largest", which is in float64.
@@ -58,9 +58,9 @@ class IncompleteCholesky(GramSpec):
     Notes
     -----
     Offers products, rows and factors; L is held. With all samples as pivots K is that of `Dense`. The fitted function
-    is an `Expansion` on the pivots. ``residual`` of the Gram has the trace that is left, of all samples. Cost
-    O(n r d + n r^2), memory 8 n r bytes, also of a `Stream`, whose rows are not held but whose L is; `Nystrom` with
-    ``sampler="rpcholesky"`` needs less, and of a stream nothing that grows with r n.
+    is an `Expansion` on the pivots. ``residual`` of the Gram has the trace that is left, over all samples. Cost
+    O(n r d + n r^2), memory 8 n r bytes, also for a `Stream`, whose rows are not held but whose L is; `Nystrom` with
+    ``sampler="rpcholesky"`` needs less, and for a stream nothing that grows with r n.
 
     Examples
     --------

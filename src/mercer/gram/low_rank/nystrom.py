@@ -50,30 +50,30 @@ class Nystrom(GramSpec):
     Parameters
     ----------
     rank : int
-        r, how many landmarks there are; all samples if there are fewer. With `tol`, at most so many.
+        r, the number of landmarks; all samples if there are fewer. With `tol`, the largest number.
     sampler : {"uniform", "entropy", "k-means++", "leverage", "rpcholesky", "greedy"}, default "uniform"
         How landmarks are found.
 
         * "uniform": drawn without replacement.
         * "entropy": drawn and then exchanged while the quadratic Renyi entropy of the landmarks grows, of a density of
-          Gaussian windows in feature space, a third as wide as landmarks are apart. It spreads them evenly over
-          where there are samples, however few: good for smooth functions, and no better than "uniform" where most
-          samples are alike to none, as under narrow kernels in many dimensions.
+          Gaussian windows in feature space, a third as wide as the distance between landmarks. It spreads them evenly
+          over where there are samples, however few: good for smooth functions, and no better than "uniform" where most
+          samples resemble no other, as under narrow kernels in many dimensions.
         * "k-means++": each drawn with its squared distance in feature space from those before.
         * "leverage": drawn by ridge leverage scores, estimated recursively on halves of the samples.
         * "rpcholesky": each drawn with what those before leave of k(x, x): randomly pivoted Cholesky.
         * "greedy": each where (nearly) most is left of k(x, x): pivoted Cholesky.
 
-        All but "uniform" and "leverage" look at 11 r samples at most, drawn before.
+        All but "uniform" and "leverage" consider 11 r samples at most, drawn before.
     random_state : int or None, default 0
-        Of the draw; None is another one each time.
+        Seed of the draw; None draws differently each time.
     tol : float or None, default None
         Take only as many landmarks as leave tr(K - F F^T) <= tol tr K: their number is doubled until they do, and of
-        the last draw no more are kept than are needed. Of more than 4096 samples the trace is estimated on 4096, and
-        the estimate has to be two standard errors below. If the trace that is left is measured to be more,
-        because of `rank` or by chance, a warning tells.
+        the last draw no more are kept than are needed. For more than 4096 samples the trace is estimated on 4096, and
+        the estimate has to be two standard errors below. If the trace that is left is measured to be more, because of
+        `rank` or by chance, a warning is issued.
     landmarks : tuple of int or None, default None
-        The places of the landmarks among the samples; then `sampler` is not used, and of them `rank` at most are.
+        The places of the landmarks among the samples; then `sampler` is not used, and at most `rank` of them are.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes rows of C in float32 where they are summed, and sums in float64: more than twice as fast. The
         directions of W whose sums would be lost in the rounding, which is measured, are left out of F.
@@ -82,9 +82,9 @@ class Nystrom(GramSpec):
     -----
     Offers products, rows and factors. Eigenvalues of W below r eps times the largest are left out, which is the
     pseudo-inverse: no jitter is needed, and with all samples as landmarks K is that of `Dense`. The factor is held if
-    it is small, and otherwise computed again, rows by rows, whenever it is read: F^T W F is made of C^T W C. The fitted
-    function is an `Expansion` on the landmarks. ``residual`` of the Gram tells how far it is from K. Cost O(n r d +
-    n r^2), memory O(r^2) and perhaps n r.
+    it is small, and otherwise computed again, a few rows at a time, whenever it is read: F^T W F is made of C^T W C.
+    The fitted function is an `Expansion` on the landmarks. ``residual`` of the Gram is its distance from K. Cost O(n r
+    d + n r^2), memory O(r^2) and perhaps n r.
 
     References
     ----------

@@ -35,7 +35,7 @@ class RandomFeatures(GramSpec):
     Parameters
     ----------
     count : int
-        D, the number of features, at most: q = D / 2 frequencies, with a cosine and a sine each.
+        D, the largest number of features: q = D / 2 frequencies, with a cosine and a sine each.
     method : {"independent", "orthogonal", "quasi", "hadamard"}, default "independent"
         How frequencies are drawn. "orthogonal": with the same lengths, in blocks of orthogonal directions, which is
         better for the Gaussian kernel where the samples are near. "quasi": from a scrambled Sobol sequence, which is
@@ -43,7 +43,7 @@ class RandomFeatures(GramSpec):
         transforms: O(log d) operations a feature instead of O(d), for hundreds of columns and more. The second and
         the fourth are for kernels of the Euclidean distance.
     random_state : int or None, default 0
-        Of the draw; None is another one each time.
+        Seed of the draw; None draws differently each time.
     precision : {"double", "mixed"}, default "double"
         "mixed" computes features in float32, and sums in float64.
 
@@ -53,12 +53,12 @@ class RandomFeatures(GramSpec):
     periodic, spectral mixtures, ...), and their products. Polynomial kernels have a TensorSketch: count sketches of the
     p factors, multiplied by fast Fourier transforms. Terms of a sum have features of their own, as many as their size
     asks for; a kernel, or a term, that has no more features than that keeps them, without error. Those that have more,
-    as of strings, are folded by a count sketch, and products of different kinds are sketched likewise.
+    such as string kernels, are folded by a count sketch, and so are products of different kinds.
 
     Offers products, rows and factors; the factor is held if it fits a quarter of the memory budget, and otherwise
-    computed again, rows by rows. ``residual`` of the Gram has the error of a sample of entries of K, which is of the
-    order of 1 / sqrt(count) whatever n is, and n does not matter to it. Cost O(n D d) for the features and O(n D^2) for
-    the normal equations; memory O(D^2 + D d).
+    computed again, a few rows at a time. ``residual`` of the Gram has the error of a sample of entries of K, which is
+    of the order of 1 / sqrt(count) whatever n is. Cost O(n D d) for the features and O(n D^2) for the normal equations;
+    memory O(D^2 + D d).
 
     References
     ----------

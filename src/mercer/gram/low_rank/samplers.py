@@ -80,8 +80,8 @@ def landmarks(
 def _entropy(kernel: Kernel, samples: Samples, rank: int, rng: np.random.Generator, resources: Resources) -> Indices:
     """Return samples of large entropy, of the density that windows around them in feature space add up to.
 
-    The kernel itself is no such window: of a wide one the sum is least with all landmarks at the rim of the samples,
-    side by side. A window must be narrow beside the distance from one landmark to the next.
+    The kernel itself is not such a window: for a wide one the sum is least with all landmarks side by side at the rim
+    of the samples. A window must be narrow compared with the distance between landmarks.
     """
     chosen, rest = np.arange(rank, dtype=np.intp), np.arange(rank, len(samples), dtype=np.intp)
     own = kernel.diag(samples)
@@ -325,9 +325,9 @@ def enough(
 ) -> tuple[Indices, float, float]:
     """Return the first landmarks of a list that leave tr(K - F F^T) <= tol tr K, or all of them.
 
-    Also returned is which share of the trace they leave, and the standard error of that share: the trace is that of all
+    Also returned are the share of the trace they leave and its standard error: the trace is that of all
     samples if they are few, and estimated on 4096 of them otherwise. Landmarks come in the order in which they are
-    needed: those that those before express are left out.
+    needed: those that earlier ones express are left out.
     """
     n, r = len(samples), len(order)
     some = np.arange(n) if n <= PROBES else np.sort(np.random.default_rng(_PROBED).choice(n, PROBES, replace=False))
@@ -374,7 +374,7 @@ def shares(own: Floats, before: Floats, columns: Floats, n: int) -> tuple[Floats
     columns : (m, c) array
         Rows of the factor of these samples.
     n : int
-        Of how many samples these were drawn; of all, there is no error.
+        Number of samples these were drawn from; if they are all, there is no error.
 
     Examples
     --------

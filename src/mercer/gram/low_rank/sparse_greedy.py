@@ -1,4 +1,4 @@
-"""SparseGreedy: landmarks of which each takes most of what is left, among a few that are drawn.
+"""SparseGreedy: landmarks each of which takes most of what is left, among a few that are drawn.
 
 Symbols: E = K - L L^T what is left, (n, n), known by some of its rows and columns.
 """
@@ -26,7 +26,7 @@ __public__ = __all__
 
 _ROUNDS = 8  # landmarks that are taken from one draw, which is as many times larger
 _LOOKS = 2048  # samples on which gains are compared
-_POOL = 11  # samples per landmark that are looked at, at most
+_POOL = 11  # samples per landmark that are considered, at most
 
 
 class SparseGreedy(GramSpec):
@@ -35,29 +35,30 @@ class SparseGreedy(GramSpec):
     .. math:: p_j = \arg\max_{i \in \text{drawn}} \sum_l E_{li}^2 / E_{ii}, \qquad E = K - L L^\top
 
     The gain of a landmark is what it takes of tr E: it is large where many samples are alike, while incomplete Cholesky
-    takes the sample that is most unlike. Of 59 samples that are drawn the best is among the best 5 % of all with a
-    probability of 0.95.
+    takes the sample that is most unlike. The best of 59 drawn samples is among the best 5 % of all with probability
+    0.95.
 
     Seed: [STS] Section 6; [HSS] Section 2.3.2 (sparse greedy approximation).
 
     Parameters
     ----------
     rank : int, default 500
-        Landmarks at most.
+        Largest number of landmarks.
     tol : float, default 1e-3
-        Take only as many as leave tr(K - F F^T) <= tol tr K. Of many samples the trace is estimated on 4096 that are
-        never candidates, and the estimate has to be two standard errors below; if it is measured to be more
-        afterwards, because of `rank` or by chance, a warning tells. 0 asks for the rank alone.
+        Take only as many as leave tr(K - F F^T) <= tol tr K. For many samples the trace is estimated on 4096 that are
+        never candidates, and the estimate has to be two standard errors below; if it is measured to be more afterwards,
+        because of `rank` or by chance, a warning is issued. 0 asks for the rank alone.
     candidates : int, default 59
         Samples among which a landmark is chosen.
     random_state : int or None, default 0
-        Of the draws; None is another one each time.
+        Seed of the draws; None draws differently each time.
 
     Notes
     -----
     Offers products, rows and factors, as `Nystrom` does on the same landmarks. Candidates are 11 samples per landmark,
-    at least 4096, and gains are those of 2048 of them, drawn anew. Eight landmarks are taken from a draw of eight times
-    as many candidates. Cost O(n r d + n r^2) for the Gram and O(r) times (candidates + r) times 16 000 for the choice.
+    at least 4096, and gains are those of 2048 of them, drawn each time. Eight landmarks are taken from a draw of eight
+    times as many candidates. Cost O(n r d + n r^2) for the Gram and O(r) times (candidates + r) times 16 000 for the
+    choice.
 
     References
     ----------
@@ -88,7 +89,7 @@ class SparseGreedy(GramSpec):
         self.random_state = random_state
 
     def plan(self, kernel: Kernel, n: int, width: int = 1, memory: Memory = None) -> Plan:
-        """Return the factor of the samples that are looked at, and the matrix of the landmarks."""
+        """Return the factor of the samples that are considered, and the matrix of the landmarks."""
         r = min(self.rank, n)
         build = {
             "factor of the candidates": 8 * r * min(n, max(_POOL * r, 2 * _LOOKS) + PROBES),

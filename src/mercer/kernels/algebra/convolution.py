@@ -289,5 +289,5 @@ def _places(places: Indices, width: int) -> sp.csr_array:
 
 
 def _shape(kernel: Kernel) -> Hashable:
-    """Return what tells kernels apart that pack parts in different ways; learning does not change it."""
+    """Return a key that distinguishes kernels that pack parts in different ways; learning does not change it."""
     return type(kernel).__name__, tuple(_shape(child) for _, child in kernel._children() if isinstance(child, Kernel))

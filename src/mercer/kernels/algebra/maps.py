@@ -28,7 +28,7 @@ __public__ = __all__
 
 
 class Same:
-    """A thing that equals itself only. A number from `id` would do, but not after unpickling."""
+    """An object that equals only itself. A number from `id` would do, but not after unpickling."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
@@ -128,7 +128,7 @@ class _Part(Tiled, Featured, DifferentiatedByTiles):
         return pullback(self.kernel, self._inner(A), self._inner(B), W)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the tile of the kernel inside, and its way back."""
+        """Return the tile of the kernel inside, and its pullback."""
         return derivative(view, self.kernel)
 
 
@@ -230,7 +230,7 @@ class Composed(_Part):
     Notes
     -----
     Written ``kernel.of(transform)``. The map is applied once, when the data are packed. A transformer that has not been
-    fitted, as ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
+    fitted, as in ``Gaussian("median").of(StandardScaler())``, is learned like other parameters: ``fit`` of an estimator
     fits a copy to the training samples (each by its weight), so that nothing leaks between folds, and clones are not
     fitted. One that was fitted before stays as it is.
 
@@ -252,7 +252,7 @@ class Composed(_Part):
         self.fitted = fitted
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; another transformer has yet to be fitted."""
+        """Change parameters; a new transformer is not fitted yet."""
         super().set_params(**params)
         if "fitted" not in params and any(name.partition("__")[0] == "transform" for name in params):
             self.fitted = None
@@ -282,7 +282,7 @@ class Composed(_Part):
 
     @property
     def _waits(self) -> bool:
-        """Whether the transformer has yet to be fitted."""
+        """Whether the transformer is not fitted yet."""
         return self.fitted is None and waits(self.transform)
 
     def _pack_images(self, data: Any) -> Samples:

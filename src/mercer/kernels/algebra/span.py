@@ -163,7 +163,7 @@ class Subspace(_OnPoints, Featured, Differentiated, DifferentiatedInInputs):
     -----
     The domain is that of the kernel. The projection of f on the subspace is (P f)(x) = <f, k_m(x, .)>. On the points
     themselves it is the kernel: k_m(z_i, x) = k(z_i, x) for all x. Eigenvalues of K below m eps times the largest are
-    left out, which is the pseudo-inverse; `rank` tells how many remain. Features: the kernel PCA map, m of them with
+    left out, which is the pseudo-inverse; `rank` is how many remain. Features: the kernel PCA map, m of them with
     the symmetric root, so that every Gram and every linear method can work with it (``gram=Features()``); frequencies
     no; derivatives in parameters and inputs where the kernel has them, the points being fixed. Positive definite, not
     strictly so and not universal; bounded if the kernel is. Cost O((n + n') m r) once for two collections of n and n'

@@ -462,7 +462,7 @@ class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Any; vectors when it stands alone."""
+        """Any; vectors when it is used alone."""
         return Vectors
 
     @property

@@ -21,7 +21,7 @@ class Untransformed(Objects):
 
 
 def waits(transform: Any) -> bool:
-    """Tell whether this is a transformer that has to be fitted before it can transform.
+    """Return whether this is a transformer that has to be fitted before it can transform.
 
     Examples
     --------

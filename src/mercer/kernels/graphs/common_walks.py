@@ -96,7 +96,7 @@ def steps(
 
 
 def radii(S: Steps) -> Floats:
-    """Return a number that the spectral radius of each graph does not exceed, as a rule not far above it."""
+    """Return a bound on the spectral radius of each graph, usually not far above it."""
     out = np.empty(len(S.sizes))
     longest = int(S.sizes.max(initial=0))
     _radii(S.nodes[0], S.arcs, np.empty(longest), np.empty(longest), out)

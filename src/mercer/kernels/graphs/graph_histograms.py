@@ -3,8 +3,8 @@
 Symbols: n graphs, N nodes, M arcs in all, D distinct patterns. A pattern is a row of whole numbers: codes of labels of
 nodes and of edges, and numbers that mean the same in every collection, such as lengths.
 
-Each collection is counted by itself, with codes of its own vocabularies; two collections are compared by looking up the
-patterns of one among those of the other, after their labels. So no value depends on what else is in a call.
+Each collection is counted separately, with codes of its own vocabularies; two collections are compared by looking up
+the patterns of one among those of the other, after their labels. So no value depends on what else is in a call.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GraphPatterns:
     table : (D, w) int64 array
         A pattern a row; -1 is the code of what has no label.
     vocabulary, edge_vocabulary : tuple
-        The labels that codes stand for.
+        The labels of the codes.
     """
 
     kinds: tuple[str, ...]
@@ -140,7 +140,7 @@ class PatternCount(Tiled, Featured):
 
     Notes
     -----
-    A subclass writes `counted`, and `key`, which tells the counts of different parameters apart.
+    A subclass writes `counted`, and `key`, which distinguishes the counts of different parameters.
     """
 
     domain = Graphs

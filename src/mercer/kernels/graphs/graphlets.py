@@ -1,6 +1,6 @@
-"""The graphlet kernel: the shares of the small graphs that stand in a graph.
+"""The graphlet kernel: the shares of the small graphs that occur in a graph.
 
-Symbols: k nodes of a graphlet, V nodes of a graph. A graphlet is a graph on k nodes up to isomorphism; it stands in G
+Symbols: k nodes of a graphlet, V nodes of a graph. A graphlet is a graph on k nodes up to isomorphism; it occurs in G
 wherever k nodes of G have just its edges between them.
 """
 
@@ -28,7 +28,7 @@ _AT_ONCE = 16  # graphs of a task
 
 
 class Graphlet(PatternCount):
-    r"""Graphlet kernel: how alike two graphs are in the shares of the small graphs within them.
+    r"""Graphlet kernel: how similar two graphs are in the shares of the small graphs within them.
 
     .. math:: k(G, G') = \langle f(G), f(G') \rangle, \quad f_j(G) = \frac{\#_j(G)}{\sum_i \#_i(G)}
 
@@ -41,8 +41,8 @@ class Graphlet(PatternCount):
     size : {3, 4, 5}, default 3
         The number k of nodes of a graphlet.
     connected : bool, default False
-        Whether graphlets that are not connected are left out. Connected ones alone are listed faster in large graphs,
-        but do not tell how sparse a graph is.
+        Whether graphlets that are not connected are left out. Listing only connected ones is faster in large graphs,
+        but does not show how sparse a graph is.
     samples : int, optional
         How many sets of nodes are drawn for each graph. None counts all of them.
     random_state : int, default 0
@@ -52,10 +52,11 @@ class Graphlet(PatternCount):
     -----
     Domain Graphs; labels, weights, directions, loops and parallel edges play no part. Features the shares; no free
     parameter. A graph without any graphlet has k(G, G) = 0. Positive definite of order 0 by its features; neither
-    strict nor universal; bounded by 1. Cost: all connected graphlets take as long as there are such sets of nodes, at
-    most V d^(k - 1) for degrees up to d; with those that are not connected, V choose k. Draws take O(samples k d) for a
-    graph: sets of k nodes have equal chances; connected ones are found by random descents of the tree in which all of
-    them are listed, weighted by the number of choices, so that the expectation of every count is the count.
+    strict nor universal; bounded by 1. Cost: all connected graphlets take time proportional to the number of such sets
+    of nodes, at most V d^(k - 1) for degrees up to d; with those that are not connected, V choose k. Draws take
+    O(samples k d) for a graph: sets of k nodes have equal chances; connected ones are found by random descents of the
+    tree in which all of them are listed, weighted by the number of choices, so that the expectation of every count is
+    the count.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def _simple(A: Graphs) -> tuple[Indices, NDArray[Any]]:
 
 @compiled
 def _joined(indptr, targets, u, v):
-    """Tell whether two nodes are neighbours; lists are in ascending order."""
+    """Return whether two nodes are neighbours; lists are in ascending order."""
     start, stop = indptr[u], indptr[u + 1]
     while start < stop:
         middle = (start + stop) // 2
@@ -281,7 +282,7 @@ def _list_all(part, k, kinds, counts):
 
 @compiled
 def _seeded(offsets, indptr, targets, g, seed):
-    """Return the state of a generator that depends on the seed and on the graph, not on where it stands."""
+    """Return the state of a generator that depends on the seed and on the graph, not on its position."""
     state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(offsets[g + 1] - offsets[g])
     for u in range(offsets[g], offsets[g + 1]):
         state = (state ^ np.uint64(indptr[u + 1] - indptr[u])) * np.uint64(0xBF58476D1CE4E5B9)

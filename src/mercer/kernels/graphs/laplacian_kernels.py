@@ -65,18 +65,18 @@ class LaplacianFunction(NodeKernel):
     laplacian : {"plain", "normalized"}, default "plain"
         Which L; the eigenvalues of the normalised Laplacian are at most 2.
     method : {"auto", "spectrum", "columns"}, default "auto"
-        "spectrum" finds all eigenvectors; "columns" applies r as a polynomial of L to the nodes that are asked for.
+        "spectrum" finds all eigenvectors; "columns" applies r as a polynomial of L to the nodes that are needed.
         "auto" takes the first up to 1500 nodes.
 
     Notes
     -----
     Domain Nodes. r is checked at the eigenvalues, or between 0 and a bound on them. Features no; no free parameter.
     Positive definite of order 0, as no r(xi) is negative; the smoother a function on the graph (the smaller the
-    eigenvalues that it is made of), the less its norm. Strict if r is positive, which is not known. Cost O(N^3) once
+    eigenvalues that it is made of), the smaller its norm. Strict if r is positive, which is not known. Cost O(N^3) once
     for the eigenvectors and O(N) for a pair; by columns O(M) for a node and each degree of the polynomial.
 
-    Of a directed graph, W is that of the random walk on it in the long run, N (Pi P + P' Pi) / 2, with P its transition
-    probabilities and Pi the stationary ones (Zhou, Huang and Schoelkopf 2005).
+    For a directed graph, W is that of the random walk on it in the long run, N (Pi P + P' Pi) / 2, with P its
+    transition probabilities and Pi the stationary ones (Zhou, Huang and Schoelkopf 2005).
 
     Examples
     --------
@@ -140,15 +140,15 @@ class Diffusion(NodeKernel):
     time : float, default 1.0
         t > 0: how far it spreads.
     laplacian : {"plain", "normalized"}, default "plain"
-        Which L; of the normalised one, nodes with many edges spread no faster than others.
+        Which L; with the normalised one, nodes with many edges spread no faster than others.
     method : {"auto", "spectrum", "columns"}, default "auto"
         As for `LaplacianFunction`; "columns" is the exponential as a polynomial of L.
 
     Notes
     -----
     Domain Nodes. Differentiable in `time`; features no. Strictly positive definite, as all eigenvalues exp(-t xi) are
-    positive; hence universal on the finite set of nodes; bounded by 1. Semigroup: K_s K_t = K_{s + t}. Of the plain
-    Laplacian rows sum to 1. Directed graphs and cost as for `LaplacianFunction`.
+    positive; hence universal on the finite set of nodes; bounded by 1. Semigroup: K_s K_t = K_{s + t}. With the plain
+    Laplacian, rows sum to 1. Directed graphs and cost as for `LaplacianFunction`.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class RegularizedLaplacian(NodeKernel):
     graph : graph
         In any form that `mercer.domains.structures.nodes.Network.of` takes: networkx, adjacency, list of edges.
     shift : float, default 1.0
-        lambda > 0: the smaller, the farther nodes are alike.
+        lambda > 0: the smaller, the farther similarity reaches.
     laplacian : {"plain", "normalized"}, default "plain"
         Which L.
     method : {"auto", "spectrum", "columns"}, default "auto"
@@ -205,8 +205,8 @@ class RegularizedLaplacian(NodeKernel):
     Notes
     -----
     Domain Nodes. Its norm |f|^2 = f' L f + lambda |f|^2 says how much f differs along edges. Differentiable in `shift`;
-    features no. Strictly positive definite, hence universal on the finite set of nodes; bounded by 1 / lambda. Of the
-    plain Laplacian rows sum to 1 / lambda. Directed graphs as for `LaplacianFunction`; cost O(N^3) once, by columns a
+    features no. Strictly positive definite, hence universal on the finite set of nodes; bounded by 1 / lambda. With the
+    plain Laplacian, rows sum to 1 / lambda. Directed graphs as for `LaplacianFunction`; cost O(N^3) once, by columns a
     sparse factorisation and O(its entries) for a node.
 
     Examples
@@ -264,7 +264,7 @@ class PStepWalk(NodeKernel):
     shift : float, default 2.0
         lambda, at least the largest eigenvalue of L. 2 will do for every normalised Laplacian.
     laplacian : {"plain", "normalized"}, default "normalized"
-        Which L; of the normalised one, 1 - L is similar to the transition matrix of the walk.
+        Which L; with the normalised one, 1 - L is similar to the transition matrix of the walk.
     method : {"auto", "spectrum", "columns"}, default "auto"
         As for `LaplacianFunction`; "columns" multiplies p times.
 
@@ -430,7 +430,7 @@ def spectral_bisection(graph: Any, laplacian: str = "plain") -> Bisection:
     sides : (N,) array of 0 and 1
         Node 0 is on side 0.
     vector : (N,) array
-        The eigenvector, negative on side 0; its size tells how clearly a node belongs to its side.
+        The eigenvector, negative on side 0; its size shows how clearly a node belongs to its side.
     connectivity : float
         The eigenvalue: 0 for a graph that is not connected, whose largest part is then one side.
 

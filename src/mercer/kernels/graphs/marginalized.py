@@ -85,7 +85,7 @@ class Marginalized(CommonWalks):
     def steps(self, A: Graphs, codes: tuple[Any, Any]) -> Steps:
         r"""Return the graphs with the steps of their walks.
 
-        Of graphs without direction steps are symmetric: with d the degrees, T = D^-1 A is similar to
+        For undirected graphs, steps are symmetric: with d the degrees, T = D^-1 A is similar to
         D^(-1/2) A D^(-1/2), walks then begin with q d^(1/2) and end with s d^(-1/2).
         """
         require_weights(A, self)

@@ -74,7 +74,7 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
         return held[1]
 
     def replace(self, **params: Any) -> Self:
-        """Return a copy with some parameters changed; the graph is shared, with what was computed of it."""
+        """Return a copy with some parameters changed; the graph is shared, with what was computed from it."""
         copy = super().replace(**params)
         if "_made" in vars(self):
             vars(copy)["_made"] = vars(self)["_made"]
@@ -139,7 +139,7 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
 
     @property
     def _key(self) -> Hashable:
-        """What tells this kernel from others in one comparison: the graph itself, and the other parameters."""
+        """A key that distinguishes this kernel in a comparison: the graph itself, and the other parameters."""
         rest = {name: value for name, value in self.get_params(deep=False).items() if name != "graph"}
         return type(self).__name__, id(self.network), repr(rest)
 
@@ -177,7 +177,7 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
         columns, j = (rows, i) if B is A else np.unique(B.index, return_inverse=True)
         size = {"entries": 8 * len(rows) * len(columns), "columns": 8 * 6 * 32 * len(self.network)}
         budget.Plan(f"{type(self).__name__} on {len(A)} x {len(B)} nodes", size).require(None)
-        if len(rows) < len(columns):  # the matrix is symmetric: the fewer columns are computed
+        if len(rows) < len(columns):  # the matrix is symmetric: columns are computed for the smaller side
             return self.columns(rows, columns, what).T, i, j
         return self.columns(columns, rows, what), i, j
 
@@ -211,7 +211,7 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
         return found[place]
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the free parameter."""
+        """Return the values of a tile and the pullback to the free parameter."""
         if not self._free:
             return block_derivative(view, self)
         value, slope = np.array(self.tile(view)), np.array(self._entries(view, "slope"))

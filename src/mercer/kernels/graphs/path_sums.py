@@ -43,7 +43,7 @@ class PathSum(Terms, Featured, DifferentiatedByTiles):
     Parameters
     ----------
     terms : tuple of Kernel
-        The kernels that stand on edges. One that stands on several is computed once.
+        The kernels on the edges. One that is on several edges is computed once.
     edges : tuple of (from, to, place) or (from, to)
         Nodes are numbers or words. `place` counts the terms from 0; without one the factor is 1. The graph has no
         cycle, one node that no edge leads to, where paths begin, and one that no edge leaves, where they end.

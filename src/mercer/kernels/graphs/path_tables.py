@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What is told of a path: codes of the labels of nodes, and how many codes and lengths there may be."""
+    """What describes a path: codes of the labels of nodes, and how many codes and lengths there may be."""
 
     codes: NDArray[np.int64]
     words: int
@@ -90,7 +90,7 @@ def search(part, ends, numbers, counts, per_graph):
 def measure(part, weights, far, pairs, per_graph):
     """Write the length of the shortest path of every pair of nodes, and which pair it is, as one number.
 
-    Dijkstra's algorithm with a heap, in which a node may stand more than once; the first time it is taken counts.
+    Dijkstra's algorithm with a heap, which may hold a node more than once; the first time it is taken counts.
     """
     offsets, indptr, targets, start, stop, largest = part
     most = 1
@@ -160,7 +160,7 @@ def _sink(heap, member, count):
 # ---------------------------------------------------------------------------------------- pairs of paths
 
 
-# Sums of products may be taken in any order here: they differ by rounding, and are several times faster so.
+# Sums of products may be taken in any order: they differ by rounding, and this is several times faster.
 _ANY_ORDER = ("reassoc", "contract")
 
 

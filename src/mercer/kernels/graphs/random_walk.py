@@ -31,7 +31,7 @@ __public__ = ["RandomWalk"]
 
 _WORK = 2e7  # multiplications in a tile
 _PIECE = 32  # graphs that are compared with themselves at a time
-_ROUNDS = 15  # of an iteration, as a rule
+_ROUNDS = 15  # of an iteration, usually
 
 
 class CommonWalks(Tiled):
@@ -157,8 +157,8 @@ class RandomWalk(CommonWalks):
     Parameters
     ----------
     decay : float, default 0.1
-        lambda > 0. Geometric, it has to be below the inverse of the spectral radius of every product graph: what is
-        not is refused, and the largest value told.
+        lambda > 0. Geometric, it has to be below the inverse of the spectral radius of every product graph: larger
+        values are refused, and the largest value allowed is reported.
     kind : {"geometric", "exponential"}, default "geometric"
         Which weights walks of t steps have: k = 1' (1 - lambda W)^-1 1, or k = 1' exp(lambda W) 1.
     method : str, default "auto"
@@ -302,7 +302,7 @@ class RandomWalk(CommonWalks):
         return matrices
 
     def _is_alike(self, *sides: Graphs) -> bool:
-        """Tell whether no label distinguishes any node or edge."""
+        """Return whether no label distinguishes any node or edge."""
         for is_used, name, words in (
             (self.labels, "labels", "vocabulary"),
             (self.edge_labels, "edge_labels", "edge_vocabulary"),

@@ -297,7 +297,7 @@ class ShortestPath(PatternCount, DifferentiatedByTiles):
         return a, b, np.where(a.labels[:, None] == b.labels, K, 0.0)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the parameters of the kernel on attributes."""
+        """Return the values of a tile and the pullback to the parameters of the kernel on attributes."""
         if self.attributes is None:
             return block_derivative(view, self)
         a, b, K = self._compared(view)
@@ -347,7 +347,7 @@ def _rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _in_pieces(A: Graphs, work: Callable[[slice], tuple[Any, ...]]) -> list[NDArray[Any]]:
-    """Do the work for pieces of the collection that are not too large, in threads; return the results joined."""
+    """Process pieces of the collection that are not too large, in threads; return the results joined."""
     pieces = _pieces(A)
     results: list[Any] = [None] * len(pieces)
 
@@ -370,7 +370,7 @@ def _pieces(A: Graphs) -> list[slice]:
 
 
 def _found(A: Graphs, graphs: slice, search: Callable[..., int], *kinds: Any) -> tuple[Any, ...]:
-    """Give a search room for the pairs of nodes of some graphs, and return what it has written there."""
+    """Allocate arrays for the pairs of nodes of some graphs, and return what a search has written there."""
     sizes = A.sizes[graphs]
     room, largest = int((sizes.astype(np.int64) ** 2).sum()), int(sizes.max(initial=0))
     first, second = (np.empty(room, kind) for kind in kinds)

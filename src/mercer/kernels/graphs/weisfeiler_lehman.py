@@ -49,20 +49,20 @@ class WeisfeilerLehman(PatternCount):
     Parameters
     ----------
     iterations : int, default 5
-        The number h of refinements, 0 or more: how far around itself a node looks.
+        The number h of refinements, 0 or more: how far the neighbourhood of a node reaches.
     base : VertexHistogram, EdgeHistogram or ShortestPath, optional
-        The kernel on the refined graphs, without attributes. None stands for ``VertexHistogram()``, which counts
-        subtree patterns.
+        The kernel on the refined graphs, without attributes. None is ``VertexHistogram()``, which counts subtree
+        patterns.
 
     Notes
     -----
     Domain Graphs. A node without a label has one of its own; labels of edges count only if the base reads them;
     neighbours are those that arcs lead to, parallel ones as often as there are arcs. Features the patterns of the
     base with refined labels; no free parameter. Positive definite of order 0 as a sum of kernels; not strict, since
-    some graphs that differ (regular ones, for example) are never told apart, and hence not universal; not bounded
+    some graphs that differ (regular ones, for example) are never distinguished, and hence not universal; not bounded
     (``.normalized()`` removes that). Cost O(h M) for a collection with the usual base.
 
-    Labels are refined for each collection by itself and identified afterwards by what they are made of: a value
+    Labels are refined for each collection separately and identified afterwards by what they are made of: a value
     depends on the two graphs alone.
 
     Examples
@@ -130,7 +130,7 @@ class Colours:
     kinds : tuple of str
         What the columns of the tables are, as in `GraphPatterns`; "node" is a colour of the table's level.
     vocabulary, edge_vocabulary : tuple
-        The labels that codes, the colours of level 0, stand for.
+        The labels of the codes, the colours of level 0.
     levels : tuple of Ragged
         For level 1 and further: a row per colour, that of the node in the level before and those of its neighbours in
         ascending order.

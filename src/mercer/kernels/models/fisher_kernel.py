@@ -46,15 +46,15 @@ class Fisher(Tiled, Featured):
         hmmlearn or a mixture of scikit-learn; or any object with ``scores(X)`` or ``score(x)``, see
         `mercer.models.GivenModel`.
     kind : {"invariant", "practical", "empirical"}, default "invariant"
-        "invariant" is the formula above, which does not depend on how the model is parametrised. "practical" has no I:
-        g(x)' g(z). "empirical" has the mean of g g' over the training samples for I: their scores are whitened.
+        "invariant" is the formula above, which does not depend on how the model is parametrised. "practical" omits I:
+        g(x)' g(z). "empirical" takes the mean of g g' over the training samples for I: their scores are whitened.
     draws : int, optional
-        How many objects are drawn from a model whose information has no closed form, to estimate it. By default 10
+        How many objects are drawn to estimate the information of a model that has no closed form for it. By default 10
         times the number of parameters, at least 2000.
     random_state : int, default 0
-        Seed of what is drawn.
+        Seed of the draws.
     whitening : (p,) or (p, r) array, optional
-        W, learned in `fit` where it is needed.
+        W, learned in `fit` if it is needed.
 
     Notes
     -----
@@ -65,9 +65,9 @@ class Fisher(Tiled, Featured):
     compares directions alone). Cost that of the scores once for each object, then O(r) a pair.
 
     "empirical" amplifies noise: every direction in which scores vary, however little it has to do with what is to be
-    learned, is scaled to the same variance, and with as many parameters as samples every training sample is as far
-    from every other. Use it with few parameters, and otherwise one of the other kinds; a warning tells if there are
-    fewer than two samples for each direction.
+    learned, is scaled to the same variance, and with as many parameters as samples all training samples are equally far
+    apart. Use it with few parameters, and otherwise one of the other kinds; a warning is issued if there are fewer than
+    two samples for each direction.
 
     For models of strings and series the information is that of objects with the lengths of the training samples.
 
@@ -213,7 +213,7 @@ class Fisher(Tiled, Featured):
         """Multiply the features of both sides."""
         left, right = view.comparison.keep(("fisher", id(self), view.path), lambda: self._both(*view.collections))
         out = view.empty()
-        with np.errstate(over="ignore"):  # in float32, where the driver finds and tells it
+        with np.errstate(over="ignore"):  # in float32, where the driver finds and reports it
             np.copyto(out, row_products(left[view.rows], right[view.columns], same=view.on_diagonal))
         return out
 

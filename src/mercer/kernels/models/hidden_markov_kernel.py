@@ -60,7 +60,7 @@ def chain_of(model: Any, what: str, pairs: bool = False) -> Chain:
     ----------
     model : tuple of three arrays, or object
     what : str
-        Who asks, for messages.
+        The caller, for messages.
     pairs : bool, default False
         Whether emissions of pairs of symbols, (A, q, q), will do.
     """
@@ -131,7 +131,7 @@ ALPHABET, MISSING = _Symbols(named=True), _Symbols(named=False)
 
 
 class Symbols:
-    """The symbols that a model knows, as codes; one code more stands for a missing symbol."""
+    """The symbols that a model knows, as codes; one more code is that of a missing symbol."""
 
     def __init__(self, kernel: Any, model: Any, count: int) -> None:
         alphabet = kernel.alphabet if kernel.alphabet is not None else getattr(model, "alphabet", None)
@@ -158,7 +158,7 @@ class Symbols:
             raise DomainError(
                 f"Symbol {at - int(S.offsets[i])} of sample {i} is {S.vocabulary[S.codes[at]]!r}, which the model does "
                 f"not know; the symbols {shown} are accepted. Give the alphabet of the model, change case with "
-                "str.upper, or name the symbol in missing=... if it stands for one that was not observed."
+                "str.upper, or name the symbol in missing=... if it marks one that was not observed."
             )
         return codes
 
@@ -213,7 +213,7 @@ class ByChain(JointProbability):
         return S
 
     def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Return the kernel with a model that has learned from training samples, where it is one to learn."""
+        """Return the kernel with a model that has learned from training samples, if it has to learn."""
         return self.replace(model=self.model.learn(S, weight)) if self._learns else self
 
     def _coded(self, A: Samples, logs: Floats) -> Coded:
@@ -247,7 +247,7 @@ class HiddenMarkov(ByChain):
     alphabet : {"dna", "rna", "protein"}, str or tuple, optional
         The symbols, in the order of the columns of emissions. By default those of the model, or 0, 1, 2, ...
     missing : str or tuple, optional
-        Symbols that stand for one that was not observed; those of a named alphabet ("N" and its like) do anyway.
+        Symbols that mark one that was not observed; those of a named alphabet (such as "N") always do.
     form : {"probability", "normalised"}, default "probability"
         k itself, or k(s, t) / sqrt(k(s, s) k(t, t)), which ``.normalized()`` asks for.
 
@@ -258,7 +258,7 @@ class HiddenMarkov(ByChain):
     summed over: its factor is 1. Other symbols that are not in the alphabet are refused.
 
     Positive definite of order 0 by its features sqrt(P(h)) P(s | h), one for each path, which are never made; a sum
-    over missing symbols is one of features. Not strict, since states may not tell symbols apart, and hence not
+    over missing symbols is one of features. Not strict, since states may not distinguish symbols, and hence not
     universal. Values are at most 1. They fall exponentially with the length: logarithms are computed, and the
     normalised kernel is found from them without ever underflowing. States less likely than the best one of their place
     by a factor of 1e-200 count as impossible.
@@ -269,7 +269,7 @@ class HiddenMarkov(ByChain):
 
     Examples
     --------
-    Two states that keep to themselves, one of which prefers "a" and the other "b":
+    Two states that never change, one of which prefers "a" and the other "b":
 
     >>> model = (0.5, 0.5), ((0.9, 0.1), (0.1, 0.9)), ((0.8, 0.2), (0.2, 0.8))
     >>> k = HiddenMarkov(model, alphabet="ab")
@@ -338,7 +338,7 @@ def _load(codes, offsets, order, first, stop, table, lanes):
 
 @compiled(fastmath={"contract"})  # a product that is not rounded before it is added does no harm
 def _walk(s, lanes, table, start, transition, state, logs):
-    """Write the logarithms of the probabilities of four pairs of strings, but for factors taken out."""
+    """Write the logarithms of the probabilities of four pairs of strings, without factors taken out."""
     before, after = state[0], state[1]
     logs[:] = 0.0
     t0, t1, t2, t3 = 1.0, 1.0, 1.0, 1.0
@@ -379,7 +379,7 @@ def _walk(s, lanes, table, start, transition, state, logs):
 
 @compiled
 def _raise(values, total, logs):
-    """Multiply small numbers by units until they are none, and note it; return their sum."""
+    """Multiply small numbers by units until they are not small, and note it; return their sum."""
     while 0.0 < total < _LOW:
         for a in range(values.size):
             values[a] *= _UNIT
@@ -390,7 +390,7 @@ def _raise(values, total, logs):
 
 @compiled
 def _compare_paths(left, right, arrays, symmetric, room, out):
-    """Compare the strings that are of one length: both sides are gone through in the order of lengths."""
+    """Compare the strings that are of one length: both sides are traversed in the order of lengths."""
     codes, offsets, order = left
     others, places, columns = right
     table, start, transition = arrays

@@ -51,9 +51,9 @@ class _Parents(Constraint):
 
 
 def _depths(parents: Indices) -> Indices:
-    """Return how far every node is from the root, -1 for those that never come there."""
+    """Return how far every node is from the root, -1 for those that do not reach it."""
     ahead, steps = np.where(parents < 0, np.arange(len(parents)), parents), (parents >= 0).astype(np.intp)
-    for _ in range(int(np.ceil(np.log2(len(parents) + 1))) + 1):  # every step doubles the way that is seen
+    for _ in range(int(np.ceil(np.log2(len(parents) + 1))) + 1):  # every step doubles the distance seen
         steps = steps + steps[ahead]
         ahead = ahead[ahead]
     return np.where(parents[ahead] < 0, steps, -1)
@@ -72,8 +72,9 @@ class HiddenTree(JointProbability):
     .. math:: k(x, z) = \sum_h P(h) \prod_{l} e(x_l \mid h_l)\, e(z_l \mid h_l), \qquad
               P(h) = \pi(h_{root}) \prod_{v \neq root} T(h_{parent(v)}, h_v)
 
-    over all states h of the N nodes of a tree that is the same for all objects, as that of species which have a gene or
-    have it not. Only the leaves l are observed. It is the marginalisation kernel whose models are the hidden states.
+    over all states h of the N nodes of a tree that is the same for all objects, such as that of species which have a
+    gene or lack it. Only the leaves l are observed. It is the marginalisation kernel whose models are the hidden
+    states.
 
     Seed: [ST] "Probabilistic model kernels", hidden tree models, "a recursion that works upwards from the leaves".
 
@@ -91,7 +92,7 @@ class HiddenTree(JointProbability):
     alphabet : {"dna", "rna", "protein"}, str or tuple, optional
         The symbols, in the order of the columns of emissions. By default 0, 1, 2, ...
     missing : str or tuple, optional
-        Symbols that stand for one that was not observed; those of a named alphabet ("N" and its like) do anyway.
+        Symbols that mark one that was not observed; those of a named alphabet (such as "N") always do.
     form : {"probability", "normalised"}, default "probability"
         k itself, or k(x, z) / sqrt(k(x, x) k(z, z)), which ``.normalized()`` asks for.
 
@@ -245,7 +246,7 @@ class HiddenTree(JointProbability):
 
 @compiled(fastmath={"contract"})  # a product that is not rounded before it is added does no harm
 def _climb(x, lanes, arrays, tree, inside, logs):
-    """Write the logarithms of the probabilities of four pairs, but for factors taken out; `inside` is K_v(a)."""
+    """Write the logarithms of the probabilities of four pairs, without factors taken out; `inside` is K_v(a)."""
     table, start, transition = arrays
     order, parents, leaf = tree
     inside[:] = 1.0
@@ -292,7 +293,7 @@ def _climb(x, lanes, arrays, tree, inside, logs):
 
 @compiled
 def _raise(values, total, logs):
-    """Multiply small numbers by units until they are none, and note it."""
+    """Multiply small numbers by units until they are not small, and note it."""
     while 0.0 < total < _LOW:
         for a in range(values.size):
             values[a] *= _UNIT

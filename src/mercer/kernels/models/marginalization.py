@@ -1,6 +1,6 @@
-"""Kernels that are probabilities: that a model, chosen by chance, gives both objects.
+"""Kernels that are probabilities: that a model, chosen at random, gives both objects.
 
-Symbols: m a model, P(m) its probability beforehand, P(x | m) the probability (or density) of x under it. Probabilities
+Symbols: m a model, P(m) its prior probability, P(x | m) the probability (or density) of x under it. Probabilities
 of long objects are too small for floating-point numbers, so that logarithms are computed.
 """
 
@@ -47,7 +47,7 @@ class JointProbability(Tiled):
         return self.form == "normalised" and self.order == 0
 
     def normalized(self) -> Any:
-        """Return k(x, z) / sqrt(k(x, x) k(z, z)), found by logarithms: probabilities may be as small as they like."""
+        """Return k(x, z) / sqrt(k(x, x) k(z, z)), found by logarithms: probabilities may be arbitrarily small."""
         return self.replace(form="normalised").check()
 
     @abstractmethod
@@ -214,7 +214,7 @@ class _Weights(Constraint):
 
 
 class Marginalization(JointProbability, Featured):
-    r"""Marginalisation kernel: the probability that one model, chosen by chance, gives both objects.
+    r"""Marginalisation kernel: the probability that one model, chosen at random, gives both objects.
 
     .. math:: k(x, z) = \sum_{m \in M} P(x \mid m)\, P(z \mid m)\, P(m)
 
@@ -239,7 +239,7 @@ class Marginalization(JointProbability, Featured):
     Likelihoods of long objects are far below the smallest float. Each object is therefore held as the logarithm of its
     length c(x) = log sqrt(k(x, x)) and the direction of its feature vector u(x), found from logarithms by subtracting
     the largest, so that k(x, z) = exp(c(x) + c(z)) <u(x), u(z)>. The normalised kernel is <u(x), u(z)>, which never
-    underflows; where k itself would, a DegenerateWarning tells so. What is missing in an object is up to the models:
+    underflows; where k itself would, a DegenerateWarning is issued. What is missing in an object is up to the models:
     those of this package leave it out of the likelihood.
 
     Cost that of |M| likelihoods an object, once per collection, then O(|M|) a pair by a matrix product.
@@ -278,7 +278,7 @@ class Marginalization(JointProbability, Featured):
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the models; without a word of theirs, strings."""
+        """That of the models; strings if they do not state it."""
         return next((model.domain for model in self.models if hasattr(model, "domain")), Strings)
 
     def pack(self, X: Any) -> Samples:
@@ -289,7 +289,7 @@ class Marginalization(JointProbability, Featured):
         return self.domain.pack(X) if pack is None else pack(X)
 
     def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Return the kernel with models that have learned from training samples, where there are any to learn."""
+        """Return the kernel with models that have learned from training samples, if any have to learn."""
         learned = tuple(
             model.learn(S, weight) if getattr(model, "fitted", True) is False else model for model in self.models
         )
@@ -339,7 +339,7 @@ class Marginalization(JointProbability, Featured):
         return left, left if B is A else self.prepare(B).derived[key]
 
     def _log_tile(self, left: Floats, right: Floats, rows: slice, columns: slice, out: Floats) -> None:
-        raise NotImplementedError  # never asked: its tiles are products
+        raise NotImplementedError  # never called: its tiles are products
 
     def tile(self, view: View) -> Floats:
         """Multiply directions, and lengths where they are wanted."""
@@ -357,7 +357,7 @@ class Marginalization(JointProbability, Featured):
                 np.fill_diagonal(product, 1.0)
         else:
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                # halves one after the other: their sum may be a number where one of them is none
+                # halves one after the other: their sum may be finite where one of them is not
                 product *= np.where(product > 0.0, np.exp(0.5 * a[:, None] + 0.5 * b), 0.0)
         np.copyto(out, product, casting="same_kind")
         return mirror(out) if symmetric else out

@@ -28,7 +28,7 @@ _UNIT = 2.0**512  # what an exponent counts
 _LOG_UNIT = 512.0 * float(np.log(2.0))
 _HIGH, _LOW = 1e77, 1e-80  # beyond, numbers get another exponent
 _NOTHING = -(2**40)  # the exponent of zero
-_MIXED = 2**40  # what stands for exponents that differ
+_MIXED = 2**40  # marks exponents that differ
 
 
 class PairHiddenMarkov(ByChain):
@@ -38,9 +38,9 @@ class PairHiddenMarkov(ByChain):
               P(h) = \eta\, (1 - \eta)^n\, \pi(h_1) \prod_{l > 1} T(h_{l-1}, h_l)
 
     over all hidden paths h = h_1 ... h_n, n = 0, 1, ..., and all places i_1 < ... < i_n of s and j_1 < ... < j_n of t.
-    Every state gives a pair of symbols, one to either string. Before, between and after them each string has, on its
-    own account, symbols inserted: r of them with probability 1 - o for r = 0 and o (1 - c) c^(r-1) for more, each drawn
-    from the background. g_l(s) is the probability of the symbols of s inserted after the l-th pair.
+    Every state gives a pair of symbols, one to either string. Before, between and after them each string has,
+    independently, symbols inserted: r of them with probability 1 - o for r = 0 and o (1 - c) c^(r-1) for more, each
+    drawn from the background. g_l(s) is the probability of the symbols of s inserted after the l-th pair.
 
     Seed: [ST] "Probabilistic model kernels", pair HMMs, "under mild assumptions"; these are here that insertions of the
     two strings are independent and that pairs of symbols are given by positive definite matrices.

@@ -191,7 +191,7 @@ class PairProduct(_BetweenPairs):
     -----
     Domain Pairs, of one collection. Derivatives in the parameters of the kernel. Positive definite of order 0 if the
     kernel is; strict and universal if it is and the pairs have an order. With ``gram=Kronecker()`` neither the matrix
-    of n^2 pairs nor any part of it is formed. Pairs of two kinds of objects have ``k1.tensor(k2)``.
+    of n^2 pairs nor any part of it is formed. For pairs of two kinds of objects use ``k1.tensor(k2)``.
 
     Examples
     --------
@@ -257,9 +257,9 @@ class PairSum(_BetweenPairs):
     -----
     Domain Pairs, of one collection; objects must be of a domain that knows which are equal: vectors, strings, texts,
     nodes, tensors, tables of these. Its matrix is sparse: pairs without a common object have k = 0, so that what is
-    known of a link spreads to others at its ends only. Positive definite of order 0 if the kernel is, and strict if it
-    is strict and the pairs have an order, as a sum of Kronecker products with the identity; not continuous. (The
-    direct sum k(a, c) + k(b, d), which knows no pairs but only their objects, is ``k.direct_sum(k)``.)
+    known of a link spreads only to others at its ends. Positive definite of order 0 if the kernel is, and strict if it
+    is strict and the pairs have an order, as a sum of Kronecker products with the identity; not continuous. (The direct
+    sum k(a, c) + k(b, d), which depends on the objects but not on their pairing, is ``k.direct_sum(k)``.)
 
     Examples
     --------
@@ -294,7 +294,7 @@ class PairSum(_BetweenPairs):
 
 
 def _told(S: Samples) -> Samples:
-    """Return samples that carry what tells equal ones."""
+    """Return samples that carry what identifies equal ones."""
     if "identity" in S.derived:
         return S
     if identities(S) is None:

@@ -1,7 +1,7 @@
 """Kernels between linear dynamical systems, given or learned from series: Binet-Cauchy in time.
 
-Symbols: x_{t+1} = A x_t, y_t = C x_t; lambda the decay; O = (C; sqrt(lambda) C A; lambda C A^2; ...) what is seen of
-the states from now on; M = O^T O' = sum_t lambda^t (A^T)^t C^T C' A'^t, which solves M = lambda A^T M A' + C^T C'.
+Symbols: x_{t+1} = A x_t, y_t = C x_t; lambda the decay; O = (C; sqrt(lambda) C A; lambda C A^2; ...) what is observed
+of the states from now on; M = O^T O' = sum_t lambda^t (A^T)^t C^T C' A'^t, which solves M = lambda A^T M A' + C^T C'.
 
 M is found by doubling: with F = sqrt(lambda) A and M_0 = C^T C', M_{k+1} = M_k + (F^(2^k))^T M_k F'^(2^k) is the sum of
 2^(k+1) terms. The powers are computed once per system.
@@ -58,7 +58,7 @@ class _Ready:
 
 
 class DynamicalSystem(Tiled):
-    r"""Kernel on linear dynamical systems: what they do from now on is compared, later times counting less.
+    r"""Kernel on linear dynamical systems: their future outputs are compared, later times counting less.
 
     .. math:: k(S, S') = \sum_{t \ge 0} \lambda^t \, y_t^\top y'_t = x_0^\top M x'_0
         \qquad\text{or}\qquad \frac{\det(M_{SS'})^2}{\det(M_{SS}) \det(M_{S'S'})},
@@ -78,7 +78,7 @@ class DynamicalSystem(Tiled):
         outputs that the systems can have, whatever the initial states: the product of the squared cosines of their
         principal angles.
     lags : int, optional
-        How many consecutive outputs are looked at together when a system is learned from a series: at least as many as
+        How many consecutive outputs are taken together when a system is learned from a series: at least as many as
         make its states visible. By default 2 states / outputs, rounded up.
 
     Notes

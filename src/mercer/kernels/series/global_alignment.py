@@ -60,8 +60,8 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
         l, the distance within which two points are alike. Long series need a larger one than single points: "median"
         takes the median distance between points of the training series times the root of their median length.
     band : int, optional
-        b >= 1: points are paired only if their numbers differ by less than b, which counts points and is no share of
-        the length. None pairs any, as an infinite band would.
+        b >= 1: points are paired only if their numbers differ by less than b, a number of points, not a share of the
+        length. None pairs any, as an infinite band would.
     form : {"normalised", "sum", "log"}, default "normalised"
         k as above; K itself, which grows exponentially with the series; or log K, a soft score.
 
@@ -164,7 +164,7 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
         return self._formed(self._own(A)[:, 0].copy())
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the length scale, by tables of derivatives."""
+        """Return the values of a tile and the pullback to the length scale, by tables of derivatives."""
         value, slopes = self.tile(view), self._logs(view, True)[:, :, 1]
         if self.form == "normalised":
             rows, columns = (self._own(S, slopes=True)[:, 1] for S in view.sides)
@@ -335,7 +335,7 @@ def _costs(x, y, bits):
                 bits[a] += (u[a] - v[a]) * (u[a] - v[a])
 
 
-# Each of the loops below writes so few arrays that the compiler can tell them apart, and uses vector registers. Cell a
+# Each of the loops below writes few enough arrays for the compiler to see no overlap and use vector registers. Cell a
 # of a piece has its upper, left and diagonal neighbours at a and a + 1 of the last antidiagonal, a of the one before.
 @compiled
 def _tops(last, before, new):
@@ -396,7 +396,7 @@ def _weigh_slopes(bits, steep, start, new, slopes, powers):
 def _pair(x, y, n, m, band, room, out):
     """Write log K of two series, channels first and the second backwards in time, and perhaps its derivative.
 
-    Row i of a table has its cell of antidiagonal d = i + j at place i + 1; what lies beside a piece is zero.
+    Row i of a table has its cell of antidiagonal d = i + j at place i + 1; what is beside a piece is zero.
     """
     numbers, exponents, bits = room
     with_slopes = numbers.shape[0] == 6

@@ -49,8 +49,8 @@ class Signature(Tiled, Featured):
     .. math:: k(x, y) = \sum_{p=0}^P \langle S_p(x), S_p(y) \rangle, \qquad
         S_p(x) = \int_{t_1 < \dots < t_p} dx_{t_1} \otimes \dots \otimes dx_{t_p}
 
-    A series is a path: straight lines from point to point. Its iterated integrals tell in which order channels move:
-    those of order one are the whole displacement, those of order two areas, and so on.
+    A series is a path: straight lines from point to point. Its iterated integrals describe in which order channels
+    move: those of order one are the whole displacement, those of order two areas, and so on.
 
     Seed: [SS] Section 6.4, kernels for structured data; [KIKS] Section 6.1.2, a convolution kernel whose parts are
     pieces of a path. Kiraly and Oberhauser (2019), Kernels for sequentially ordered data; Salvi et al. (2021), The
@@ -69,14 +69,14 @@ class Signature(Tiled, Featured):
     -----
     Domain Sequences, of any lengths; a series of one point has the value 1 with every other. Positive definite of
     order 0. The value does not change if a path is moved (linear), is run through faster or slower, or goes some way
-    and at once back again; therefore not strict. To tell such series apart give the time, or the starting point, as
+    and straight back again; therefore not strict. To distinguish such series give the time, or the starting point, as
     channels. Values grow like exp(2 sqrt(l(x) l(y))) with the lengths l of the paths: scale the series, or use
     ``.normalized()``.
 
-    With a depth and base="linear" the features are the iterated integrals, (d^(P+1) - 1) / (d - 1) of them. The
-    parameters are chosen, not learned by derivatives. The partial differential equation for all orders is solved by
-    power series on the cells of two pieces, to a relative error of a few rounding units times n + m. Cost O(n m) a
-    pair, times 100 to 1 000 operations; of features O(T d^P) a series.
+    With a depth and base="linear" the features are the iterated integrals, (d^(P+1) - 1) / (d - 1) of them. Its
+    parameters have no derivatives. The partial differential equation for all orders is solved by power series on the
+    cells of two pieces, to a relative error of a few rounding units times n + m. Cost O(n m) a pair, times 100 to 1 000
+    operations; O(T d^P) a series with features.
 
     Examples
     --------

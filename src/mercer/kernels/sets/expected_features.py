@@ -49,10 +49,10 @@ class ExpectedFeatures(Tiled, Featured):
         On vectors. For distributions that are finite samples any will do; for Gaussians one whose expectation has a
         closed form: Gaussian, Linear, Polynomial of degree 1 or 2, Constant, and sums and multiples of these.
     mean : (d,) array, optional
-        What missing entries are on average. By default it is learned from the entries that are there, in `fit`.
+        What missing entries are on average. By default it is learned from the entries that are present, in `fit`.
     covariance : (d,) or (d, d) array, optional
         How missing entries vary. With variances, an entry is missing from a Gaussian of its column; with covariances it
-        is conditioned on the entries that are there. By default the variances are learned.
+        is conditioned on the entries that are present. By default the variances are learned.
 
     Notes
     -----
@@ -423,7 +423,7 @@ def _summed(A: Distributions, values: Floats) -> Floats:
 
 
 def _moments(S: Distributions, v: Floats, given: Any) -> tuple[Floats, Floats]:
-    """Return means (unless given) and variances of the columns over all entries that are there."""
+    """Return means (unless given) and variances of the columns over all entries that are present."""
     present = ~S.missing & (v[:, None] > 0.0)
     mass = (v[:, None] * present).sum(axis=0)
     if not mass.all():

@@ -42,7 +42,7 @@ class _OfMembers(Tiled, DifferentiatedByTiles):
 
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The sets; where members are not plain vectors, a label tells apart how other terms of a sum read them."""
+        """The sets; where members are not plain vectors, a label distinguishes how other terms of a sum read them."""
         inner = tuple(self.kernel.parts())
         if inner == (WHOLE,) and self.kernel.domain is Vectors:
             return WHOLE
@@ -94,7 +94,7 @@ class Members:
         return ((left, right) for left in r for right in c)
 
     def add(self, tile: Floats, pieces: tuple[slice, slice], start: tuple[int, int], out: Floats) -> None:
-        """Add the values of pairs of members, times their weights, to those of their sets, the first of which is told.
+        """Add the values of pairs of members, times their weights, to those of their sets, given the first sets.
 
         Parameters
         ----------
@@ -132,9 +132,9 @@ class MeanMap(_OfMembers, Featured):
     kernel, added over members, if it has them; differentiable in its parameters if it is. Positive definite of order 0
     if the kernel is, by its features; averages by a kernel conditionally positive definite of order 1 are so too, and
     the squared distance of images by ``NegativeDistance()`` is the energy distance (empty sets are then refused). Not
-    strict, as a set and two copies of it together have one mean; on sets without repetitions a strict kernel tells all
-    apart. Bounded if averages of a bounded kernel are taken. Cost |X| |X'| values of the kernel; memory that of a tile.
-    Powers of the kernel inside, ``MeanMap(kernel**p)``, let the most similar pairs count more.
+    strict, as a set and two copies of it together have one mean; on sets without repetitions a strict kernel
+    distinguishes all. Bounded if averages of a bounded kernel are taken. Cost |X| |X'| values of the kernel; memory
+    that of a tile. Powers of the kernel inside, ``MeanMap(kernel**p)``, let the most similar pairs count more.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class MeanMap(_OfMembers, Featured):
         return feature_count(self.kernel, A.members) if len(A.members) else 0
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile, and the way back: the weight of a pair of sets goes to pairs of members."""
+        """Return the values of a tile and the pullback: the weight of a pair of sets goes to pairs of members."""
 
         def back(W: Floats) -> Floats:
             members = view.comparison.keep(("members", id(self), view.path), lambda: self._members(*view.collections))
@@ -329,8 +329,8 @@ class MinMax(_OfMembers, Featured):
     Domain Sets of vectors; weights of members do not matter. The empty set has no extremes and is refused. Features and
     derivatives those of the kernel on the extremes. Positive definite of order 0 if the kernel is, as a kernel on the
     images of a map; not strict, since different sets have the same extremes. Bounded and normalised as the kernel. Cost
-    O(N d) for N members, then that of the kernel on vectors: it is much cheaper than a mean map, and sees single
-    members that stick out, where a mean map sees what most members are like.
+    O(N d) for N members, then that of the kernel on vectors: it is much cheaper than a mean map, and reacts to single
+    outlying members, where a mean map reflects what most members are like.
 
     Examples
     --------
@@ -428,7 +428,7 @@ class MinMax(_OfMembers, Featured):
         return feature_count(self.kernel, self._sides(A, A)[0])
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back of the kernel inside."""
+        """Return the values of a tile and the pullback of the kernel inside."""
         return derivative(self._inner(view), self.kernel)
 
     @property

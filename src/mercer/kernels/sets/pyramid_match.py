@@ -2,8 +2,8 @@
 
 Symbols: L levels, i = 0, ..., L - 1 a level, h 2^i the side of its cells, H_i(X) the numbers of members of X in them.
 
-A cell is a whole number for each column; a cell of the next level is had by halving these, rounded down. The minimum of
-two counts is the number of ranks r = 1, 2, ... that both reach, so that cells with ranks are features.
+A cell is a whole number for each column; a cell of the next level is found by halving these, rounded down. The minimum
+of two counts is the number of ranks r = 1, 2, ... that both reach, so that cells with ranks are features.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class PrincipalAngles(Tiled, Featured):
     Notes
     -----
     Domain Sets of vectors; with a kernel, of whatever it compares. Weights of members do not matter. Subspaces of
-    different dimensions have determinant kernel 0, and projection kernel the sum of what cosines there are. The empty
+    different dimensions have determinant kernel 0, and projection kernel the sum over the cosines there are. The empty
     set spans {0}, of dimension 0: its determinant kernel with itself is 1, its projection kernel 0. Directions whose
     singular value is below rounding (max(m, d) eps of the largest; its root for a kernel) are not counted. Positive
     definite of order 0: by the theorem of Binet and Cauchy, det(U^T U') is the dot product of all minors of U and U',
@@ -102,7 +102,7 @@ class PrincipalAngles(Tiled, Featured):
 
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The sets; where members are not plain vectors, a label tells apart how other terms of a sum read them."""
+        """The sets; where members are not plain vectors, a label distinguishes how other terms of a sum read them."""
         if self.kernel is None or (tuple(self.kernel.parts()) == (WHOLE,) and self.kernel.domain is Vectors):
             return WHOLE
         return Whole(("sets", self.kernel.domain.__name__, tuple(self.kernel.parts())))
@@ -263,7 +263,7 @@ class PrincipalAngles(Tiled, Featured):
 
     @property
     def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether there are at most so many cosines."""
+        """Whether the number of cosines is limited."""
         return self.kind == "determinant" or self.dimension is not None
 
 
@@ -283,7 +283,7 @@ class BinetCauchy(Tiled, Featured):
     degree : int
         The order q of the minors. At least 1.
     kind : {"matrices", "moments"}, default "matrices"
-        "matrices" compares the members in the order they are given, row by row: all matrices have as many rows.
+        "matrices" compares the members in the order they are given, row by row: all matrices have equally many rows.
         "moments" takes A^T A and B^T B for A and B,
 
         .. math:: \operatorname{tr} C_q(A^\top A B^\top B) = \sum_{I, J} \det\big((A B^\top)_{IJ}\big)^2,
@@ -320,7 +320,7 @@ class BinetCauchy(Tiled, Featured):
         self.kind = kind
 
     def pack(self, X: Any) -> Samples:
-        """Turn arrays of vectors into Sets; matrices must have as many rows."""
+        """Turn arrays of vectors into Sets; matrices must have equally many rows."""
         S = Sets.pack(X)
         require_vectors(self, S)
         if self.kind == "matrices" and bool((S.sizes != S.sizes[:1]).any()):
@@ -432,7 +432,7 @@ def _minors(A: Floats, B: Floats, q: int, squared: bool, same: bool) -> Floats:
     if squared and q == 1:
         return np.einsum("ijab,ijab->ij", G, G)
     if not np.isfinite(G).all():
-        return np.full(G.shape[:2], np.inf)  # refused by whoever asked
+        return np.full(G.shape[:2], np.inf)  # refused by the caller
     if squared:
         return elementary_symmetric(np.linalg.svd(G, compute_uv=False) ** 2, q)
     if q == 2:

@@ -90,7 +90,7 @@ class _Projections(Tiled, DifferentiatedByTiles):
         return np.ones(len(A))
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the length scale."""
+        """Return the values of a tile and the pullback to the length scale."""
         squares = self._scaled(view)
         value = np.exp(-0.5 * squares)
         slope = np.where(value > 0.0, value * np.minimum(squares, 1e300), 0.0) / float(self.length_scale)
@@ -156,9 +156,10 @@ class Grassmann(_Projections):
     Domain Tensors. No features; derivatives in the length scale. Positive definite of order 0, as a Gaussian of the
     Euclidean distance of projectors. Values do not depend on the scale of a tensor, nor on a mixing of the slices along
     an axis as far as that axis is concerned: not strict. Of a matrix, mode 0 has the row space, mode 1 the column
-    space; where an unfolding has as many rows as columns and full rank, its row space is everything and tells nothing,
-    unless `rank` is given. The zero tensor has the subspace {0}. Where singular values are equal at the `rank` the
-    subspace is arbitrary. Cost O(I^(N+1)) a tensor of N axes of length I; O(r^2 I^(N-1)) a pair for every mode.
+    space; where an unfolding has as many rows as columns and full rank, its row space is everything and carries no
+    information, unless `rank` is given. The zero tensor has the subspace {0}. Where singular values are equal at the
+    `rank` the subspace is arbitrary. Cost O(I^(N+1)) a tensor of N axes of length I; O(r^2 I^(N-1)) a pair for every
+    mode.
 
     Examples
     --------
@@ -235,9 +236,9 @@ class Cumulant(_Projections):
     definite of order 0, as a Gaussian of the Euclidean distance of projectors; not strict: values do not depend on the
     scale of a signal, nor on its order in time if there is no lag. If z = A s with independent sources s that are not
     normal, C is a sum over the sources of their kurtosis times :math:`a_r^{\otimes 4}`, and the eigenspace is spanned
-    by :math:`a_r \otimes a_r`: it tells how sources are mixed, whatever they send. Normal signals have no cumulants
-    but those by chance. Few points give inaccurate cumulants. A constant signal has the subspace {0}. Cost O(T p^4 / 4)
-    a signal of p channels and lags and T points, and O(r^2 p^2 / 2) a pair.
+    by :math:`a_r \otimes a_r`: it shows how sources are mixed, whatever they send. Normal signals have no cumulants
+    except by chance. Few points give inaccurate cumulants. A constant signal has the subspace {0}. Cost O(T p^4 / 4) a
+    signal of p channels and lags and T points, and O(r^2 p^2 / 2) a pair.
 
     Examples
     --------

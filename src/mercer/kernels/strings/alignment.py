@@ -283,7 +283,7 @@ class LocalAlignment(_Alignment):
     .. math:: K(s, t) = \sum_\pi \exp(\beta\, S(\pi)), \qquad k(s, t) = K(s, t) / \sqrt{K(s, s) K(t, t)}
 
     over all local alignments pi, the empty one included, whose score S(pi) is the sum of the scores of the symbols
-    that are matched less the costs of the gaps between them. What lies before the first match and after the last one
+    that are matched less the costs of the gaps between them. What comes before the first match and after the last one
     costs nothing.
 
     Seed: [KIKS] Section 6.1.2, a convolution kernel whose parts are matched symbols and gaps; [ST] "Probabilistic model
@@ -297,19 +297,19 @@ class LocalAlignment(_Alignment):
     gap_open, gap_extend : float, default 3.0 and 1.0
         What the first and every further symbol of a gap costs. At least 0. With BLOSUM62 scores 11 and 1 are usual.
     beta : float, default 0.2
-        The inverse temperature: the larger, the more the best alignment stands for all, and the more every string is
-        like itself alone. Positive.
+        The inverse temperature: the larger, the more the best alignment dominates, and the more every string is like
+        itself alone. Positive.
     form : {"normalised", "sum", "log", "score"}, default "normalised"
         k as above; K itself, which grows exponentially with the strings; log(K) / beta, a soft score; or the score of
         the best alignment (Smith and Waterman), which is the limit of log(K) / beta for large beta.
 
     Notes
     -----
-    Domain Strings. No features; the parameters are chosen, not learned by derivatives. "normalised" and "sum" are
+    Domain Strings. No features; its parameters have no derivatives. "normalised" and "sum" are
     positive definite of order 0 where exp(beta S) is positive definite on the symbols, as it is for every match >=
-    mismatch: K is then a sum of convolutions of kernels. Whether it is for BLOSUM62 is computed, and `order` tells.
+    mismatch: K is then a sum of convolutions of kernels. For BLOSUM62 this is computed, see `order`.
     "log" and "score" are symmetric, and in general indefinite: `order` is None. Not strict, hence not universal.
-    Numbers have an exponent of their own, so that nothing overflows or vanishes, except at last in the form "sum".
+    Numbers have an exponent of their own, so that nothing overflows or vanishes, except finally in the form "sum".
     Values have a relative error of a few rounding units times |s| + |t|. Cost O(|s| |t|) a pair, by the recursion
 
     .. math:: M_{ij} = e^{\beta S(s_i, t_j)} (1 + M + X + Y)_{i-1, j-1}, \quad
@@ -351,8 +351,8 @@ class GlobalAlignment(_Alignment):
     gap_open, gap_extend : float, default 3.0 and 1.0
         What the first and every further symbol of a gap costs. At least 0. With BLOSUM62 scores 11 and 1 are usual.
     beta : float, default 0.2
-        The inverse temperature: the larger, the more the best alignment stands for all, and the more every string is
-        like itself alone. Positive.
+        The inverse temperature: the larger, the more the best alignment dominates, and the more every string is like
+        itself alone. Positive.
     form : {"normalised", "sum", "log", "score"}, default "normalised"
         k as above; K itself, which grows exponentially with the strings; log(K) / beta, a soft score; or the score of
         the best alignment (Needleman and Wunsch), which is the limit of log(K) / beta for large beta.
@@ -360,7 +360,7 @@ class GlobalAlignment(_Alignment):
     Notes
     -----
     Domain Strings. As for `LocalAlignment`: no features; "normalised" and "sum" are positive definite of order 0 where
-    exp(beta S) is positive definite on the symbols, `order` tells; "log" and "score" are indefinite in general; not
+    exp(beta S) is positive definite on the symbols, see `order`; "log" and "score" are indefinite in general; not
     strict; cost O(|s| |t|) a pair by the same recursion, without the 1 of a new beginning, and with K the sum of M, X
     and Y at the end of both strings. The empty string has K = 1 with itself.
 

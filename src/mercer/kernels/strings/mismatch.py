@@ -33,7 +33,7 @@ from mercer.runtime.compiled import compiled
 __all__ = ["Mismatch", "Wildcard"]
 __public__ = __all__
 
-_SMALL = 4096  # k-mers over the alphabet that a dense product takes in its stride
+_SMALL = 4096  # k-mers over the alphabet that a dense product handles easily
 _LIMIT = 2**62
 
 
@@ -64,7 +64,7 @@ class Mismatch(Tiled, Featured):
 
     .. math:: k(s, t) = \sum_{u \in \Sigma^k} \#(s, u, m)\, \#(t, u, m)
 
-    where #(s, u, m) counts the places of s at which a k-mer stands that differs from u in at most m symbols. Every u
+    where #(s, u, m) counts the places of s with a k-mer that differs from u in at most m symbols. Every u
     over the alphabet counts, whether it occurs or not: the value depends on the alphabet.
 
     Seed: [HSS] "n-grams and Suffix Trees", #(x, s, epsilon); [KIKS] reference 75.
@@ -80,16 +80,16 @@ class Mismatch(Tiled, Featured):
 
     Notes
     -----
-    Domain Strings over the alphabet. K-mers with a letter that stands for several ("N" and its like in the named
-    alphabets) or for a gap are left out; other letters are refused. A string without a k-mer has k(s, s) = 0. Features
-    the numbers #(s, u, m) of the u near the k-mers that occur; no parameter to differentiate. Positive definite of
-    order 0 by its features; not strict, since different strings may have the same k-mers, and hence not universal; not
-    bounded. Values are whole numbers, exact below 2^53.
+    Domain Strings over the alphabet. K-mers with a letter that denotes several (such as "N" in the named alphabets) or
+    a gap are left out; other letters are refused. A string without a k-mer has k(s, s) = 0. Features the numbers #(s,
+    u, m) of the u near the k-mers that occur; no parameter to differentiate. Positive definite of order 0 by its
+    features; not strict, since different strings may have the same k-mers, and hence not universal; not bounded. Values
+    are whole numbers, exact below 2^53.
 
     Cost: linear in the strings, O(c N) to count and then one addition for each common word of a pair. Two ways give the
     same numbers, and the cheaper one is taken. Where few k-mers are near one, c = sum_i<=m C(k, i) (a - 1)^i of them,
     the features are multiplied. Otherwise c = sum_i<=2m C(k, i), whatever the alphabet: the number of u near two k-mers
-    depends on the number of symbols in which they differ alone, and how many pairs of k-mers differ in so many follows
+    depends only on the number of symbols in which they differ, and how many pairs of k-mers differ in so many follows
     from how many agree on each choice of at least k - 2m places.
 
     Examples
@@ -334,7 +334,7 @@ class Wildcard(PatternKernel):
 
     .. math:: k(s, t) = \sum_{u \in (\Sigma \cup \{*\})^k,\; |u|_* \le m} \lambda^{2 |u|_*}\, \#(s, u)\, \#(t, u)
 
-    where #(s, u) counts the places of s at which a k-mer stands that agrees with u wherever u has a symbol, and |u|_*
+    where #(s, u) counts the places of s with a k-mer that agrees with u wherever u has a symbol, and |u|_*
     counts the wildcards * of u.
 
     Seed: [HSS] "n-grams and Suffix Trees", inexact matches of a limited degree. Unlike `Mismatch` it does not depend on
@@ -352,8 +352,8 @@ class Wildcard(PatternKernel):
     Notes
     -----
     Domain Strings. A string shorter than k has k(s, s) = 0. Features the counts of the words that occur, in which None
-    stands for a wildcard, times lambda^|u|_*. Differentiable in `decay`. Positive definite of order 0 by its features;
-    not strict, since different strings may have the same counts, and hence not universal; not bounded. With decay = 1
+    is a wildcard, times lambda^|u|_*. Differentiable in `decay`. Positive definite of order 0 by its features; not
+    strict, since different strings may have the same counts, and hence not universal; not bounded. With decay = 1
     values are whole numbers, exact below 2^53. Cost O(c N) to count with c = sum_i<=m C(k, i) choices of places, then
     that of a spectrum kernel.
 

@@ -1,8 +1,8 @@
 """Symbols read through patterns of places: what kernels of gaps, wildcards and mismatches count.
 
-A pattern chooses p places of a window that is moved over a string; instead of a place it may have None, which is
-open: it stands for any symbol. What is read, symbols and open places, is a word. Symbols: n strings, P patterns, M
-words in all, D distinct ones.
+A pattern chooses p places of a window that is moved over a string; instead of a place it may have None, which is open:
+it matches any symbol. What is read, symbols and open places, is a word. Symbols: n strings, P patterns, M words in all,
+D distinct ones.
 
 Nothing is hashed: words are numbered in 62 bits where they can be, and otherwise ranked on the way.
 """
@@ -94,7 +94,7 @@ class PatternKernel(Tiled, Featured, DifferentiatedByTiles):
         return len(self._words(A).words)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the decay."""
+        """Return the values of a tile and the pullback to the decay."""
         A, B = view.sides
         F, keys = self.features(A)
         G, dF, dG = (
@@ -119,7 +119,7 @@ def _placed(found: Words, keys: Kmers | None) -> Words:
 
 
 def compared(left: Words, right: Words | None, factors: Floats | None = None) -> Overlap:
-    """Return what two collections have in common; None stands for the left. Factors are for the words of the left."""
+    """Return what two collections have in common; None is the left. Factors are for the words of the left."""
     matrix, words = left
     return overlap(matrix, None if right is None else _placed(right, words)[0], factors)
 
@@ -175,7 +175,7 @@ def count_words(
     groups : (P,) array of int
         Words of patterns of different groups are counted apart.
     pieces : (begins, ends, owners), optional
-        Pieces of the codes that windows lie in, in order, and the string of each. Whole strings by default.
+        Pieces of the codes that contain the windows, in order, and the string of each. Whole strings by default.
 
     Examples
     --------

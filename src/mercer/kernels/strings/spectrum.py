@@ -41,7 +41,7 @@ class Spectrum(Tiled, Featured):
 
     .. math:: k(s, t) = \sum_{u \in \Sigma^p} \#(s, u)\, \#(t, u)
 
-    where #(s, u) counts the places at which u stands in s, without gaps.
+    where #(s, u) counts the places at which u occurs in s, without gaps.
 
     Seed: [ST] "String kernels", p-spectrum, and "Trie based p-spectrum kernels"; [KIKS] Section 6.1.2.
 
@@ -212,7 +212,7 @@ class BlendedSpectrum(Tiled, Featured, DifferentiatedByTiles):
         return sum(kernel._feature_count(A) for _, _, kernel in self._terms)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the decay."""
+        """Return the values of a tile and the pullback to the decay."""
         value, slope = view.full(0.0), np.zeros(view.shape)
         for p, weight, kernel in self._terms:
             tile = kernel.tile(view)

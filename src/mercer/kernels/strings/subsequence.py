@@ -36,7 +36,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
               \phi_u(s) = \sum_{i : s(i) = u} \lambda^{l(i)}
 
     where i = (i_1 < ... < i_p) are places of s with the symbols u, and l(i) = i_p - i_1 + 1 is the length of the piece
-    of s they lie in.
+    of s they span.
 
     Seed: [HSS] Eqs. (40), (41); [ST] "Gap weighted string kernels".
 
@@ -45,7 +45,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
     length : int
         The number p of symbols of the subsequences. At least 1.
     decay : float, default 0.5
-        The factor lambda, 0 < lambda <= 1, for each symbol of the piece a subsequence lies in, gaps included.
+        The factor lambda, 0 < lambda <= 1, for each symbol of the piece a subsequence spans, gaps included.
 
     Notes
     -----
@@ -64,7 +64,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
 
     Examples
     --------
-    With lambda = 0.5 "cat" and "car" have "ca" in common, which lies in two letters of either:
+    With lambda = 0.5 "cat" and "car" have "ca" in common, which spans two letters of either:
 
     >>> Subsequence(2, decay=0.5)(["cat", "car"])
     array([[0.140625, 0.0625  ],
@@ -111,7 +111,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
         return values
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the decay."""
+        """Return the values of a tile and the pullback to the decay."""
         left, right = view.comparison.keep((view.path, "aligned"), lambda: aligned(*view.collections))
         p, decay = int(self.length), float(self.decay)
         value, slope = np.empty(view.shape), np.empty(view.shape)
@@ -276,7 +276,7 @@ class GappySpectrum(PatternKernel):
               \phi_u(s) = \sum_{i : s(i) = u,\; l(i) \le p + g} \lambda^{l(i) - p}
 
     where i = (i_1 < ... < i_p) are places of s with the symbols u, and l(i) = i_p - i_1 + 1 is the length of the piece
-    of s they lie in, so that l(i) - p symbols are left out.
+    of s they span, so that l(i) - p symbols are left out.
 
     Seed: [KIKS] Section 6.1.2, "the spectrum kernel with gaps", between the spectrum kernel and that of all
     subsequences: g = 0 gives `Spectrum(p)`, and g at least as large as the strings `Subsequence(p, decay)` divided by

@@ -2,7 +2,7 @@
 
 Symbols: c_l the weight of a substring of l symbols, W(m) = c_1 + ... + c_m, N the symbols of a collection.
 
-A pair of places at which the same m symbols stand, and no more, has one common substring of each length up to m, and so
+A pair of places at which the same m symbols occur, and no more, has one common substring of each length up to m, and so
 the kernel is the sum of W over all pairs of places. The suffix tree of a collection has that sum by nodes: all
 substrings that end on one edge occur at the same places, and the edge has the weight of their lengths together.
 """
@@ -47,7 +47,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
     .. math:: k(s, t) = \sum_{u} c_{|u|}\, \#(s, u)\, \#(t, u), \qquad
         c_l = \lambda^l w_l \ \text{for}\ l_{\min} \le l \le l_{\max}
 
-    where #(s, u) counts the places at which u stands in s, without gaps.
+    where #(s, u) counts the places at which u occurs in s, without gaps.
 
     Seed: [HSS] "n-grams and Suffix Trees"; [KIKS] reference [74].
 
@@ -68,7 +68,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
     Domain Strings. Features: the counts of the nodes of the suffix tree of a collection, times the root of the weight
     of their edges; at most 2 N. Differentiable in `decay`. Positive definite of order 0 by its features. Different
     strings have different images if all weights are positive: the longest of several strings is a substring of no
-    other. It is not strict for the sake of the empty string alone, which has k(s, s) = 0. Not bounded, as it grows with
+    other. It fails to be strict only because of the empty string, which has k(s, s) = 0. Not bounded, as it grows with
     the strings (``.normalized()`` removes that). The value does not depend on the tree it is found in. With whole
     weights all sums are of whole numbers: exact below 2^53. Cost O(|s| + |t|) for a pair; for a collection O(N) to
     build the tree, then one addition for each pair of strings and each node that both have. A function
@@ -242,7 +242,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
         return len(self._rows(A).nodes)
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the decay."""
+        """Return the values of a tile and the pullback to the decay."""
         slope = self._tile(view, True).copy()
         return self.tile(view), lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
 
@@ -294,7 +294,7 @@ class SuffixNodes:
     Attributes
     ----------
     vocabulary : tuple
-        The symbols that codes stand for.
+        The symbols of the codes.
     codes : (N,) array
         All strings, one after another.
     offsets : (n + 1,) array
@@ -330,7 +330,7 @@ class SuffixNodes:
 
     @cached_property
     def counts(self) -> sp.csr_array:
-        """How often the string of each node stands in each string, (n, D)."""
+        """How often the string of each node occurs in each string, (n, D)."""
         return self._counted(self.tree.leaves, self.offsets)
 
     @property

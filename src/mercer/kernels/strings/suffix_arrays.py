@@ -1,10 +1,10 @@
-"""All substrings of a collection of strings in linear time and memory: suffix arrays and the tree that they stand for.
+"""All substrings of a collection of strings in linear time and memory: suffix arrays and the tree that they represent.
 
 Symbols: N the symbols of a collection, m the length of a match.
 
 The suffixes of all strings are sorted by induced sorting, and the lengths of the common prefixes of neighbours found by
 the method of Kasai and others. The intervals of the suffix array with a common prefix are the inner nodes of a tree
-whose leaves are the suffixes. A node stands for the string on the way to it; of the substrings of the collection, those
+whose leaves are the suffixes. A node represents the string on the way to it; of the substrings of the collection, those
 that end on the same edge occur at the same places. Suffix links lead from the node of a string to that of the string
 without its first symbol, so that a new string is matched in time linear in its length.
 """
@@ -79,7 +79,7 @@ def _suffix_array(text: Whole, symbols: int) -> Whole:
 
 @compiled
 def _classify(text, rising, large, small, number):
-    """Tell which suffixes are smaller than the next, where the buckets of both kinds begin, and number the turns.
+    """Find which suffixes are smaller than the next, where the buckets of both kinds begin, and number the turns.
 
     A turn is a suffix smaller than the next that follows a larger one.
     """
@@ -205,7 +205,7 @@ class SuffixTree:
     offsets : (n + 1,) array
         Where the strings begin among the codes.
     depth, parent, start : (nodes,) arrays
-        Length of a node's string; the node above (of the root: itself); a place in the text where the string stands.
+        Length of a node's string; the node above (of the root: itself); a place in the text where the string occurs.
     leaves : (N,) array
         Of each suffix, in the order of the codes, the node at which it ends.
     """
@@ -293,7 +293,7 @@ class SuffixTree:
     def _table(self) -> Whole:
         """Of each node: depth, start, children from and to, where to go on from it and from the edge above.
 
-        What a match reads of a node lies together, since most of its time goes by waiting for memory.
+        What a match reads of a node is stored together, since most of its time is spent waiting for memory.
         """
         begins, _, _ = self.children
         out = np.zeros((len(self.depth), 6), self.depth.dtype)
@@ -332,7 +332,7 @@ class SuffixTree:
         nodes = np.empty(len(codes), self.depth.dtype)
         lengths = np.empty(len(codes), self.depth.dtype)
         codes = codes.astype(self.depth.dtype) + 1
-        codes[codes == 0] = -1  # unlike any, even what stands behind a string
+        codes[codes == 0] = -1  # unlike any, even what follows a string
         limit = int(self.depth.max(initial=0))
         _, children, symbols = self.children
         strings = codes, np.asarray(offsets, np.intp)
@@ -392,7 +392,7 @@ class SuffixTree:
 
 
 def _order_by(keys: Whole, size: int) -> tuple[Whole, Whole]:
-    """Return the order of keys below `size`, equal ones as they stand, and where each key begins in it."""
+    """Return the order of keys below `size`, stable for equal ones, and where each key begins in it."""
     begins, order = np.zeros(size + 1, keys.dtype), np.empty(len(keys), keys.dtype)
     np.cumsum(np.bincount(keys, minlength=size), out=begins[1:])
     _place_by(keys, begins[:-1].copy(), order)
@@ -476,7 +476,7 @@ def _find_links(text, depth, parent, start, children, out):
     for node in range(root - 1, -1, -1):
         begin, goal = start[node] + 1, depth[node] - 1
         at = np.int64(out[parent[node]])
-        while depth[at] < goal:  # the string stands in the tree: first symbols of edges tell the way
+        while depth[at] < goal:  # the string is in the tree: first symbols of edges show the way
             at = _child(children, at, text[begin + depth[at]])
         out[node] = at
 

@@ -1,6 +1,6 @@
 """Common substrings of two collections by a trie that is walked, never stored.
 
-A node of the trie is a string v and the list of places on either side at which v stands. Its children part both lists
+A node of the trie is a string v and the list of places on either side at which v occurs. Its children split both lists
 by the symbol that follows. A branch that is empty on one side is left at once, so that the walk visits only what both
 sides have.
 """
@@ -86,7 +86,7 @@ def _part(side, low, high, depth, slots, spare):
 
 @compiled
 def _add_leaf(mine, theirs, node, runs, out):
-    """Add |list of s| |list of t| for all strings s and t; the places of a string stand together."""
+    """Add |list of s| |list of t| for all strings s and t; the places of a string are adjacent."""
     count = 0
     for j in range(node[3], node[4]):
         if count and runs[0, count - 1] == theirs[j]:

@@ -1,7 +1,7 @@
 """Kernels on texts that compare the words two documents have in common: bag of words and tf-idf.
 
-Symbols: D the matrix of documents and terms, tf(t, d) how often term t stands in document d, m the number of documents
-of a corpus, df(t) in how many of them t stands, w(t) the weight of a term.
+Symbols: D the matrix of documents and terms, tf(t, d) how often term t occurs in document d, m the number of documents
+of a corpus, df(t) in how many of them t occurs, w(t) the weight of a term.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FREQUENCY = OneOf("count", "binary", "log")
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Numbers of terms in documents, with what the columns stand for; slices of a collection share the terms."""
+    """Numbers of terms in documents, with the meaning of the columns; slices of a collection share the terms."""
 
     matrix: sp.csr_array  # (n, D) float64, indices sorted
     terms: Any
@@ -103,7 +103,7 @@ class OfTerms(Tiled, Featured):
 
     def _prepare(self, A: Samples) -> Samples:
         """Make the vectors of terms, once per collection."""
-        key = repr(self)  # what is learned shows a digest there
+        key = repr(self)  # what is learned appears there as a digest
         return A if key in A.derived else A.with_derived(key, self.bag(A))
 
     def prepared(self, A: Samples) -> Bag:
@@ -143,7 +143,7 @@ class OfTerms(Tiled, Featured):
 
 
 class BagOfWords(OfTerms):
-    r"""Bag of words: which words two documents have in common, wherever they stand.
+    r"""Bag of words: which words two documents have in common, wherever they occur.
 
     .. math:: k(d, d') = \sum_t \mathrm{tf}(t, d) \, \mathrm{tf}(t, d'), \qquad K = D D^\top
 
@@ -152,7 +152,7 @@ class BagOfWords(OfTerms):
     Parameters
     ----------
     frequency : {"count", "binary", "log"}, default "count"
-        What tf is: how often the word stands in the document; 1 if it does; 1 + ln of how often.
+        What tf is: how often the word occurs in the document; 1 if it does; 1 + ln of how often.
     tokenizer : callable, optional
         Takes one document and returns its words. By default documents are put in lower case and cut into runs of
         letters, digits and marks (see `mercer.domains.texts.Texts`). Documents given as lists of words are not cut.
@@ -161,7 +161,7 @@ class BagOfWords(OfTerms):
     -----
     Domain Texts, from raw documents. Features the frequencies of the words that occur, sparse; no parameter to
     differentiate. Every word counts, seen before or not, and the value for two documents depends on no other. Positive
-    definite of order 0 by its features; not strict, since the order of words is not seen, and hence not universal; not
+    definite of order 0 by its features; not strict, since the order of words is ignored, and hence not universal; not
     bounded, as it grows with the documents (``.normalized()`` gives the cosine). Only a document without words has
     k(d, d) = 0. Cost O(N) to count N words, then one product for each pair of documents and each word both have.
 
@@ -220,7 +220,7 @@ def frequencies(counts: sp.csr_array, kind: str) -> sp.csr_array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """What tf-idf knows of a corpus: how many documents there are, and in how many each word stands.
+    """What tf-idf knows of a corpus: how many documents there are, and in how many each word occurs.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class TfIdf(OfTerms):
     smooth : bool, default False
         Whether w(t) = ln((1 + m) / (1 + df(t))) + 1, scikit-learn's default, in which no word has weight 0.
     frequency : {"count", "binary", "log"}, default "count"
-        What tf is: how often the word stands in the document; 1 if it does; 1 + ln of how often.
+        What tf is: how often the word occurs in the document; 1 if it does; 1 + ln of how often.
     corpus : Corpus, optional
         Numbers of documents with each word. By default they are learned from training documents, in `fit`.
     tokenizer : callable, optional
@@ -310,7 +310,7 @@ class TfIdf(OfTerms):
     Notes
     -----
     Domain Texts. What is learned comes from the training documents alone: nothing leaks between folds. A document of
-    weight v counts as v documents. Words that stand in every document have weight 0, and so do words that the corpus
+    weight v counts as v documents. Words that occur in every document have weight 0, and so do words that the corpus
     does not have: a new document is compared by its known words. Features w(t) tf(t, d), sparse, a column for each word
     of the corpus; no parameter to differentiate. Positive definite of order 0 by its features; neither strict nor
     universal; not bounded. ``TfIdf(smooth=True).normalized()`` is the dot product of scikit-learn's TfidfVectorizer.

@@ -45,7 +45,7 @@ _ACCEPTED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SemanticMap:
-    """The matrix S of a semantic map, with what its rows stand for.
+    """The matrix S of a semantic map, with the meaning of its rows.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class SemanticMap:
         """A few letters that differ from map to map."""
         matrix: Any = self.matrix
         arrays = (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (np.asarray(matrix),)
-        # keys of other kernels say nothing in words; the numbers made from them differ
+        # keys of other kernels are not words; the numbers made from them differ
         return digest(self.keys if isinstance(self.keys, tuple) else None, *arrays)
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class SemanticMap:
 
 
 class Semantic(OfTerms):
-    r"""Semantic kernel: words count for what they mean, as a given map tells.
+    r"""Semantic kernel: words count for what they mean according to a given map.
 
     .. math:: k(d, d') = \phi(d)^\top S S^\top \phi(d')
 
@@ -112,7 +112,7 @@ class Semantic(OfTerms):
     Parameters
     ----------
     links : dict, tuple or SemanticMap
-        The rows of S. A dict tells for a word what it means: a word (stemming: ``{"cats": "cat"}``), a list of words
+        The rows of S. A dict maps a word to what it means: a word (stemming: ``{"cats": "cat"}``), a list of words
         (synonyms, broader terms as in WordNet: each with weight 1) or a dict of words and weights (query expansion:
         ``{"car": {"car": 1.0, "engine": 0.3}}``). A tuple has a (word, meaning, weight) for each entry that is not
         zero. In both, words that are not named mean themselves. A SemanticMap gives the matrix; words that it does not
@@ -205,7 +205,7 @@ class Semantic(OfTerms):
         return find(terms, others)
 
     def _meanings(self) -> dict[Hashable, tuple[tuple[Hashable, float], ...]]:
-        """Return what each word means, with weights; ParameterError if that is not told."""
+        """Return what each word means, with weights; ParameterError if the links are not valid."""
         found: dict[Hashable, list[tuple[Any, Any]]] = {}
         if isinstance(self.links, Mapping):
             for word, meaning in self.links.items():
@@ -305,7 +305,7 @@ class _Learned(Wrapped, Featured):
         return F @ found.matrix, None
 
     def _feature_count(self, A: Samples) -> int:
-        """Return the number of columns of the map; before it is learned, how many there are if these samples are."""
+        """Return the number of columns of the map; before it is learned, that of one learned from these samples."""
         return self._most(A) if self.map is None else self.map.matrix.shape[1]
 
     @abstractmethod
@@ -314,7 +314,7 @@ class _Learned(Wrapped, Featured):
 
     def _prepare(self, A: Samples) -> Samples:
         """Map the features, once per collection."""
-        key = repr(self)  # what is learned shows a digest there
+        key = repr(self)  # what is learned appears there as a digest
         if key in A.derived:
             return A
         self._map()
@@ -356,7 +356,7 @@ class _Learned(Wrapped, Featured):
 
 
 class Cooccurrence(_Learned):
-    r"""Co-occurrence kernel: words are related if they stand in the same documents of a corpus.
+    r"""Co-occurrence kernel: words are related if they occur in the same documents of a corpus.
 
     .. math:: k(d, d') = \phi(d)^\top D^\top D \, \phi(d'), \qquad
         (D^\top D)_{tu} = \sum_{c} \mathrm{tf}(t, c) \, \mathrm{tf}(u, c)
@@ -367,7 +367,7 @@ class Cooccurrence(_Learned):
     ----------
     base : Kernel, optional
         Gives phi: any kernel with explicit features, BagOfWords() by default. TfIdf().normalized() keeps long documents
-        and frequent words from ruling.
+        and frequent words from dominating.
     map : SemanticMap, optional
         S = D'. By default it is learned from training documents, in `fit`.
 
@@ -424,7 +424,7 @@ class LatentSemantic(_Learned):
     Notes
     -----
     Domain that of the base. Features the k coordinates U_k' phi(d), which are those of kernel PCA of the base without
-    centring: words that stand with the same words come near each other. Terms that the corpus does not have are left
+    centring: words that occur with the same words come near each other. Terms that the corpus does not have are left
     out. The directions are unique if the k-th singular value is greater than the next; signs are fixed. No parameter to
     differentiate. Positive definite of order 0 by its features, of rank k at most; bounded as the base is. Cost O(k) a
     pair; to learn, a truncated singular value decomposition of a sparse matrix.
@@ -434,7 +434,7 @@ class LatentSemantic(_Learned):
     >>> corpus = ["car engine", "auto engine", "boat sail", "ship sail"]
     >>> k = LatentSemantic(2)
     >>> k = k.learn(k.pack(corpus))
-    >>> (k(["car"], ["auto", "engine", "boat"]) + 0.0).round(3)  # car and auto never stand together
+    >>> (k(["car"], ["auto", "engine", "boat"]) + 0.0).round(3)  # car and auto never occur together
     array([[0.167, 0.333, 0.   ]])
     """
 

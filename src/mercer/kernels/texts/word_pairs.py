@@ -1,4 +1,4 @@
-"""A kernel on texts that compares pairs of words that stand near each other, in a sentence or a window.
+"""A kernel on texts that compares pairs of words that occur near each other, in a sentence or a window.
 
 Symbols: t, u words, V the number of distinct words, L the number of pairs of places that are near.
 """
@@ -40,7 +40,7 @@ class _Letters(Constraint):
 
 
 class WordPairs(OfTerms):
-    r"""Word pairs: which pairs of words stand in one sentence, or near each other, in both documents.
+    r"""Word pairs: which pairs of words occur in one sentence, or near each other, in both documents.
 
     .. math:: k(d, d') = \sum_{\{t, u\}} \#(d, \{t, u\}) \, \#(d', \{t, u\})
 
@@ -51,21 +51,21 @@ class WordPairs(OfTerms):
     Parameters
     ----------
     window : int, optional
-        How many words apart the two may stand at most; 1 takes neighbours only. None takes all pairs of a sentence.
+        How many words apart the two may be at most; 1 takes neighbours only. None takes all pairs of a sentence.
     ordered : bool, default False
         Whether "dog bites man" and "man bites dog" have different pairs.
     ends : str, default ".!?"
-        Characters that end a sentence where no word goes on behind them. With "" a document is one sentence. In
-        documents that are given as lists of words, or made by a tokenizer, they are words of their own.
+        Characters that end a sentence unless a word continues after them. With "" a document is one sentence. In
+        documents that are given as lists of words, or made by a tokenizer, they are separate words.
     frequency : {"count", "binary", "log"}, default "count"
-        What # is: how often the pair stands in the document; 1 if it does; 1 + ln of how often.
+        What # is: how often the pair occurs in the document; 1 if it does; 1 + ln of how often.
     tokenizer : callable, optional
         Takes one document and returns its words, as for `BagOfWords`.
 
     Notes
     -----
     Domain Texts. Features the frequencies of the pairs that occur, sparse; no parameter to differentiate. A word that
-    stands twice in a sentence is a pair with itself. Pairs seen before or not count alike. Positive definite of order 0
+    occurs twice in a sentence is a pair with itself. Pairs seen before or not count alike. Positive definite of order 0
     by its features; not strict, since different documents may have the same pairs, and hence not universal; not
     bounded. A document without two words in a sentence has k(d, d) = 0. Cost O(L) to count, then one product for each
     pair of documents and each pair of words both have; L grows with the square of the sentences unless there is a

@@ -1,11 +1,11 @@
-"""Kernels that compare what grows from the nodes of two trees: co-rooted, subset and partial trees.
+"""Kernels that compare what is below the nodes of two trees: co-rooted, subset and partial trees.
 
 Symbols: x, x' trees of |x|, |x'| nodes, v a node, ch_j(v) its j-th child, d(v) the number of them. A production is the
 label of a node with those of its children.
 
 Nodes get the number of their production (or label) once per collection. Two trees are compared by looking only at
-pairs of nodes with equal numbers, in post-order, so that what children give is there when their parents need it; and
-it is kept no longer than that.
+pairs of nodes with equal numbers, in post-order, so that the results of children are available when their parents need
+them; they are kept no longer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _NodePairs(Tiled, DifferentiatedByTiles):
         return out
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the parameters."""
+        """Return the values of a tile and the pullback to the parameters."""
         names = free_names(self)
         out, slopes = view.empty(), np.empty((2, *view.shape))
         self._fill(view, out, slopes)
@@ -129,7 +129,7 @@ class SubsetTree(_NodePairs):
         C(v, v') = \lambda \prod_{j=1}^{d(v)} (1 + C(ch_j(v), ch_j(v')))
 
     for nodes with the same production, and C(v, v') = 0 for others and for leaves. It is the sum over all trees t of
-    lambda^m(t) #(x, t) #(x', t), where #(x, t) counts the places at which t stands in x, with all or none of the
+    lambda^m(t) #(x, t) #(x', t), where #(x, t) counts the places at which t occurs in x, with all or none of the
     children of each node, and m(t) is the number of nodes of t that have children; at least one has.
 
     Seed: [ST] "Tree kernels" (all subtrees, lambda = 1); [HSS] "Tree Kernels"; [KIKS] Section 6.1.2.
@@ -238,7 +238,7 @@ class PartialTree(_NodePairs):
     Parameters
     ----------
     decay : float, default 0.4
-        The factor lambda > 0 for each child passed over; its square is what a node gives by itself.
+        The factor lambda > 0 for each child passed over; its square is what a node contributes alone.
     mu : float, default 0.4
         The factor mu > 0 for each node of a common part.
     leaves : {"labelled", "alike"}, default "labelled"
@@ -297,7 +297,7 @@ class _Productions:
         """Return for each production of `other` its place here, or -1."""
         if other is self:
             return np.arange(len(self), dtype=np.intp)
-        # -1 stands for any leaf, on both sides; a label that is not here, -2, is in no production
+        # -1 is any leaf, on both sides; a label that is not here, -2, is in no production
         recoded = np.append(codes_among(self.vocabulary, other.vocabulary, -2), -1)
         return find_sequences(self.codes, self.offsets, recoded[other.codes], other.offsets)
 

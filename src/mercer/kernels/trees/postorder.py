@@ -1,4 +1,4 @@
-"""Trees whose nodes are in post-order, children before their parent: what can be had from the numbers of children.
+"""Trees whose nodes are in post-order, children before their parent: what follows from the numbers of children.
 
 The nodes below node v are those just before it, so with the size m of the subtree at v, it begins at v - m + 1; the
 last child of v is v - 1, and the child before c is c - m(c).
@@ -34,7 +34,7 @@ def subtree_sizes(degrees: Codes) -> NDArray[np.int32]:
 
 
 def node_parents(sizes: Codes, degrees: Codes) -> Indices:
-    """Return the place of the parent of each node, -1 of a root.
+    """Return the place of the parent of each node, -1 for a root.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Sums over pairs of nodes of two trees, in which a pair needs what its pairs of children gave.
 
 A collection of trees is ``(nodes, offsets)``: nodes (N, 2) in post-order, of each a number (-1 matches nothing) and the
-size of its subtree. Only pairs with equal numbers are looked at: the nodes of the tree in a column are put in buckets
+size of its subtree. Only pairs with equal numbers are considered: the nodes of the tree in a column are put in buckets
 by number, and those of the trees in the rows look there. What a row of pairs (v, .) gave is on a stack, at its place in
 the bucket, until the parent of v has read it: the stack is as high as needed for the pairs along a path.
 
@@ -24,7 +24,7 @@ PLAIN, SYMMETRIC, DIAGONAL = 0, 1, 2  # what of a tile is computed
 
 @compiled
 def _bucket(nodes, start, stop, count, begin, slots):
-    """Arrange the nodes of a tree by their numbers: `slots` has nodes and, for each node, its place among its like."""
+    """Arrange the nodes of a tree by their numbers: `slots` has nodes and, for each, its place among equals."""
     for v in range(start, stop):
         number = nodes[v, 0]
         if number >= 0:
@@ -127,7 +127,7 @@ def subset_tile(left, right, slices, shape, decay, room, out):
                     if deep:
                         slope[top + t] = product + decay * product * relative
                         derived += slope[top + t]
-                if bottom < top:  # what the children gave is not needed any more
+                if bottom < top:  # what the children gave is no longer needed
                     for t in range(alike):
                         memo[bottom + t] = memo[top + t]
                     if deep:
@@ -241,7 +241,7 @@ def partial_tile(left, right, slices, shape, factors, room, out):
                         pair[2] = decay * decay + a + mu * c
                     for k in range(depth):
                         total[k] += pair[k]
-                if bottom < top:  # what the children gave is not needed any more
+                if bottom < top:  # what the children gave is no longer needed
                     for t in range(alike):
                         memo[bottom + t] = memo[top + t]
                 top = bottom + alike

@@ -66,7 +66,7 @@ class _Counting(Tiled, Featured):
     @property
     @abstractmethod
     def _key(self) -> str:
-        """Under which a collection carries the counts."""
+        """The name under which a collection carries the counts."""
 
     @abstractmethod
     def _counted(self, A: Trees) -> _Counts:
@@ -192,7 +192,7 @@ class Subtree(_Counting, DifferentiatedByTiles):
             return np.float64(self.decay) ** keys.sizes
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Return the numbers of a tile and the way back to the decay."""
+        """Return the values of a tile and the pullback to the decay."""
         value = self.tile(view)
         slope = self._tile(view, "slope", lambda keys: self._weights(keys) * keys.sizes / self.decay).copy()
         return value, lambda W: np.array([np.vdot(W, slope)] * len(free_names(self)))
@@ -288,7 +288,7 @@ class Subtrees:
     sizes : (D,) int64 array
         Numbers of nodes.
     vocabulary : tuple
-        The labels that codes stand for.
+        The labels of the codes.
     """
 
     labels: NDArray[np.int64]
@@ -451,7 +451,7 @@ class Grams:
     table : (D, q + 1) int64 array
         The place of the node nearest the root, then codes of q labels from left to right; -1 of any leaf.
     vocabulary : tuple
-        The labels that codes stand for.
+        The labels of the codes.
     """
 
     table: NDArray[np.int64]

@@ -150,7 +150,7 @@ def _directions(A: Vectors) -> tuple[Any, Floats]:
 
 
 def _times(X: Any, factors: Floats) -> Any:
-    """Return the rows times factors; of sparse rows the entries alone, since a product looks at every column."""
+    """Return the rows times factors; of sparse rows the entries alone, since a product reads every column."""
     if not sp.issparse(X):
         return X * factors[:, None]
     return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
@@ -164,8 +164,8 @@ def _both_directions(A: Vectors, B: Vectors) -> tuple[tuple[Any, Floats], tuple[
 def _supplements(U: Any, V: Any) -> Floats:
     """Return pi minus the angles between unit (or zero) vectors, in float64.
 
-    Half the chord between two unit vectors is the sine of half their angle: where the cosine is near 1 or -1
-    and tells little, the chord to the other vector or to its opposite tells it to the last digits.
+    Half the chord between two unit vectors is the sine of half their angle: where the cosine is near 1 or -1 and says
+    little, the chord to the other vector or to its opposite gives it to the last digits.
     """
     if sp.issparse(U) and sp.issparse(V):
         U, V, _ = used_columns(U, V)

@@ -1,4 +1,4 @@
-"""Radial functions with an end, radial functions of one's own, and for what data they are kernels.
+"""Radial functions with compact support, user-defined radial functions, and for what data they are kernels.
 
 Symbols: d = |x - z|, l the length scale, r = d / l, g the function of r. `h` in the code is -d^2 / 2.
 """
@@ -221,7 +221,7 @@ class RadialFunction(Radial):
     function : callable
         g: receives an array of r = d / l >= 0 and returns an array of the same shape.
     order : int or None, default 0
-        Your word for it: 0 positive definite, 1, 2, ... conditionally positive definite of that order, None
+        What you assert: 0 positive definite, 1, 2, ... conditionally positive definite of that order, None
         indefinite. Nothing is checked here; `mercer.testing` can look for counterexamples.
     dimension : int, optional
         Largest number of columns for which this holds; None for any.
@@ -234,7 +234,7 @@ class RadialFunction(Radial):
     -----
     Domain Vectors, of at most `dimension` columns. Features no; frequencies no. Not assumed to be strict,
     universal, bounded or normalised; stationary. Cost O(mnd) by one matrix product, and what the function
-    costs. A model with functions of one's own can be pickled if they can, but not saved as text.
+    costs. A model with user functions can be pickled if they can, but not saved as text.
 
     Examples
     --------

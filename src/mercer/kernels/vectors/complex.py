@@ -1,4 +1,4 @@
-"""Kernels on vectors of complex numbers, and how learners of real numbers use them.
+"""Kernels on vectors of complex numbers, and how estimators for real numbers use them.
 
 Symbols: <x, z> = sum_j x_j conj(z_j), H a Hermitian matrix of kernel values h, (x, a) a half: the real part (a = 0) or
 the imaginary part (a = 1) of a value at x.
@@ -82,7 +82,7 @@ class Hermitian(Kernel):
 
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether all degrees occur; missing ones, as every third, may not tell x from its turns by 120 degrees."""
+        """Whether all degrees occur; without some, say every third, x may equal its rotation by 120 degrees."""
         return self.kernel.series().degrees == Degrees.of((), [(0, 1)])
 
     def pack(self, X: Any) -> Samples:
@@ -111,7 +111,7 @@ class Hermitian(Kernel):
             )
         with np.errstate(over="ignore", invalid="ignore"):
             h = self.kernel.series()(x @ z.conj().T)
-        sign = np.subtract.outer(a, b)  # 0 for halves of a kind, 1 for imaginary beside real, -1 the other way round
+        sign = np.subtract.outer(a, b)  # 0 for halves of one kind, 1 for imaginary beside real, -1 the other way round
         out = np.where(sign == 0, h.real, sign * h.imag + 0.0).astype(np.result_type(_dtype(A), _dtype(B)))
         return mirror(out) if B is A else out
 

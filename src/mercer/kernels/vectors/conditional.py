@@ -1,4 +1,4 @@
-"""Kernels that are positive definite only against some polynomials, and their positive definite neighbour.
+"""Kernels that are positive definite only up to polynomials, and a positive definite relative.
 
 Symbols: d = |x - z|, l the length scale, r = d / l, b the exponent. `h` in the code is -d^2 / 2.
 A kernel is conditionally positive definite of order q if sum_ij c_i c_j k(x_i, x_j) >= 0 whenever
@@ -90,7 +90,7 @@ class NegativeDistance(Radial):
 
 
 class Logarithmic(Radial):
-    r"""Logarithmic kernel: distances count ever less as they grow.
+    r"""Logarithmic kernel: distances count less and less as they grow.
 
     .. math:: k(x, x') = -\log\!\left(1 + (\|x - x'\| / l)^\beta\right), \qquad 0 < \beta \le 2
 
@@ -329,7 +329,7 @@ def _reverse_sign(tile: Floats) -> None:
 
 
 def _raise_to(tile: Floats, exponent: float) -> None:
-    """Replace r by r^exponent; NumPy's power is much slower than nothing and than a square."""
+    """Replace r by r^exponent; NumPy's power is much slower than a square or no operation."""
     with np.errstate(over="ignore", under="ignore"):
         if exponent == 2.0:
             np.multiply(tile, tile, out=tile)

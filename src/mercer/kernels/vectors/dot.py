@@ -138,7 +138,7 @@ class Polynomial(DotProduct, Featured):
 
     @property
     def injective(self) -> bool:
-        """Whether an odd degree occurs; even ones alone do not tell x from -x."""
+        """Whether an odd degree occurs; even ones alone do not distinguish x from -x."""
         return bool(self.degree % 2 or self.offset > 0)
 
     @property
@@ -239,7 +239,7 @@ class ExponentialDot(DotProduct):
 
 
 class PowerSeries(DotProduct, Featured):
-    r"""A power series in the dot product with coefficients of your own.
+    r"""A power series in the dot product with given coefficients.
 
     .. math:: k(x, x') = \sum_{n=0}^{N} a_n \langle x, x' \rangle^n, \qquad a_n \ge 0 \text{ for } n \ge 1
 
@@ -303,7 +303,7 @@ class PowerSeries(DotProduct, Featured):
 
     @property
     def injective(self) -> bool:
-        """Whether an odd degree occurs; even ones alone do not tell x from -x."""
+        """Whether an odd degree occurs; even ones alone do not distinguish x from -x."""
         return bool(np.any(self._a[1::2] > 0))
 
     @property

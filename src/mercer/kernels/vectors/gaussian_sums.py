@@ -6,7 +6,7 @@ A tile of kernel values that is multiplied with a vector at once need not be wri
 norms also takes the exponential and adds up the products. The exponential is 2^x with x = n + r, abs(r) <= 1/2, a
 minimax polynomial for 2^r and n added to the exponent bits; its error is below 2 units in the last place. Unlike
 `mercer.numerics.distances` nothing is computed again where the subtraction cancels, so the exponent is off by
-about the rounding of s (a + b): `is_exact_enough` tells whether that is as small as the rest.
+about the rounding of s (a + b): `is_exact_enough` checks whether that is as small as the rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST = {4: 64.0, 8: 1e4}  # of s (a + b): errors of the exponent up to about 1e
 
 
 def is_exact_enough(left: Operand, right: Operand, scale: float) -> bool:
-    """Tell whether the exponents s h are exact enough without repair, and the points fit for one pass."""
+    """Return whether the exponents s h are exact enough without repair, and the points fit for one pass."""
     if left.half_norms is None or left.unit != 1.0:
         return False
     if left.is_sparse and left.points.shape[1] > _WIDEST:

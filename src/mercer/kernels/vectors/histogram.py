@@ -102,8 +102,8 @@ class ChiSquared(_Histogram):
     Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. Features no; differentiable
     in gamma and the inputs. Positive definite: (a - b)^2 / (a + b) = a + b - 4 ab / (a + b), and ab / (a + b)
     is the integral of exp(-s / a) exp(-s / b) over s > 0, so k is the exponential of a kernel, scaled by a
-    function of each argument. Strictly so and universal on compact sets, since the kernel inside tells all
-    points apart and is continuous. Normalised and bounded. Cost O(mnd) divisions.
+    function of each argument. Strictly so and universal on compact sets, since the kernel inside distinguishes all
+    points and is continuous. Normalised and bounded. Cost O(mnd) divisions.
 
     Examples
     --------
@@ -162,8 +162,8 @@ class AdditiveChiSquared(_Histogram):
     Domain Vectors without negative entries, dense or sparse; 0 / 0 counts as 0. scikit-learn's function of
     this name is 2 k(x, x') - sum x - sum x', which is conditionally positive definite only. Features no; no
     parameters; differentiable in the inputs. Positive definite: 2 ab / (a + b) is twice the integral of
-    exp(-s / a) exp(-s / b) over s > 0. Not strictly so, as a sum over coordinates cannot tell the corners of
-    a rectangle apart. Unbounded. Cost O(mnd) divisions.
+    exp(-s / a) exp(-s / b) over s > 0. Not strictly so, as a sum over coordinates cannot distinguish the corners of a
+    rectangle. Unbounded. Cost O(mnd) divisions.
 
     Examples
     --------
@@ -198,8 +198,8 @@ class Intersection(_Histogram):
     -----
     Domain Vectors without negative entries, dense or sparse. Features no; no parameters; differentiable in
     the inputs (one half is taken where both are equal). Positive definite: min(a, b) is the dot product of
-    the indicators of [0, a] and [0, b]. Not strictly so, as a sum over coordinates cannot tell the corners of
-    a rectangle apart. Unbounded. Cost O(mnd).
+    the indicators of [0, a] and [0, b]. Not strictly so, as a sum over coordinates cannot distinguish the corners of a
+    rectangle. Unbounded. Cost O(mnd).
 
     Examples
     --------
@@ -231,13 +231,13 @@ class Tanimoto(Tiled, Differentiated, DifferentiatedInInputs):
 
     Notes
     -----
-    Domain Vectors, dense or sparse, or sets: a list of Python sets of hashable things, which stand for their
-    indicators. Two zero vectors (empty sets) have the value 1, a zero vector and any other 0, with a
-    DegenerateWarning. Features no; no parameters; differentiable in the inputs. Positive definite for all real
-    vectors: with t = <x, x'> and a, b the squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a + b) is at
-    most 1/2, and 1 / (a + b) is the integral of exp(-s a) exp(-s b). Strictly so, since these features contain all
-    monomials on each sphere. Not universal: it is not continuous at zero. Normalised and bounded (between -1/3 and 1,
-    not negative for vectors that are not). Cost O(mnd) by one matrix product.
+    Domain Vectors, dense or sparse, or sets: a list of Python sets of hashable objects, taken as their indicators. Two
+    zero vectors (empty sets) have the value 1, a zero vector and any other 0, with a DegenerateWarning. Features no; no
+    parameters; differentiable in the inputs. Positive definite for all real vectors: with t = <x, x'> and a, b the
+    squared norms it is sum_{n >= 1} (t / (a + b))^n, since t / (a + b) is at most 1/2, and 1 / (a + b) is the integral
+    of exp(-s a) exp(-s b). Strictly so, since these features contain all monomials on each sphere. Not universal: it is
+    not continuous at zero. Normalised and bounded (between -1/3 and 1, not negative for vectors that are not). Cost
+    O(mnd) by one matrix product.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 
 LENGTH_SCALE = Positive(vector=True, words=("median",))
-_BLOCK = 2**14  # rows of a stream that are looked at together
+_BLOCK = 2**14  # rows of a stream that are read together
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
 
@@ -57,7 +57,7 @@ class OneBase(Tiled):
         return tile
 
     def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Apply the profile to a copy of the base, which is kept for the way back."""
+        """Apply the profile to a copy of the base, which is kept for the pullback."""
         base, length = view.comparison.keep(("base", id(self)), self.base)
         tile, unit = view.base(base)
         value = view.empty()
@@ -251,7 +251,7 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
 
 
 class _Distance(Radial):
-    """The base alone, to ask for distances."""
+    """The base alone, to compute distances."""
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Keep the base."""

@@ -78,14 +78,14 @@ class Gaussian(Radial):
         return cls(1.0 / math.sqrt(2.0 * float(gamma)))
 
     def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
-        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second look."""
+        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second pass."""
         changed = type(self).tile is not Gaussian.tile or type(self).profile is not Gaussian.profile
-        if changed or comparison.is_table(()):  # a subclass has numbers of its own
+        if changed or comparison.is_table(()):  # a subclass has values of its own
             return None
         base, length = self.base()
         recipe = comparison.recipe((), base)
         left, right = recipe.left, recipe.right
-        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # of its square there is no inverse
+        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # its square has no inverse
         if not is_exact_enough(left, right, scale):
             return None
 

@@ -1,4 +1,4 @@
-r"""Kernels made from a measure of frequencies: Bochner's theorem read from right to left.
+r"""Kernels made from a measure of frequencies: Bochner's theorem in reverse.
 
 Symbols: t = x - z, w_q weights, mu_q mean frequencies and s_q their standard deviations (radians per unit of x),
 omega_i frequencies, v a density of frequencies.
@@ -119,7 +119,7 @@ class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
         return self.strict
 
     def _prepare(self, A: Samples) -> Samples:
-        """Refuse samples of another number of columns than the means have."""
+        """Refuse samples whose number of columns differs from that of the means."""
         _require_width(self, A, np.size(self.means) // np.size(self.weights))
         return A
 
@@ -297,7 +297,7 @@ class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
         return np.full(q, 1.0 / q) if self.weights is None else np.asarray(self.weights, dtype=float)
 
     def _prepare(self, A: Samples) -> Samples:
-        """Refuse samples of another number of columns than the frequencies have."""
+        """Refuse samples whose number of columns differs from that of the frequencies."""
         _require_width(self, A, np.shape(self.omega)[1])
         return A
 
@@ -373,15 +373,15 @@ class SpectralDensity(Kernel):
         v: receives an array of frequencies omega >= 0 (radians per unit) and returns an array of the same shape, none
         negative. Frequencies of both signs count, so that k(0) is twice its integral.
     scale : float, default 1.0
-        A frequency over which the density changes; within a factor of a thousand is near enough. Not a free parameter.
+        A frequency over which the density changes; a factor of a thousand is close enough. Not a free parameter.
 
     Notes
     -----
     Domain Vectors of one column; further columns by ``.on(column)`` and products. Integrals are taken by quadrature to
     1e-12 of k(0), once for every octave of distances, and interpolated by polynomials; distances of more than
-    1e4 / scale are refused, unless the kernel has ended before. Features no, frequencies no; no free parameters and no
-    derivative. Positive definite because v is not negative; strict and universal, as trigonometric polynomials vanish
-    on no set of positive measure. A model with functions of one's own can be pickled if they can, but not saved.
+    1e4 / scale are refused, unless the kernel has vanished before. Features no, frequencies no; no free parameters and
+    no derivative. Positive definite because v is not negative; strict and universal, as trigonometric polynomials
+    vanish on no set of positive measure. A model with user functions can be pickled if they can, but not saved.
 
     Examples
     --------
@@ -461,7 +461,7 @@ def _steps(A: Samples, B: Samples) -> list[Floats]:
 
 
 def _wave(steps: list[Floats], mean: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """Return exp(-sum s^2 t^2 / 2) and sum mu t for all pairs; a turn beyond all numbers is none, having faded."""
+    """Return exp(-sum s^2 t^2 / 2) and sum mu t for all pairs; a phase that overflows is 0, having faded."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         fade, turn = np.zeros_like(steps[0]), np.zeros_like(steps[0])
         for t, s, m in zip(steps, scale, mean, strict=True):

@@ -78,7 +78,7 @@ class BSpline(_Columnwise, Differentiated):
     ----------
     degree : int
         The index 2 p + 1 of the spline, which is the degree of its pieces: 1, 3, 5, ... up to 51. Degree 1
-        is the hat 1 - abs(u). Even ones are no kernels: their Fourier transform, an odd power of sinc,
+        is the hat 1 - abs(u). Even ones are not kernels: their Fourier transform, an odd power of sinc,
         takes negative values.
     length_scale : float or (d,) array, default 1.0
         Distance between knots; similarity is zero from (degree + 1) / 2 of them on.

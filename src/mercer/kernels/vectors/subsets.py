@@ -117,7 +117,7 @@ class Anova(Kernel, Featured, Differentiated, DifferentiatedInInputs):
         return self
 
     def _prepare(self, A: Samples) -> Samples:
-        """Let the base look at the columns, as some accept only certain numbers."""
+        """Let the base check the columns, as some accept only certain numbers."""
         if self.base is not None:
             for column in _columns(A):
                 self.base.prepare(column)

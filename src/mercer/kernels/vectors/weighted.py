@@ -298,7 +298,7 @@ class Basis(Tiled, Featured, Differentiated):
             try:
                 sigma = self._matrix()
             except (TypeError, ValueError, OverflowError):
-                sigma = self.covariance  # refused there, with what is accepted
+                sigma = self.covariance  # refused there, with what would be accepted
             check_semidefinite(sigma, "covariance", self)
         return super().check()
 
