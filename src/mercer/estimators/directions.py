@@ -264,7 +264,7 @@ def leading_directions(
 
 
 def is_whole(gram: Gram) -> bool:
-    """Tell whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
+    """Return whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
     rank, n = factor_rank(gram), gram.shape[0]
     return n <= FEW or has_array(gram) or (rank is not None and rank <= n)
 

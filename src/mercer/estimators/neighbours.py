@@ -69,7 +69,7 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     count : int
         k; at most n - 1 are found.
     resources : Resources, optional
-        Threads, and a monitor that is told of the progress.
+        Threads, and a monitor that receives the progress.
 
     Returns
     -------
@@ -312,7 +312,7 @@ def _tell(resources: Resources, done: int, n: int) -> None:
 
 
 def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:
-    """Build a Gram; a matrix that the user gives is used where it lies, since products write nothing into it."""
+    """Build a Gram; a matrix that the user gives is used in place, since products write nothing into it."""
     if isinstance(kernel, Precomputed) and isinstance(S, Similarities) and getattr(estimator, "gram", None) is None:
         matrix, every = S.matrix, np.arange(len(S))
         own = S.position is not None and np.array_equal(S.rows, every) and np.array_equal(S.position, every)

@@ -1,4 +1,4 @@
-r"""Factors of a kernel whose parameters move, and the way back from a function of the Gram matrix to the parameters.
+r"""Factors of a kernel whose parameters move, and derivatives of functions of the Gram matrix in them.
 
 Symbols: theta the parameters; K ~ F F^T, F (n, r); of landmarks z, C = k(x, z), W = k(z, z), F = C R with
 R R^T = W^+; M the derivative of a function in K, symmetric and never formed; Gamma = 2 M F its derivative in F.
@@ -29,7 +29,7 @@ _STEP = 1e-5  # of differences, in coordinates: a relative change of positive pa
 
 
 def low_rank(spec: GramSpec | None, name: str) -> bool:
-    """Tell whether a Gram is a factor (True) or K itself (False); raise CapabilityError if it is neither.
+    """Return whether a Gram is a factor (True) or K itself (False); raise CapabilityError if it is neither.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
 
 
 class WholeOrFactor:
-    """What estimators share that hold K whole, or through a factor: the default is exact, also for `Auto`."""
+    """Base of estimators that hold K whole or through a factor: the default is exact, also for `Auto`."""
 
     gram: GramSpec | None
 

@@ -62,7 +62,7 @@ class Operand:
 
     @property
     def is_sparse(self) -> bool:
-        """Tell whether the points are kept sparse."""
+        """Return whether the points are kept sparse."""
         return sparse.issparse(self.points)
 
     def take(self, index: Indices, nonzeros: bool = True) -> Operand:
@@ -244,7 +244,7 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
 
 
 def is_mostly_zero(X: Matrix) -> bool:
-    """Tell whether so few numbers are not zero that skipping the others pays."""
+    """Return whether so few numbers are not zero that skipping the others pays."""
     if sparse.issparse(X):
         return True
     few = X[:: max(1, len(X) // 64)]  # some rows tell whether it is worth counting

@@ -447,7 +447,7 @@ class _Exact(Preimage):
 
 
 def is_profile(kernel: Kernel) -> bool:
-    """Tell whether a kernel is a function of the Euclidean distance by the formulas of its base class."""
+    """Return whether a kernel is a function of the Euclidean distance by the formulas of its base class."""
     if not (isinstance(kernel, Radial) and type(kernel).tile is OneBase.tile):
         return False
     return kernel.base()[0].kind == "distance" and type(kernel)._pullback_inputs is Radial._pullback_inputs

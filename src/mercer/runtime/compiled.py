@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_private(folder: Path) -> bool:
-    """Tell whether nobody but this user (or root) can plant a file in an existing folder."""
+    """Return whether nobody but this user (or root) can plant a file in an existing folder."""
     if os.name != "posix":
         return True
     status = folder.stat()
@@ -52,7 +52,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _is_safe_cache(folder: Path) -> bool:
-    """Tell whether the cache beside the source is writable for us and for nobody else."""
+    """Return whether the cache beside the source is writable for us and for nobody else."""
     inner = folder / "__pycache__"
     try:
         places = [folder, inner] if inner.exists() else [folder]

@@ -377,7 +377,7 @@ class _Search:
         nothing = np.full(len(theta), np.nan)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
+                warnings.simplefilter("ignore", JitterWarning)  # reported once, by the fit at the end
                 value, raw, rest = self.criterion(kernel, beside)
         except np.linalg.LinAlgError:
             return np.inf, nothing

@@ -2,7 +2,7 @@ r"""Bayesian inference of least squares machines: their posterior, their evidenc
 
 Symbols: G = K + diag(1 / (C w)); P the block of the inverse of (G, 1; 1^T, 0) that maps y to a; N = sum w; s^2 the
 scale of the prior, of which the function has the covariance s^2 K and the errors the variance s^2 / C; the bias has a
-flat prior. In the words of the literature mu = 1 / s^2, zeta = C / s^2, and C is the ratio gamma of the two.
+flat prior. In the notation of the literature mu = 1 / s^2, zeta = C / s^2, and C is the ratio gamma of the two.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def leave_one_out_decisions(
     values : (n,) array
         f at the samples, in units of the margin.
     ridge : float or (n,) array, default 0.0
-        R, as of the squared hinge; not part of f.
+        R, as in the squared hinge; not part of f.
     bias : bool, default True
         Whether the sum of beta is constrained, that is whether f has a bias b.
     left_out : (n,) array, optional

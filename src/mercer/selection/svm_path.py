@@ -452,7 +452,7 @@ def _nothing() -> None:
 
 
 def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
-    """Labels and weights as float64, after the checks at this door."""
+    """Labels and weights as float64, after the checks."""
     n: int = gram.shape[0]
     if not isinstance(gram, HasRows):
         raise CapabilityError(

@@ -108,7 +108,7 @@ class RiskPath:
     solver : Solver, optional
         `Newton`, `PrimalNewton`, `ProximalPoint`, or one of BoxQP; None is `choose_solver`.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
 
     Notes
     -----

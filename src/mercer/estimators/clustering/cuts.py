@@ -111,7 +111,7 @@ def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
 
 
 def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, Floats, Indices]:
-    """Return affinities, weights, degrees and places of the samples that are tied to any; tell if others are left out.
+    """Return affinities, weights, degrees and places of the samples that are tied to any; warn if others are left out.
 
     Parameters
     ----------

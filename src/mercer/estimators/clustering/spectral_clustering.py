@@ -74,7 +74,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_clusters : int, default 8
         k.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     n_neighbors : int, None or "auto", default "auto"
         Tie samples by 1/2 if one is among this many nearest of the other under the kernel, and by 1 if each is, in a
         sparse graph without ties to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and
@@ -339,7 +339,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return Eigenpairs(values[::-1][:rank].copy(), B[::-1][:rank].T.copy(), np.zeros(rank), 1, True)
         monitor = run.solver_monitor(self.tol) if run.watched else None
         seed = int(chance.randint(2**31 - 1))
-        with serial_blas():  # products have threads of their own, and what lies between them is small
+        with serial_blas():  # products have threads of their own, and what is between them is small
             pairs = leading_eigenpairs(
                 product, n, rank, tol=self.tol, max_iter=self.max_iter, random_state=seed, monitor=monitor
             )

@@ -1,7 +1,7 @@
 r"""Change points: where what comes after no longer looks like what came before.
 
-Symbols: x_1, x_2, ... samples in the order of time; before t lie the p last of them, x_{t-p}, ..., x_{t-1}, and from t
-on the f next ones; K a Gram matrix of samples near to each other in time.
+Symbols: x_1, x_2, ... samples in the order of time; before t come the last p of them, x_{t-p}, ..., x_{t-1}, and from t
+on the next f; K a Gram matrix of samples near to each other in time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ChangeScores:
     times : (s,) array of int
         t: the first sample after the change.
     scores : (s,) array
-        The larger, the more has changed.
+        The larger, the bigger the change.
     """
 
     times: Indices
@@ -172,7 +172,7 @@ def mmd_scan(
     future : int, optional
         f; None is p.
     estimator : {"unbiased", "biased"}, default "unbiased"
-        As of `mercer.inference.mmd`.
+        As in `mercer.inference.mmd`.
     memory, n_threads, monitor : optional
         See `mercer.inference.options.Limits`.
 

@@ -43,7 +43,7 @@ __public__ = ["DependenceSelector"]
 
 
 def _compares_rows(kernel: Kernel) -> bool:
-    """Tell whether a kernel, and each of its parts, takes whole rows of numbers."""
+    """Return whether a kernel, and each of its parts, takes whole rows of numbers."""
     parts = [part for part in kernel.get_params(deep=True).values() if isinstance(part, Kernel)]
     return all(part.domain is Vectors for part in (kernel, *parts))
 
@@ -256,7 +256,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         return spec
 
     def _scores(self, Z: Floats, targets: Samples, w: Floats, run: Run) -> Scores:
-        """Return what tells the dependence of sets of columns."""
+        """Return the object that scores sets of columns by dependence."""
         spec, kernel, kernel_for = self.gram_, self.target_kernel_, self._kernel_for(Z.shape[1])
         if spec.low_rank:
             with run.stage("targets", 0.05):

@@ -55,7 +55,7 @@ def amari_error(W: Any, A: Any) -> float:
         + \sum_j \Big( \frac{\sum_i |p_{ij}|}{\max_i |p_{ij}|} - 1 \Big) \Big], \qquad P = W A
 
     Seed: [HSS] Section 3.3.3 (independent component analysis); the distance of Amari, Cichocki and Yang that its
-    experiments are told in, here over 2 d (d - 1).
+    experiments are reported in, here over 2 d (d - 1).
 
     Parameters
     ----------
@@ -198,13 +198,13 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         generalised variance, which takes in all correlations. "kcc": of its smallest eigenvalue alone, 1 - kcc for two
         components. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2.
     kappa : float, optional
-        Ridge of the canonical correlations, as of `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
+        Ridge of the canonical correlations, as in `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
         0.002 for more.
     n_init : int, default 3
         Searches, of which the best is kept: from what scikit-learn's `FastICA` finds by its contrasts "logcosh", "exp"
         and "cube", from the whitened samples' own axes, and from random rotations. Pairs of components are turned out
         of local minima. None ends above its start, so the contrast is at most that of FastICA. Of minima of "kgv"
-        within a tenth of the lowest, which few samples do not tell apart, the one that is lowest at half the kernel's
+        within a tenth of the lowest, which few samples cannot distinguish, the one that is lowest at half the kernel's
         width is kept. "kcc", whose minima have edges, is searched from where "kgv" ends, until five steps lower it by
         less than a hundredth.
     max_iter : int, default 200
@@ -452,7 +452,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             best = found[-1]
         if not going:
             return replace(best, status=found[-1].status)
-        # minima that few samples do not tell apart are told apart at half the width; none is above a start
+        # minima that few samples cannot distinguish are compared at half the width; none is above a start
         highest = min([_ALIKE * best.value, *(function(V)[0] for V in begun)])
         alike = [f for f in found if f.value <= highest] if contrast == "kgv" and len(found) > 1 else []
         return min(alike, key=lambda f: self._value(2.0 * Z @ f.frame.T, w, contrast)[0]) if alike else best

@@ -162,7 +162,7 @@ def shuffled_gap(
     .. math:: \Big\| \rho - \frac{1}{B} \sum_b \rho^{(b)} \Big\|
 
     Without a penalty shuffled views are as correlated as true ones, and under a very large one none are: between the
-    two there is a tau that tells them apart best.
+    two there is a tau that separates them best.
 
     Seed: [STS] Section 5.2, with the choice of Hardoon, Szedmak and Shawe-Taylor (2004).
 

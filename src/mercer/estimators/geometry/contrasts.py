@@ -79,7 +79,7 @@ def contrast(values: Any, kind: str = "variance", sample_weight: Any = None) -> 
 
 
 class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """What transformers share whose scores are an expansion."""
+    """Base of transformers whose scores are an expansion."""
 
     n_components_: int
 
@@ -129,7 +129,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
         Samples drawn for each feature, of which the best is taken; None looks at all. With 59 the one found is among
         the best twentieth with a probability of 95 %, at a cost that does not depend on n but through rows of K.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         Rows of K are all that is needed.
     random_state : int, RandomState or None, default None
@@ -162,7 +162,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     array([1, 2])
     """
 
-    policies = ("reject",)  # functions are made of some samples, and mending mixes all
+    policies = ("reject",)  # functions are made of some samples, and a repair mixes all
     constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
@@ -293,7 +293,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     tol : float, default 1e-8
         A search ends when a step turns the direction by less.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed.
     random_state : int, RandomState or None, default None

@@ -87,7 +87,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     n_permutations : int, default 10
         Shuffles of "permutation".
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec or a tuple of them, optional
         How K is held: in memory or by a factor (``Nystrom``, ``Features``).
     random_state : int, RandomState or None, default None
@@ -123,7 +123,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Notes
     -----
     Two views are given as in scikit-learn, ``fit(X, Y)``; more as a list, ``fit([X, Y, Z])``. ``fit_transform`` returns
-    the scores of X alone, so that the transformer may stand in a pipeline. A sample of weight w counts as w copies; the
+    the scores of X alone, so that it can be used in a pipeline. A sample of weight w counts as w copies; the
     shuffles of "permutation" move samples with their weights. Cost O(n^3), or O(n r^2) with factors of rank r.
 
     Examples
@@ -220,7 +220,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : raw data or packed samples
         view : int, default 0
-            Which view they are of: 0 is X of `fit`, 1 is y.
+            The view they belong to: 0 is X of `fit`, 1 is y.
         """
         check_is_fitted(self)
         Integer(0, len(self.expansions_) - 1).check("view", view, self)
@@ -297,7 +297,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             X are the queries. Of more than two views, the mean over all pairs of them is returned, the earlier one of
             a pair being the queries.
         top : int, default 1
-            The partner must be among so many of the most similar ones.
+            The partner must be among this many of the most similar ones.
         """
         Integer(1).check("top", top, self)
         scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
@@ -356,7 +356,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return parts
 
     def _width(self, kernel: Kernel, S: Samples) -> int:
-        """Return how many columns the basis of a view has at most; 1 if only its samples will tell."""
+        """Return how many columns the basis of a view has at most; 1 if that depends on its samples."""
         if self.rank is not None:
             return min(self.rank, len(S))
         spec = self._gram_spec(kernel, S)

@@ -65,7 +65,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples; a word of scikit-learn means what it
+        None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted where features are centred.
     n_components : int, float or None, default None
         How many directions; a number between 0 and 1 is the share of the variance that they must have together. None
@@ -86,7 +86,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         `Gradient` or `RidgeMap`. None is exact for the linear kernel, `FixedPoint` for a kernel of distances, and
         `Gradient` for others.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed, so ``Tiles()`` works for any n.
     random_state : int, RandomState or None, default None

@@ -51,7 +51,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     .. math:: \min_{z, f, b} \; \tfrac12 \|z - s S z\|^2 - \tfrac{\gamma}{2} \|z\|^2 + \tfrac{\nu}{2} \|f\|^2
         + \tfrac{\eta}{2} \sum_{i \ne r} (z_i - f(x_i) - b)^2 + \tfrac{\eta}{2} (z_r - t)^2
 
-    A sample shall lie at s times the mean of its neighbours, near the value of a least-squares support vector machine
+    A sample should be at s times the mean of its neighbours, near the value of a least-squares support vector machine
     that extends the map to new samples. Different scales give different coordinates: a scale near 1 varies once
     along the data, a larger one sooner. Eliminating f and b leaves one symmetric linear system in z, whose right-hand
     side is the reference point alone.
@@ -78,7 +78,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     weights : {"one", "kernel"}, default "one"
         Of a neighbour in a mean.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held while it is built. Of low rank, `Nystrom` for example, the systems are solved by conjugate
         gradients, and no n x n array is formed; of any other kind, ``Tiles()`` too, the whole of K is.

@@ -1,6 +1,6 @@
 r"""Maps of manifolds as kernels: matrices whose principal components are the coordinates of Isomap, LLE and others.
 
-Symbols: G shortest ways in the graph of neighbours, P = I - 1 1^T / n, W weights that rebuild a sample from its
+Symbols: G shortest paths in the graph of neighbours, P = I - 1 1^T / n, W weights that rebuild a sample from its
 neighbours, M a form that is zero on constants and nearly zero on coordinates of the manifold, lambda its largest
 eigenvalue; K the kernel matrix that is returned, for ``KernelPCA("precomputed")``.
 """
@@ -64,7 +64,7 @@ _FACTOR = Optional(Integer(1))
 def isomap_kernel(
     X: Any, n_neighbors: int = 10, *, kernel: Kernel | None = None, memory: int | str | None = None
 ) -> Floats:
-    r"""Isomap as a kernel: inner products from the lengths of shortest ways through neighbours.
+    r"""Isomap as a kernel: inner products from the lengths of shortest paths through neighbours.
 
     .. math:: K = -\tfrac12 P \, (G_{ij}^2) \, P
 
@@ -176,7 +176,7 @@ def locally_linear_kernel(
             found = np.full((len(C), k), np.nan)
         if not np.isfinite(found).all():
             raise ParameterError(
-                f"regularization={regularization!r} was given; weights of neighbours cannot be told apart by it, or by "
+                f"regularization={regularization!r} was given; weights of neighbours cannot be distinguished by it, or by "
                 "distances so small. Use 1e-3, and scale X."
             )
         weights[rows] = found / found.sum(axis=1, keepdims=True)
@@ -212,7 +212,7 @@ def hessian_kernel(
     n_components : int, default 2
         r, the dimension of the manifold.
     kernel : Kernel, optional
-        In whose feature space the manifold lies; None is the space of the samples.
+        In whose feature space the manifold is; None is the space of the samples.
     factor : int, optional
         q. Instead of K return its best factor with so many columns, from the sparse M alone.
     memory : int or str, optional
@@ -300,7 +300,7 @@ def unfolding_kernel(
     n_neighbors : int, default 4
     rank : int, optional
         Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. Of more it
-        takes 12 and goes on by gradients with penalties up to a thousand times as large, with a warning that tells how
+        takes 12 and goes on by gradients with penalties up to a thousand times as large, with a warning that says how
         far distances are kept: to some hundredths of their mean.
     penalty : float, default 100
         nu, used with a rank.
@@ -318,7 +318,7 @@ def unfolding_kernel(
     -----
     Where neighbours hold the samples so firmly that nearly nothing else keeps their distances, the program has no
     interior, and no interior-point method an answer; K is then found by steps from the samples' own Gram matrix, which
-    keeps them all, and a warning tells so.
+    keeps them all, and a warning says so.
 
     A semidefinite program, solved by the interior-point method of clarabel (``pip install mercer[qp]``). Cost grows
     with the sixth power of the rank, or of n. Whatever the rank, K is an n x n array: for up to some ten thousand

@@ -126,7 +126,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     max_iter : int, default 1000
         Steps of the search.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -354,7 +354,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     # use ----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return the mean of the prediction at new data, (m,), and how sure it is if asked for.
+        """Return the mean of the prediction at new data, (m,), and its uncertainty if asked for.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
             parts.append(np.asarray(F @ self.root_.T) - self.moments_.mean @ self.root_.T)
         return np.concatenate(parts)
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     def _default_kernel(self) -> Kernel:
         return Linear()

@@ -53,7 +53,7 @@ __public__ = __all__
 _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
 _TILES = 2**20  # bytes of the products of a few tiles with all vectors
-_PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
+_PATIENT = 20_000  # samples beyond which a search by products, which takes hours, must be the user's choice
 _NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
@@ -84,7 +84,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     normalize_y : bool or None, default None
         Whether the process is one about the mean of y. Starts and bounds that are not given follow the variance of y
         about that mean, so that a y + b has the predictions a f + b. False takes y as it is, about zero. None is True
-        where hyper-parameters are searched, and False for ``fixed="all"`` and for mean functions of one's own. Numbers
+        where hyper-parameters are searched, and False for ``fixed="all"`` and for your own mean functions. Numbers
         that are given have the unit of y in any case, and so have all results.
     bounds : mapping of name to (low, high), optional
         Of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of y, the
@@ -149,9 +149,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     evidences are added. With mean functions the evidence is the restricted one (see
     `mercer.estimators.processes.process_evidence`). From 1000 samples on, where neither bounds nor several noises are
     given, the search begins with a quarter of them (2000 at most), chosen at random; where it ends there, the search on
-    all begins, of which ``tuned_`` tells. A search that ends where the evidence is that of white noise is begun again:
+    all begins, which ``tuned_`` describes. A search that ends where the evidence is that of white noise is begun again:
     with the kernel in the size of y, and at four random places. If that does not help, or if a bound is active at the
-    optimum, a warning tells so. Cost O(n^3) per step of the search in one n x n array, O(n D^2) plus one pass over
+    optimum, a warning says so. Cost O(n^3) per step of the search in one n x n array, O(n D^2) plus one pass over
     tiles for D features. The model keeps the n x n factor, from which variances come.
 
     Examples

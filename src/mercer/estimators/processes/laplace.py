@@ -198,7 +198,7 @@ def laplace_weights(K: Floats, found: Laplace) -> Floats:
 
 
 def is_fast(before: float, now: float, n: int, tol: float = _CLOSE) -> bool:
-    """Tell whether steps that shrink as the last one did reach the mode sooner than a new factor would."""
+    """Return whether steps that shrink as the last one did reach the mode sooner than a new factor would."""
     if now >= before:
         return False
     return np.log(now / tol) <= max(5, n / _WORTH) * np.log(before / now)

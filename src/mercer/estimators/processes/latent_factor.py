@@ -55,7 +55,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     .. math:: y_j(x) = \sum_q A_{jq} \, g_q(x) + \epsilon_j, \qquad g_q \sim GP(0, k_q), \quad
         \epsilon_j \sim N(0, d_j)
 
-    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output tells
+    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output says something
     about the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
 
     Seed: [HSS] Section 4.1.7, which names the model (Teh, Seeger and Jordan: mixing multiple Gaussian processes).
@@ -94,7 +94,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         `RandomFeatures` and `Features` put F_q F_q^T in their place: no n x n array is formed. Landmarks are chosen
         once, where the search starts, and serve for all parameters of the kernels.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -117,7 +117,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     residual_trace_ : float
         Of a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
     tuned_ : Tuned
-        The way of the search.
+        The path of the search.
     n_iter_ : int
         Its steps.
 
@@ -248,7 +248,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             try:
                 given = check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")  # pyright: ignore
             except (ValueError, TypeError):
-                given = np.empty(0)  # the door below says what is wrong
+                given = np.empty(0)  # the check below says what is wrong
             missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
             if missing.any():
                 y = np.where(missing, 0.0, given)

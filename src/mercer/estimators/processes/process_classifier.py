@@ -420,7 +420,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Return the most probable class of new data, shape (m,)."""
         check_is_fitted(self)
-        if len(self.classes_) == 2:  # by symmetry of the link the mean alone tells
+        if len(self.classes_) == 2:  # by symmetry of the link the mean alone decides
             return self.classes_[(self._evaluate(X) > 0.0).astype(np.intp)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 

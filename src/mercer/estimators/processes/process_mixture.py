@@ -217,7 +217,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         `RandomFeatures` and `Features` put F F^T in its place: no n x n array is formed. Landmarks are chosen once,
         where the search starts, and serve for all components and parameters of the kernel.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

@@ -1,4 +1,4 @@
-"""The search for kernel and noise of a Gaussian process: from where, on which samples, and what is told of it."""
+"""The search for kernel and noise of a Gaussian process: its starts, its samples, and what is reported."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class EvidenceSearch:
             return starts
         if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
             return starts
-        if -found.value - part.white(1.0) <= WHITE:  # so few tell nothing; all of them may
+        if -found.value - part.white(1.0) <= WHITE:  # so few say nothing; all of them may
             return starts
         best = np.asarray(found.beside["noise"])
         if best < _GONE * starts[0].noise:  # what interpolates some may not interpolate all

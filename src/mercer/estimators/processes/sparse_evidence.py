@@ -1,7 +1,7 @@
 r"""Evidence of sparse Gaussian processes, in which a few inducing points stand for all samples, and its gradient.
 
 Symbols: u the m inducing points, f the n samples, K_uu = L L^T, A = K_fu L^-T (n, m) so that Q = A A^T is the Nystrom
-approximation of K, Lambda the covariance that is left to each sample (or block of samples) by itself, w the weights,
+approximation of K, Lambda the covariance that is left to each sample (or block of samples) alone, w the weights,
 B = I + A^T Lambda^-1 A, beta = B^-1 A^T Lambda^-1 y the whitened coefficients, J the number of outputs.
 """
 
@@ -201,7 +201,7 @@ def whiten(data: SparseData, kernel: Kernel, points: Samples) -> Whitened:
     K_uu = np.empty((len(Z), len(Z)))
     fill(kernel, Comparison(kernel, Z, Z, np.float64), K_uu, n_threads=n_threads)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", JitterWarning)  # of inducing points, told in the result
+        warnings.simplefilter("ignore", JitterWarning)  # of inducing points, reported in the result
         L = safe_cholesky(K_uu)
     A = np.empty((len(S), len(Z)))
     fill(kernel, Comparison(kernel, S, Z, np.float64), A, n_threads=n_threads)
@@ -494,7 +494,7 @@ def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:
     S : Samples
         Packed and prepared.
     count : int
-        At most so many.
+        At most this many.
 
     Returns
     -------
@@ -538,7 +538,7 @@ def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:
 
 
 def _places(S: Samples) -> Floats:
-    """Numbers that tell samples apart, whatever their order; for other samples than vectors the order itself."""
+    """Numbers that distinguish samples, whatever their order; for other samples than vectors the order itself."""
     if not isinstance(S, Vectors):
         return -np.arange(len(S), dtype=float)
     direction = np.random.default_rng(0).normal(size=S.width)

@@ -85,13 +85,13 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     method : {"variational", "fitc", "pitc", "dtc", "sor", "nystrom"}, default "variational"
         "variational" maximises a lower bound of the exact evidence, so that more inducing points are never worse.
         "nystrom" replaces K but not the covariances with new samples: means may be far off and variances negative
-        where the inducing points are too few, which is told by a warning.
+        where the inducing points are too few, which a warning reports.
     inducing : int or samples, default 200
         Their number: samples are chosen one after another, each where the chosen ones leave the largest variance.
         Or the inducing points themselves.
     optimize_inducing : bool, default True
         Whether inducing points move with the hyper-parameters. It concerns dense vectors and kernels with derivatives
-        in their inputs; others (strings, sparse rows) stay where they are, as do those among which is every sample.
+        in their inputs; others (strings, sparse rows) stay where they are, as do those that include every sample.
     blocks : int or (n,) array of labels, optional
         Of "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
         None makes blocks of about the size of the inducing points.
@@ -111,7 +111,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         The search ends when the largest derivative of the objective in the logarithm of a parameter is below tol.
     random_state : int, RandomState or None
         Of the restarts.
-    gamma, degree, coef0 : of scikit-learn's words
+    gamma, degree, coef0 : of scikit-learn's named kernels
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -134,7 +134,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     jitter_ : float
         What was added to the covariance of the inducing points so that it could be factored; 0.0 as a rule.
     tuned_, n_iter_ : Tuned, int
-        The way of the search, and its steps.
+        The path of the search, and its steps.
 
     Notes
     -----
@@ -378,7 +378,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     @property
     def expansion_(self) -> Expansion:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The mean as an element of the kernel's space; `predict` goes by another way, safer near singular K_uu."""
+        """The mean as an element of the kernel's space; `predict` uses another formula, safer near singular K_uu."""
         own, single = self.posterior_, self.target_.columns is None
         samples = own.samples if own.training is None else own.training.samples
         coef = linalg.solve_triangular(own.root, own.beta) if own.training is None else own.training.alpha
@@ -560,7 +560,7 @@ class InducingPosterior:
 
 
 def _told(variance: Floats, what: str) -> Floats:
-    """Variances with negative ones set to zero, and a warning that tells of them."""
+    """Variances with negative ones set to zero, with a warning about them."""
     negative = variance < 0.0
     if negative.any():
         warn_caller(

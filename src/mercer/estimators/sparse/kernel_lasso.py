@@ -60,7 +60,7 @@ class KernelLasso(SparseRegressor):
     solver : {"coordinate_descent", "lars", "linear_program"}, default "coordinate_descent"
         As in `Lasso`; all three give the same coefficients.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None is dense if it fits, else tiles: then only the rows of the samples in use are kept.
     fit_intercept : bool, default True

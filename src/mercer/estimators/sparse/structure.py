@@ -203,7 +203,7 @@ class GraphicalStructure(KernelEstimator):
         X : (m, d) data
         sample_weight : (m,) array, optional
         """
-        self._deviations(X)  # the doors
+        self._deviations(X)  # checks
         other: Any = clone(self)
         other.set_params(warm_start=False).fit(X, sample_weight=sample_weight)
         forth = conditional_divergence(self.covariance_, self.precision_, other.precision_)

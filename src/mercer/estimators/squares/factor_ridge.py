@@ -36,7 +36,7 @@ __all__ = [
 
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _ROWS = 4096  # of a factor at a time
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
 
 Folds = str | Sequence[Indices]

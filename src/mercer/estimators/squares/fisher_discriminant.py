@@ -67,7 +67,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     alpha : float, default 1.0
         mu, the ridge. Positive; in the unit of k(x, x).
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words for kernels.
+        Parameters of scikit-learn's named kernels.
     regulariser : {"norm", "coefficients"}, default "norm"
         R: K for the squared length of the direction, I for that of its coefficients; with weights 1 / w_i on its
         diagonal, which is what copies have.

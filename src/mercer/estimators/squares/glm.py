@@ -70,7 +70,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf",
         "linear", "poly", "precomputed", ...) means what it means there. A sum of kernels is fitted as a sum of
         functions, see `components`.
     family : str or Loss, default "poisson"
@@ -82,7 +82,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         Weight of the penalty. Positive. scikit-learn's GLMs divide the sum of the losses by the number of samples: n
         times their alpha is the alpha here.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     fit_intercept : bool, default True
         Whether a constant that is not penalised is added; the thresholds of ordinal responses are such constants.
     basis : Kernel, optional
@@ -116,13 +116,13 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         Only of ordinal responses.
     n_iter_ : int
         Newton steps.
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----
     A sample of weight w counts as w copies. ``score`` is the share of the deviance that is explained. Conditionally
     positive definite kernels are accepted where the constant and the basis contain their null space, as
-    ``ThinPlate()`` with ``basis=Linear()``. Cost as of `KernelLogisticRegression`.
+    ``ThinPlate()`` with ``basis=Linear()``. Cost as in `KernelLogisticRegression`.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    # doors --------------------------------------------------------------------------------------------
+    # entry points -------------------------------------------------------------------------------------
 
     @property
     def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -86,7 +86,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "precomputed", ...) means what it means there. Conditionally positive definite kernels are accepted.
     loss : str or Loss, default "squared"
         psi, convex: "squared", "absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
@@ -101,7 +101,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         degree one; a constant and some columns; or functions that take all data at once, as an array (n, d), and
         return (n,) or (n, s) numbers.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`; where SMO is the solver, tiles beyond 2048 samples.
     solver : Solver, optional
@@ -132,7 +132,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         Of the problem with penalty lambda: its objective is above its minimum by no more than this.
     loss_ : Loss
     n_iter_ : int
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----
@@ -294,7 +294,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     regularizer, unpenalized : optional
         As in `KernelMachine`; ``unpenalized="constant"`` is the bias of support vector machines.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram, solver, tol, max_iter : optional
         As in `KernelMachine`.
     memory, max_time, n_threads : optional
@@ -305,7 +305,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     classes_ : (c,) array
     expansion_, dual_coef_, intercept_, basis_coef_, penalty_, norm_, risk_, objective_, dual_gap_, loss_, n_iter_
         As in `KernelMachine`; one function for two classes, else one per class.
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----

@@ -60,7 +60,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         What an error costs, the seed's gamma. Positive. None takes the C of the smallest left-out squared error, all
         of them at the price of one eigendecomposition.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words for kernels.
+        Parameters of scikit-learn's named kernels.
     multi_class : {"ovr", "ovo", "minimal", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovr"
         How more than two classes are coded by problems of two: each against the rest, all pairs, the fewest problems
         (the binary digits of the class), or an output code. Problems in which all classes take part share one

@@ -119,7 +119,7 @@ class LeastSquaresMachine(KernelEstimator):
         return () if self._needs_posterior() or self.selection is not None else POLICIES
 
     def _needs_posterior(self) -> bool:
-        """Tell whether variances are asked for."""
+        """Return whether variances are asked for."""
         return False
 
     # hyper-parameters ---------------------------------------------------------------------------------

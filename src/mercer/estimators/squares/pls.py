@@ -73,7 +73,7 @@ class KernelPLS(
         Between 0, which is without sparsity, and 1.
     n_landmarks : int, default 100
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed, so ``Tiles()`` works for any n.
     random_state : int, RandomState or None, default None

@@ -121,12 +121,12 @@ class KernelRidge(RidgeEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn
+        None is the Gaussian at the median distance between training samples. A scikit-learn name
         ("rbf", "linear", "poly", "precomputed", ...) means what it means there.
     alpha : float, default 1.0
         The ridge. Positive; in the unit of k(x, x).
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`: the primal form where the kernel has fewer features than
         there are samples, else dense if it fits, else tiles.

@@ -54,7 +54,7 @@ __public__ = __all__
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _FEW = 500  # samples that decide where the search for a kernel starts
 _ROWS = 4096  # of a factor at a time
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
 _FOLDS = Satisfies(
     "a splitter of scikit-learn, pairs (train, test) of indices",
@@ -77,17 +77,17 @@ class KernelRidgeCV(RidgeEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Where the search starts. None is the Gaussian at the median distance between training samples; a word of
+        Where the search starts. None is the Gaussian at the median distance between training samples; a name of
         scikit-learn means what it means there.
     alphas : array, optional
         Ridges to choose from, positive; the kernel is then held. None moves the ridge continuously.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: all
         is found in the r columns of the factor. Grams that offer products only, as `Tiles`, are refused.
     cv : None, "gcv", int, splitter or iterable, default None
-        Which samples are left out: None one at a time; an int so many folds of neighbouring samples; a splitter of
+        Which samples are left out: None one at a time; an int that many folds of neighbouring samples; a splitter of
         scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
         generalised cross-validation.
     fit_intercept : bool, default False
@@ -245,7 +245,7 @@ class KernelRidgeCV(RidgeEstimator):
         return [fold[fold >= 0] for fold in folds if np.any(fold >= 0)]
 
     def _moves(self, kernel: Kernel) -> bool:
-        """Tell whether a parameter of the kernel is to be found."""
+        """Return whether a parameter of the kernel is to be found."""
         names = free_names(kernel)
         if not names or (isinstance(self.fixed, str) and self.fixed == "all"):
             return False

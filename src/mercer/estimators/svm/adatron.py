@@ -49,7 +49,7 @@ class KernelAdatron(Scoring):
     max_iter : int, optional
         Working sets at most; None allows 60, or one for every 50 samples if that is more.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; must offer rows. None chooses by `Auto`.
     solver : Solver, optional

@@ -41,7 +41,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
     or, with ``penalty="l1"``, :math:`\|w\|_1 + |v|` in place of the last term,
     with :math:`\psi(m) = \max(0, 1 - m)` for ``loss="hinge"`` and :math:`\psi(m) = \max(0, 1 - m)^2` for
-    ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and other than elsewhere in mercer, the squared hinge has no
+    ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and unlike elsewhere in mercer, the squared hinge has no
     1/2 here: the same C gives scikit-learn's numbers.
 
     Seed: [KIKS] Section 4.2, Eq. (18), with C w_i in place of C / l; [SS] Eq. (46).

@@ -75,7 +75,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         What f is linear in: values of the kernel at the training samples, or the features of the kernel, which
         must have finitely many (``kernel="linear"``, Spectrum, ...); w is then sparse in the features.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     class_weight : dict, "balanced" or None, default None
         Multiplies the weights of the samples of a class.
     gram : GramSpec, optional
@@ -236,7 +236,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         self.intercept_ = intercept
         self.n_iter_ = max(vertex.iterations for vertex in found)
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         if isinstance(self.norm, (int, float)) and not isinstance(self.norm, bool) and self.norm == 2:

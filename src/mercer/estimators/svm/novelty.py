@@ -131,12 +131,12 @@ class OneClassSVM(NoveltyDetector):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Must be positive definite.
     nu : float, default 0.5
         Upper bound on the share of training samples outside and lower bound on that of support vectors. In (0, 1].
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+        Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of the largest k(x, x).
     max_iter : int, optional

@@ -108,7 +108,7 @@ class SupportVectorMachine(KernelEstimator):
         return Tiles(precision="mixed" if self.tol >= _SINGLE_TOL and self._is_bounded() else "double")
 
     def _is_bounded(self) -> bool:
-        """Tell whether no coefficient can grow so large that float32 would show."""
+        """Return whether no coefficient can grow so large that float32 would show."""
         return True
 
     def _default_solver(self, gram: Gram) -> Solver:

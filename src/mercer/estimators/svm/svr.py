@@ -54,7 +54,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         """Keep what a machine knows of its solutions besides the functions."""
 
     def _is_one(self) -> bool:
-        """Tell whether the model is one function, whose values are a vector."""
+        """Return whether the model is one function, whose values are a vector."""
         return self.target_.columns is None
 
     # fit ----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
     C : float, default 1.0
@@ -153,7 +153,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     epsilon : float, default 0.1
         Half-width of the tube, in the unit of y. Not negative; 0 estimates the conditional median.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+        Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of y.
     max_iter : int, optional

@@ -26,7 +26,7 @@ _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the di
 _NOISE = 1e-12  # of the longest part of a direction: less is what rounding left when others were taken away
 _SHARE = 0.25  # of the free variables that may reach an end until the block is factored again
 _TURNS, _TURNED = 8, 40  # of the direction, until the block is factored again: so many, or one for so many variables
-_UNHEARD = 1e8  # operations between two looks at whether the end is wished for
+_UNHEARD = 1e8  # operations between two looks at whether the end is requested
 _FEW = 4  # groups up to which the sums of their columns are held
 
 
@@ -162,7 +162,7 @@ class Face:
         return None
 
     def _is_solved(self, F: Indices, B: Floats, solve: Callable[[Floats], Floats]) -> bool:
-        """Tell whether a factor is one: a block that is singular but for rounding has one that tells nothing."""
+        """Return whether a factor is one: a block that is singular but for rounding has one that tells nothing."""
         right = self._levelled(F)
         d = _bordered(B, np.zeros(0, np.intp), solve(B), solve(-right))
         if d is None:

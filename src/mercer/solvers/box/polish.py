@@ -29,7 +29,7 @@ _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the di
 
 
 def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[[], bool] = lambda: False) -> bool:
-    """Move the variables near the margin to the exact optimum, in place; tell whether that was an improvement.
+    """Move the variables near the margin to the exact optimum, in place; return whether that was an improvement.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class _Near:
             self.free |= enter
 
     def _free_a_pair(self, scale: float) -> bool:
-        """Free the two variables of a group that gain most by moving against each other; tell whether there are any."""
+        """Free the two variables of a group that gain most by moving against each other; return whether any exist."""
         best, pair = scale, None
         for s in range(self.member.shape[1]):
             up = np.flatnonzero((self.group == s) & (self.beta < self.upper))
@@ -183,7 +183,7 @@ class _Near:
         return None
 
     def _advance(self, F: Indices, d: Floats) -> bool:
-        """Go as far along d as the box allows; tell whether an end was reached on the way."""
+        """Go as far along d as the box allows; return whether an end was reached on the way."""
         lower, upper, beta = self.lower[F], self.upper[F], self.beta[F]
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(d > 0, (upper - beta) / d, np.where(d < 0, (lower - beta) / d, np.inf))

@@ -202,7 +202,7 @@ class _Run:
         return state
 
     def _take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         if self.single and not state["single"]:
             self._double()
         for name in _STATE:
@@ -506,7 +506,7 @@ class _Run:
                 return
 
     def _halted(self) -> bool:
-        """Ask between the factorisations of a polish, which is longer than a round, whether the end is wished for."""
+        """Ask between the factorisations of a polish, which is longer than a round, whether the end is requested."""
         return self.monitor is not None and bool(self.monitor(self.rounds, self.rows[-1][1]))
 
     # precision ----------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Spectral(Solver):
 
     @staticmethod
     def fits(problem: Any) -> bool:
-        """Tell whether this is a linear system with the same shift for all samples, and a Gram with eigenvalues."""
+        """Return whether this is a linear system with the same shift for all samples, and a Gram with eigenvalues."""
         if not isinstance(problem, LinearSystem) or not isinstance(problem.gram, HasEigen):
             return False
         shift = np.asarray(problem.shift)

@@ -20,7 +20,7 @@ from mercer.solvers.solver import Columns, Monitor, Solver, largest_ratio
 __all__ = ["Woodbury", "NormalFactored"]
 __public__ = ["Woodbury"]
 
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _TILE = 2**20  # numbers: 8 MB of the factor at a time
 
 

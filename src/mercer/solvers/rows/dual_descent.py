@@ -155,7 +155,7 @@ class _Run:
             self.take_up(kept.state)
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         self.beta[:], self.w[:], self.order[:], self.state[:] = (state[name] for name in _ARRAYS)
         for name in _NUMBERS:
             setattr(self, name, state[name])

@@ -201,7 +201,7 @@ class Descent:
     problem : ConvexRisk
         Its loss has a second derivative, or a generalised one.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
     kept : Kept, optional
         The place of the state.
     """
@@ -232,7 +232,7 @@ class Descent:
         }  # fmt: skip
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         self.point = self.at_top = Move(*(state[name] for name in Move._fields))
         self.at = _Progress(*(state[name] for name in _Progress._fields))
         self.rows = [tuple(row) for row in state["rows"].tolist()]

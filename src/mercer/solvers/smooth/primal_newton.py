@@ -176,7 +176,7 @@ class PrimalNewton(Solver):
 
     @staticmethod
     def suits(gram: Any, loss: Any) -> bool:
-        """Tell whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
+        """Return whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
         if not is_low_rank(gram) or not handles(loss):
             return False
         n, r = len(gram.samples), gram.rank

@@ -98,7 +98,7 @@ class ProximalPath:
     start : (n,) or (n, k) array, optional
         Coefficients near the solution.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
     """
 
     def __init__(self, problem: ConvexRisk, start: Floats | None, monitor: Monitor | None) -> None:
