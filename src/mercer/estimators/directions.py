@@ -45,7 +45,7 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Eigenvalues and eigenvectors of a weighted, centred Gram matrix, as far as they came.
+    """Eigenvalues and eigenvectors of a weighted, centred Gram matrix, as far as they were found.
 
     Attributes
     ----------

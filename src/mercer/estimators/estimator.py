@@ -372,7 +372,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return found
 
     def _can_use(self, spec: GramSpec) -> bool:
-        """Return whether this kind of Gram offers what the estimator needs; a fast Gauss transform has only products."""
+        """Return whether this kind of Gram offers what the estimator needs; fast Gauss transforms are products only."""
         return not is_transform(spec) or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:

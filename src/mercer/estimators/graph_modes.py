@@ -44,7 +44,7 @@ Monitor = Callable[[int, float], object]
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Some eigenvalues and eigenvectors of a Laplacian, as far as they came.
+    """Some eigenvalues and eigenvectors of a Laplacian, as far as they were found.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ def block_solve(
     -----
     The search is that of an orthonormal basis of the right-hand sides, so that equal or dependent ones do no harm;
     directions are made orthonormal in every iteration, and those that depend on others are left out. A residual that
-    the recurrence says is small is computed anew before it is believed. Cost a product with at most k columns and
+    the recurrence says is small is computed anew before it is trusted. Cost a product with at most k columns and
     O(n k^2) per iteration, memory 7 n k numbers.
 
     Examples

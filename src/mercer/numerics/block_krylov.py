@@ -44,7 +44,7 @@ def times(product: Any) -> Callable[[Floats], Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """Some eigenvalues and eigenvectors, as far as they came.
+    """Some eigenvalues and eigenvectors, as far as they were found.
 
     Attributes
     ----------

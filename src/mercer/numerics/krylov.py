@@ -37,7 +37,7 @@ class Krylov:
     Attributes
     ----------
     solutions : (n, k) array
-        G^-1 rhs, as far as they came.
+        G^-1 rhs, as far as they were found.
     residuals : (k,) array
         Length of what is left over that of the right-hand side, by the recurrence.
     alpha, beta : (t, k) arrays
@@ -127,7 +127,7 @@ def krylov_solve(
     else:
         X, R, D, rho, squares, residuals, active = (former[name] for name in _STATE)
         alphas, betas = list(former["alphas"]), list(former["betas"])
-    # a state is offered before the monitor is told of it
+    # a state is offered before the monitor is called
     stopped = bool(former is not None and monitor is not None and monitor(len(alphas), float(residuals.max())))
 
     def state() -> dict[str, object]:

@@ -114,8 +114,8 @@ def subspace_iteration(
     Returns
     -------
     Eigenpairs
-        By size, descending. ``converged`` tells whether the residuals reached `tol`, which few products need not do;
-        the residuals tell how good the pairs are.
+        By size, descending. ``converged`` says whether the residuals reached `tol`, which few products need not do;
+        the residuals say how good the pairs are.
 
     Notes
     -----

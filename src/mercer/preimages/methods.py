@@ -76,7 +76,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Pre-images, as far as they came.
+    """Pre-images, as far as they were found.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class _Profile:
 
 
 class DistanceScaling(Preimage):
-    r"""Pre-images from distances: those in feature space tell those to the neighbours, and these where the point is.
+    r"""Pre-images from distances: those in feature space give those to the neighbours, and these the point.
 
     .. math:: |z - x_i|^2 = \kappa^{-1}\!\left(1 - \tfrac12 \|P - \Phi(x_i)\|^2\right), \qquad
         z = \bar x + \tfrac12 U \Lambda^{-1} V^\top (d_0^2 - d^2)
@@ -454,7 +454,7 @@ def is_profile(kernel: Kernel) -> bool:
 
 
 def preimage_method(kernel: Kernel) -> Preimage:
-    """Return how pre-images are found where nothing is said."""
+    """Return how pre-images are found by default."""
     if isinstance(kernel, Linear):
         return _Exact()
     return FixedPoint() if is_profile(kernel) else Gradient()

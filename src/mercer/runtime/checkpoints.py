@@ -1,7 +1,7 @@
-"""States of long computations: offered between iterations, kept for a while, and given back to a later run.
+"""States of long computations: offered between iterations, kept for a while, and restored by a later run.
 
 An iterative method opens a place for its state (`kept_by`), takes up what a former run has left there, and offers its
-state once in every iteration. Whether anybody wants it, and where it goes, is known to the monitor alone: a `Store` is
+state once in every iteration. Whether it is wanted, and where it goes, is known to the monitor alone: a `Store` is
 behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had goes on to the
 same bits.
 """
@@ -137,11 +137,11 @@ def kept_by(monitor: Any, name: str, **fields: Any) -> Kept:
     Parameters
     ----------
     monitor : callable or None
-        Whom the computation tells how far it is. If it has an attribute ``keeping``, that is asked for the place.
+        What receives the progress of the computation. If it has an attribute ``keeping``, that is asked for the place.
     name : str
         Of the method.
     **fields : arrays, numbers, texts, None
-        What the computation is about, to tell it from another.
+        What the computation is about, to distinguish it from others.
 
     Returns
     -------
@@ -229,7 +229,7 @@ class Store:
 
     def entries(self) -> dict[str, Any]:
         """Return a mapping from places to what is kept there: name, fields (digests), seconds and state."""
-        both = {**self.former, **self._entries}  # what was left by computations that this run has yet to come to
+        both = {**self.former, **self._entries}  # what was left by computations that this run has not reached yet
         return {key: entry for key, entry in both.items() if entry["state"] is not None}
 
 

@@ -134,8 +134,8 @@ def lapack(name: str) -> Callable[..., None]:
     -------
     routine : callable
         It takes the Fortran arguments in their order: one-letter text, int, float, and arrays (of float64,
-        float32 or C int, matrices by columns) that are read and written where they lie. An array may be a view into
-        a larger one, its leading dimension telling how far the columns are apart. It returns nothing.
+        float32 or C int, matrices by columns) that are read and written in place. An array may be a view into
+        a larger one, its leading dimension giving the distance between columns. It returns nothing.
 
     Examples
     --------

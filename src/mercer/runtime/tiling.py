@@ -105,7 +105,7 @@ class _Workers:
         self.busy = 0  # threads that have work now
 
     def start(self, work: Callable[[], None], count: int) -> None:
-        """Let so many threads do the work, each once."""
+        """Let this many threads do the work, each once."""
         with self._lock:
             for _ in range(count - self._idle):
                 threading.Thread(target=self._serve, args=(self._queue,), daemon=True, name="mercer-tile").start()

@@ -47,7 +47,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The best hyper-parameters that were found, and the way to them.
+    """The best hyper-parameters that were found, and the path to them.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ def best_margin(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | No
 
     Notes
     -----
-    All kernels are compared at C = 10, the best three of them also at 1 and 100. Several classes are told apart by
+    All kernels are compared at C = 10, the best three of them also at 1 and 100. Several classes are separated by
     pairs: where one of the two is a sample's own, the machine without the sample votes, else the machine of all. Of
     equal choices the one with the smallest cost and then the last kernel is taken. Cost a few solutions and
     factorisations of order 600.

@@ -1,7 +1,7 @@
 """Pruning of least squares machines: a sparse model in a second stage.
 
 Symbols: a the coefficients, a_i = C w_i times the error at sample i: small ones belong to samples that the machine
-explains anyhow; w sample weights.
+explains anyway; w sample weights.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def prune(
     loss : {"squared", "zero-one"}, default "squared"
         "zero-one" counts samples of which a sign is wrong.
     monitor : callable, optional
-        Told the share of samples that are gone; a true answer ends with what there is.
+        Called with the share of samples that are gone; a true answer ends with what there is.
 
     Returns
     -------

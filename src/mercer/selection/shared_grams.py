@@ -77,7 +77,7 @@ def grid_scores(
     scoring : str or callable, optional
         As in scikit-learn; None is the estimator's own ``score``.
     at : Distributed, optional
-        Who fits; None is ``Distributed("here")``, this process.
+        Where to fit; None is ``Distributed("here")``, this process.
 
     Returns
     -------

@@ -19,7 +19,7 @@ __all__ = ["Sigmoid", "couple", "fit_sigmoid", "normalize"]
 __public__ = __all__
 
 _TAIL = 1e-6  # probability below which the sigmoid falls more slowly than the logistic function
-_FLAT = 1e-3  # change of eta over the decision values that stands for none
+_FLAT = 1e-3  # change of eta over the decision values that counts as none
 _STEPS = 100
 _TOLERANCE = 1e-10  # length of the gradient per unit of weight
 _BYTES = 2**23  # matrices that are solved at once

@@ -198,7 +198,7 @@ def svm_path(
     Returns
     -------
     path : SVMPath
-        Its status tells whether C_max was reached, and if not, why. What is returned is exact in any case.
+        Its status says whether C_max was reached, and if not, why. What is returned is exact in any case.
 
     Notes
     -----

@@ -176,7 +176,7 @@ def locally_linear_kernel(
             found = np.full((len(C), k), np.nan)
         if not np.isfinite(found).all():
             raise ParameterError(
-                f"regularization={regularization!r} was given; weights of neighbours cannot be distinguished by it, or by "
+                f"regularization={regularization!r} was given; weights of neighbours cannot be told apart by it, or by "
                 "distances so small. Use 1e-3, and scale X."
             )
         weights[rows] = found / found.sum(axis=1, keepdims=True)

@@ -55,8 +55,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     .. math:: y_j(x) = \sum_q A_{jq} \, g_q(x) + \epsilon_j, \qquad g_q \sim GP(0, k_q), \quad
         \epsilon_j \sim N(0, d_j)
 
-    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output says something
-    about the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
+    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output bears
+    on the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
 
     Seed: [HSS] Section 4.1.7, which names the model (Teh, Seeger and Jordan: mixing multiple Gaussian processes).
 

@@ -371,7 +371,7 @@ class IterativeEvidence(_Contracting):
 
     Notes
     -----
-    Memory O(n (rank + probes)). The value is a mean over probes; its standard error is reported. Derivatives use the same
+    Memory O(n (rank + probes)). The value is a mean over probes, with its standard error. Derivatives use the same
     probes and are estimates of the exact derivatives, not derivatives of the estimate.
     """
 

@@ -1,4 +1,4 @@
-"""The largest evidence of many samples, begun with few: curvature that is learned cheaply and used where it is expensive.
+"""The largest evidence of many samples, begun with few: curvature that is learned cheaply and used where it is costly.
 
 An evaluation costs n^3, so that a quarter of the samples is searched for a sixtieth of the price. It ends at a point
 near the optimum of all, and the second derivatives there, times the ratio of the numbers of samples, are nearly those

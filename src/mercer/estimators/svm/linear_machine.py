@@ -36,7 +36,7 @@ _TICK = 0.05  # seconds between two looks at the clock while threads work
 
 
 class LinearMachine(KernelEstimator):
-    """What linear machines share: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
+    """Base of linear machines: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
@@ -145,7 +145,7 @@ class LinearMachine(KernelEstimator):
 
 
 def _solve_in_threads(problems: Sequence[Any], solver: Solver, run: Run, n_threads: int | None) -> list[Solution]:
-    """Solve problems in threads while this one looks at the clock, tells callbacks, and answers Ctrl-C."""
+    """Solve problems in threads while this one watches the clock, calls callbacks, and answers Ctrl-C."""
     solutions: list[Solution | None] = [None] * len(problems)
     stop: list[Status] = []
 

@@ -28,7 +28,7 @@ from mercer.solvers import SMO, Solver
 __all__ = ["Ball", "OneClassSVM", "SVDD", "enclosing_ball"]
 __public__ = ["OneClassSVM", "SVDD", "enclosing_ball"]
 
-_ROUNDING = 1e-12  # of the size of the terms of a decision value: by less nobody is outside
+_ROUNDING = 1e-12  # of the size of the terms of a decision value: by less no sample is outside
 _EXACT = 1e-9  # of the same: a smaller violation is all rounding
 
 
@@ -74,7 +74,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
             problem = self._program(K, w)
             solution = self._solve(problem, run, until=0.9)
             values = self._store_function(K, problem, solution)
-            # who is not at the upper end of its box is inside, whatever the tolerance left of its decision value
+            # a sample not at the upper end of its box is inside, whatever the tolerance left of its decision value
             inside = (values >= 0) | (solution.coef < problem.upper)
             self.coverage_ = float(w[inside].sum() / w.sum())
             self._store(solution, used, S)
@@ -394,7 +394,7 @@ def _product(K: Gram, solution: Solution) -> Floats:
 
 
 def _slack(solution: Solution, size: float) -> float:
-    """Return by how much a decision value may be wrong for no reason but rounding, whose terms are of a size."""
+    """Return by how much rounding alone may change a decision value whose terms are of a size."""
     return _ROUNDING * size + (solution.residual if solution.residual <= _EXACT * size else 0.0)
 
 

@@ -81,7 +81,7 @@ class SupportVectorMachine(KernelEstimator):
                 )
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
-        """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
+        """Return what scikit-learn's support vector machines mean by a name: gamma="scale", coef0=0."""
         gamma = GAMMA.get(word) if self.gamma is None else self.gamma
         if gamma is None or gamma == "scale":
             gamma = 1.0 if word == "linear" else _scale(S, weight)
@@ -136,7 +136,7 @@ class SupportVectorMachine(KernelEstimator):
 
         def progress(fraction: float) -> bool:
             run.monitor(fraction)
-            return False  # each program ends by itself, with the best it has
+            return False  # each program ends on its own, with the best it has
 
         with run.stage("solver", until):
             run_tasks(range(len(problems)), work, n_threads=threads, monitor=progress, stop=stop)

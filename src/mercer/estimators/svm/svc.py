@@ -50,7 +50,7 @@ class SVC(SupportVectorClassifier):
     loss : {"hinge", "squared_hinge"}, default "hinge"
         "squared_hinge" costs half the square of the slack.
     multi_class : {"ovo", "ovr", "crammer_singer", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovo"
-        How more than two classes are told apart: all pairs, each class against the rest, all together, or by an output
+        How more than two classes are separated: all pairs, each class against the rest, all together, or by an output
         code (a kind of code, or its matrix of -1, 0 and 1).
     class_weight : dict or "balanced", optional
         Factors of the weights of classes.
