@@ -85,7 +85,7 @@ class Crew(ABC):
 
     @abstractmethod
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Schedule the call of a function; return a handle of the result, which may be among the arguments of others."""
+        """Schedule a call of a function; return a handle of the result, which may be among the arguments of others."""
 
     @abstractmethod
     def gather(self, handles: Sequence[Any], deadline: float | None = None) -> list[Any]:

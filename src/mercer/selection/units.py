@@ -135,7 +135,7 @@ class Units:
 
 
 def _hull(start: float, low: float, high: float) -> tuple[float, float]:
-    """From low to high, and beyond where a number was given that lies far from them."""
+    """From low to high, and beyond where a number far from them was given."""
     return (low, high) if low <= start <= high else (min(low, start / _AROUND), max(high, start * _AROUND))
 
 

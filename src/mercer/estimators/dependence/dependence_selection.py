@@ -232,7 +232,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         if kernel is not None and not _compares_rows(kernel):
             raise CapabilityError(
                 f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
-                "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
+                "it is asked about many sets of columns. Give a kernel of vectors, such as Gaussian()."
             )
         remember_columns(self, X, packed, reset=True)
         return packed, kernel

@@ -54,7 +54,7 @@ class SequentialDual(Solver):
     -----
     Solves MulticlassQP. Needs rows. Cost of a step q c with q samples in the working set, of an iteration one
     product of n q c; memory 3 n c + q^2 numbers.
-    A violation that the updates say is small is computed anew, in float64, before it is believed.
+    A violation that the updates say is small is recomputed in float64 before it is trusted.
 
     References
     ----------

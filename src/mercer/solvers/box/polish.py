@@ -161,7 +161,7 @@ class _Near:
         del A, factor
         left = self.g[F] + self._product(F, d)[F]
         left -= B @ ((B / B.sum(axis=0)).T @ left)
-        # a block that is singular but for rounding has a factor, which tells nothing
+        # a block that is singular but for rounding has a factor, which means nothing
         return d if np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max() else None
 
     def _by_centring(self, F: Indices, B: Floats) -> Floats | None:

@@ -37,7 +37,7 @@ __all__ = ["SMO"]
 __public__ = __all__
 
 _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
-_WHOLE = 2048  # up to so many variables all of them are the working set, in float64
+_WHOLE = 2048  # up to this many variables all of them are the working set, in float64
 _CHEAP = 4e8  # operations for all entries together that make it so
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
 _SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
@@ -90,7 +90,7 @@ class SMO(Solver):
     Solves BoxQP with at least one sum. Needs rows. The working set holds the worst violators of both ends and all
     free variables, so it grows with their number. Where pairs are slow on it, as with large boxes, up to 3072 free
     variables move together in between, by a Cholesky factorisation in float64. The violation is computed again in
-    float64 before it is believed, so CONVERGED means that it is at most tol; a Gram in float32 is left where rounding
+    float64 before it is trusted, so CONVERGED means that it is at most tol; a Gram in float32 is left where rounding
     would be more than is left of it. At the end, up to 2000 free variables are solved for exactly; their solution is
     taken if it violates less. The result is the same for any number of threads.
     Memory 4 q^2 bytes for a working set of q, at most 24 q^2 where pairs are slow, and the row cache; where a memory
@@ -152,7 +152,7 @@ class _Run:
         self.whole = n <= self.order and (n <= 512 or cheap)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
-        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
+        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group are adjacent
         self.ridge = np.minimum(np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,)), _STIFFEST)
         self.beta = feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
@@ -214,7 +214,7 @@ class _Run:
         if "block" in state:
             self.block = state["block"][0], state["block"][1]
 
-    # what stands where -------------------------------------------------------------------------------
+    # what is where -----------------------------------------------------------------------------------
 
     def _ends(self) -> tuple[Floats, Floats]:
         """Return m and M of each group among the variables looked at."""
@@ -274,7 +274,7 @@ class _Run:
         """Improve one working set; None if the problem turns out to have no minimum."""
         W, starts = self._working_set(m, M)
         K = self._block_of(W)
-        if self.rounds < 3:  # of a conditionally definite kernel the diagonal tells nothing
+        if self.rounds < 3:  # of a conditionally definite kernel the diagonal says nothing
             self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
         found = self._improve(W, starts, K, gap, monitor)
         if found is None:
@@ -362,7 +362,7 @@ class _Run:
         return K
 
     def _runs_off(self, g: Floats, beta: Floats, W: Indices) -> bool:
-        """Scale variables without an upper end to the best multiple, and tell whether they grow without end.
+        """Scale variables without an upper end to the best multiple, and return whether they grow without end.
 
         A solution has beta' K beta = -p' beta. Where the classes cannot be separated the left side vanishes beside the
         right, and the best multiple of every iterate is larger than the last.
@@ -490,7 +490,7 @@ class _Run:
         self.aside = []
 
     def _polish(self) -> None:
-        """Solve for the free variables exactly; of few large ones again, while a gradient computed anew tells more."""
+        """Solve for the free variables exactly; of few large ones again, while a recomputed gradient shows more."""
         most, every = min(_POLISHED, self.order), np.arange(len(self.beta))
         rounding = _EPS * self.scale * float(np.abs(self.beta).sum())
         again = self.whole and rounding > _UNSEEN * self.options.tol

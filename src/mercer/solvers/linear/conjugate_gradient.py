@@ -74,7 +74,7 @@ class ConjugateGradient(Solver):
     -----
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
     orthogonal to the border. Needs products (and for the preconditioners "diagonal" and "pivoted" the diagonal and
-    rows). The outputs are independent runs that share their products, unless `block`; each ends by itself. A residual
+    rows). The outputs are independent runs that share their products, unless `block`; each ends on its own. A residual
     that the recurrence says is small is computed anew before it is trusted. The number of iterations grows with the
     square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
     what the product needs.

@@ -113,7 +113,7 @@ def nipals(
     count : int
         Most components.
     thin : callable, optional
-        Makes the coefficients u of a direction sparse; it is not told of anything else.
+        Makes the coefficients u of a direction sparse; it sees nothing else.
     monitor : callable, optional
         Called as ``monitor(component, rest)`` with the share of Y that is left.
 
@@ -239,7 +239,7 @@ class _Basis:
         return True
 
     def told(self, monitor: Monitor | None, rest: Floats) -> bool:
-        """Tell the monitor; whether it wants to stop."""
+        """Call the monitor; return whether it wants to stop."""
         if monitor is None or not self.more:
             return False
         answer = monitor(self.size, float(np.linalg.norm(rest)) / (self.length or 1.0))

@@ -102,7 +102,7 @@ class PrimalGradient(Solver):
 
         def watch(iteration: int, relative: float) -> bool:
             now = _largest(relative * size, whole)
-            if iteration == len(rows):  # a run that is taken up tells of its last iteration once more
+            if iteration == len(rows):  # a resumed run reports its last iteration once more
                 rows.append((np.nan, now, time.perf_counter() - began))
             answer.append(monitor(iteration, now) if monitor is not None else False)
             return bool(answer[-1])

@@ -194,7 +194,7 @@ class _Risk:
 
 
 class Descent:
-    """A point on its way to the minimum, and on from there where the penalty or the loss changes a little.
+    """A point moving to the minimum, and on from there where the penalty or the loss changes a little.
 
     Parameters
     ----------
@@ -356,7 +356,7 @@ class Descent:
                 self.kept.offer(self.state)
             r, t = self.left()
             now = self.objective(self.point)
-            if self.residual <= tol and not verified:  # the values were added up: before they are believed, anew
+            if self.residual <= tol and not verified:  # the values were added up: recompute before trusting them
                 self.point, verified = self.system.refresh(self.point), True
                 continue
             self.rows.append((now, self.residual, time.perf_counter() - self.began))

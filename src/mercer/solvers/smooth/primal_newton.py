@@ -194,7 +194,7 @@ class _Point(NamedTuple):
 
 
 class _Run:
-    """A point on its way to the minimum."""
+    """A point moving to the minimum."""
 
     point: _Point
     factor: CholeskyFactor

@@ -214,7 +214,7 @@ def _grown(problem: PenalisedLeastSquares, old: Indices, G: Floats, new: Indices
 
 
 def polish(G: Floats, q: Floats, b: Floats, alpha: float, steps: int = _STEPS) -> float:
-    r"""Make coefficients exact by an active-set method; b and q are changed where they lie.
+    r"""Make coefficients exact by an active-set method; b and q are changed in place.
 
     .. math:: G_{SS}\, d_S = q_S - \alpha s_S
 
