@@ -212,7 +212,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return self.kernel_.order is None and getattr(self, "repair_", None) is None
 
     def _in_turn(self, part: Part) -> Floats:
-        """Return the decision value of each sample by a machine that is fitted anew without its fold."""
+        """Return the decision value of each sample by a machine that is refitted without its fold."""
         n, K = len(part.sign), part.problem.gram
         fold = np.empty(n, dtype=np.intp)
         for sign in (-1.0, 1.0):

@@ -91,7 +91,7 @@ class Run:
 
     @property
     def deadline(self) -> float | None:
-        """The moment of the monotonic clock at which the time is over."""
+        """The moment of the monotonic clock at which time is up."""
         return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
 
     @property
@@ -184,7 +184,7 @@ def _share(first: float, now: float, tol: float) -> float:
 
 @contextmanager
 def whole(estimator: Any) -> Iterator[None]:
-    """Leave an estimator exactly as it was if the fit inside does not come to its end.
+    """Leave an estimator exactly as it was if the fit inside does not finish.
 
     Where numbers leave their range, estimators say so themselves; NumPy's warnings would only be in the way. Inside,
     parameters are checked once and free memory is read once, however many entry points ask.

@@ -97,7 +97,7 @@ def krylov_solve(
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the runs.
     kept : Kept, optional
-        The place of the state; what a former run has left there is taken up.
+        The place of the state; what a former run has left there is resumed.
 
     Returns
     -------

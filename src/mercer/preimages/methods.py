@@ -101,7 +101,7 @@ class Preimage(Spec, ABC):
 
 
 class FixedPoint(Preimage):
-    r"""Pre-images by the fixed-point iteration of kernels of the distance: a mean of samples, weighted anew.
+    r"""Pre-images by the fixed-point iteration of kernels of the distance: a mean of samples with new weights.
 
     .. math:: z \leftarrow \frac{\sum_i c_i \, k'(h_i) \, x_i}{\sum_i c_i \, k'(h_i)}
 

@@ -1,6 +1,6 @@
 """States of long computations: offered between iterations, kept for a while, and restored by a later run.
 
-An iterative method opens a place for its state (`kept_by`), takes up what a former run has left there, and offers its
+An iterative method opens a place for its state (`kept_by`), resumes what a former run has left there, and offers its
 state once in every iteration. Whether it is wanted, and where it goes, is known to the monitor alone: a `Store` is
 behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had goes on to the
 same bits.
@@ -197,7 +197,7 @@ class Store:
         self._lock = threading.Lock()
         self._written = time.monotonic()
         self.changed = False  # since the last time that it was written
-        self.unfinished = False  # whether a computation was ended before it came to its own end
+        self.unfinished = False  # whether a computation was stopped before it finished
 
     def open(self, key: str, name: str, fields: Mapping[str, Any]) -> Kept:
         """Return the place of this name, with what a former run has left there."""
@@ -237,13 +237,13 @@ def _compare(former: Mapping[str, Any], name: str, marks: Mapping[str, str]) -> 
     """Raise CheckpointError unless a state belongs to this computation."""
     if former["name"] != name:
         raise CheckpointError(
-            f"The checkpoint has a state of {former['name']} where this fit uses {name}; it can be taken up only by "
+            f"The checkpoint has a state of {former['name']} where this fit uses {name}; it can be resumed only by "
             "the fit that wrote it. Fit with the same solver, or choose another file."
         )
     for field in {**former["fields"], **marks}:
         if former["fields"].get(field) != marks.get(field):
             raise CheckpointError(
-                f"The checkpoint has a state of {name} with another {field}; it can be taken up only by the fit that "
+                f"The checkpoint has a state of {name} with another {field}; it can be resumed only by the fit that "
                 f"wrote it. Fit with the same data, weights and parameters, or choose another file."
             )
 

@@ -95,7 +95,7 @@ def _cache_folder(source: str) -> str | None:
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
     file = os.path.abspath(function.__code__.co_filename)
-    # What was typed at a prompt has no file and is compiled anew in every process.
+    # What was typed at a prompt has no file and is recompiled in every process.
     folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
     decorate = numba.njit(
         cache=folder is not None,

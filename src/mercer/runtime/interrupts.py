@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 _MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("lapack", "blas")]
 
-WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed by whoever presses Ctrl-C
+WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed after Ctrl-C
 _KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float), ("_d", ctypes.c_double))
 _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
 

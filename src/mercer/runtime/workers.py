@@ -92,7 +92,7 @@ class Crew(ABC):
         """Return the results of handles once they are there; there is no waiting beyond the deadline."""
 
     def hold(self, value: Any) -> Any:
-        """Return a handle of a value, which is sent once to whoever needs it."""
+        """Return a handle of a value, which is sent once to each worker that needs it."""
         return self.submit(_itself, value)
 
     def close(self) -> None:

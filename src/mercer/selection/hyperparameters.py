@@ -423,7 +423,7 @@ class _Search:
         return value, theta, status
 
     def _descend_with(self, run: _Run, max_iter: int) -> Status:
-        """Descend by L-BFGS; what it has learned on a plateau misleads it in the valley, where it begins anew."""
+        """Descend by L-BFGS; what it has learned on a plateau misleads it in the valley, where it restarts."""
         layout, moves = self.layout, self.layout.moves
         looks = 0
         while True:

@@ -83,7 +83,7 @@ class Units:
         for _ in range(2 if centred else 0):  # the second time takes away what rounding has left of a large mean
             step = np.einsum("ij,ij->j", share, left) / share.sum(axis=0)
             mean, left = mean + step, np.where(seen, y - (mean + step), 0.0)
-        largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers are no numbers
+        largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers vanish
         unit = np.where(largest > 0.0, largest, 1.0)
         square = np.einsum("ij,ij->j", w, (left / unit) ** 2) / total * unit * unit
         # equal targets differ from their mean by rounding alone

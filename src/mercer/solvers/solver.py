@@ -26,7 +26,7 @@ class Monitor(Protocol):
     """Called between iterations: the place for progress, time limits and Ctrl-C."""
 
     def __call__(self, iteration: int, residual: float) -> bool | Status:
-        """Whether to stop; a Status, as Status.TIME, stops too and becomes that of the solution."""
+        """Whether to stop; a Status, such as Status.TIME, stops too and becomes that of the solution."""
         ...
 
 
@@ -39,7 +39,7 @@ class Solver(Spec, ABC):
     Attributes
     ----------
     solves : type
-        Class of problems, as LinearSystem.
+        Class of problems, such as LinearSystem.
     needs : tuple of protocols
         Capabilities of ``problem.gram``.
     remedy : str

@@ -37,7 +37,7 @@ __all__ = ["KernelDimensionReduction"]
 __public__ = __all__
 
 _FACTOR_TOL = 1e-7
-_HUGE = 1e100  # squares of it are numbers
+_HUGE = 1e100  # its square is finite
 _SETTLED = 1e-3
 
 

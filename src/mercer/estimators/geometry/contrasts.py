@@ -409,7 +409,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         return self
 
     def _directions(self, K: Gram, w: Floats, run: Run) -> Directions:
-        """Return the principal directions among which is looked; as far as they came if the time is over."""
+        """Return the principal directions to search among; as far as they were found if time is up."""
         monitor = run.solver_monitor(_RESIDUAL) if run.watched else None
         unwatched(K)
         found = leading_directions(K, w, self.n_directions, tol=_RESIDUAL, monitor=monitor, deadline=run.deadline)

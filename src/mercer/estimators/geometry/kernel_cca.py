@@ -433,7 +433,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                             left_out_correlation, bases, w, option, penalty, stop.is_set, deadline=run.deadline
                         )
                     finally:
-                        stop.set()  # whoever interrupts leaves no work behind
+                        stop.set()  # an interrupt leaves no work behind
                     worst = max(worst, change)
                 else:
                     penalties = [float(self._penalty(b, total, total)) for b in bases]

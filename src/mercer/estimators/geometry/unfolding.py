@@ -364,7 +364,7 @@ def unfolding_kernel(
     if r < n - 1:
         Z = _stretched(Z, i, j, squares / size, penalty, variance)
         if chosen:
-            for firmer in _FIRMER:  # nobody has asked for this penalty, and distances are what is to be kept
+            for firmer in _FIRMER:  # this penalty was not given, and distances are what must be kept
                 Z = _stretched(Z, i, j, squares / size, firmer * penalty, variance)
             warn_caller(
                 f"The exact unfolding is for up to {_EXACT} samples, and {n} were given: K was looked for from "

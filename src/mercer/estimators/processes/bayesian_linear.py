@@ -510,7 +510,7 @@ def _is_numeric(prior: Any) -> bool:
 
 
 def _finite(m: Moments, kernel: Kernel) -> Moments:
-    """Return moments that are numbers, or raise."""
+    """Return finite moments, or raise."""
     if not np.isfinite(m.square).all():
         raise overflow_error(kernel)
     if not (np.isfinite(m.energy) and np.isfinite(m.moment).all()):

@@ -111,7 +111,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     random_state : int, RandomState or None, default 0
         Of restarts and probes, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. When the time is over the best hyper-parameters so far are used.
+        Budgets; see `KernelEstimator`. When time is up, the best hyper-parameters so far are used.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             units = Units.of(Y, w, self._centred())
             observed = Observations.of(S, Y - units.mean, w, border[used])
             if border.shape[1]:
-                Border.of(observed.border)  # refuses functions that the samples cannot tell apart
+                Border.of(observed.border)  # refuses functions that the samples cannot distinguish
             starts = self._starts(kernel.learn(S, values, w), observed, self._noises(used, len(packed), units), units)
             way = self._evidence_form(starts[0].kernel, observed, run)
             self.kernel_, self.noise_ = self._search(way, starts, units, run)

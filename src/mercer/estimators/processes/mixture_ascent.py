@@ -32,7 +32,7 @@ from mercer.selection.units import Units, warn_of_search
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 
-Late = Callable[[], bool | Status]  # returns whether the time is over
+Late = Callable[[], bool | Status]  # returns whether time is up
 _SMALLEST = 1e-8  # responsibilities below it are zero
 _LOW = 1e-4  # smallest noise that is searched, relative to the mean square of y
 _STEPS = 6  # of the search for hyper-parameters between two looks at the responsibilities

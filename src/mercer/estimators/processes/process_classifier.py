@@ -99,7 +99,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     class_weight : dict or "balanced", optional
         Factors of the weights of each class.
     gram : GramSpec, optional
-        None is `Dense`: K whole, as `Tiles` too, because an exact posterior is itself an n x n array. Of low rank, as
+        None is `Dense`: K whole, as for `Tiles`, because an exact posterior is itself an n x n array. Of low rank, as
         `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features`, K = F F^T is the covariance of
         a model with r weights, and no n x n array is formed; landmarks stay those that were found where the search
         starts.
@@ -368,7 +368,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _condition(self, way: Way) -> None:
         """Keep what predictions need."""
         self.expansion_, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
-        if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was built anew, with the landmarks of the start
+        if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was rebuilt, with the landmarks of the start
             self.gram_, K = way.spec, way.build(self.kernel_)
             if is_low_rank(K):
                 self.residual_trace_, self.gram_error_ = float(K.residual.trace), float(K.residual.entries)

@@ -366,7 +366,7 @@ class IterativeEvidence(_Contracting):
     seed : int, default 0
         Of the probes, which are the same in every evaluation: the estimate is a fixed, smooth function.
     products : GramSpec, optional
-        What multiplies with K, as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
+        What multiplies with K, such as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
         preconditioner.
 
     Notes

@@ -259,7 +259,7 @@ def kernel_path(
 
     While the active set S and its signs s stay the same, the solution is this smooth function of the parameter theta;
     it is not linear. Each value starts from the active set of the one before: one linear system makes the prediction,
-    the optimality conditions tell whether it is the solution, and where they fail the active set is corrected.
+    the optimality conditions say whether it is the solution, and where they fail the active set is corrected.
 
     Seed: [KIKS] Section 4.1.3, reference [40].
 

@@ -46,7 +46,7 @@ from mercer.targets import Multiclass, Real
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]
 __public__ = __all__
 
-_SMALLEST, _LARGEST = 1e-140, 1e140  # targets whose squares, and those times a few thousand, are numbers
+_SMALLEST, _LARGEST = 1e-140, 1e140  # targets whose squares, times a few thousand, are in range
 _ROWS = 4096  # new samples whose values at the relevance vectors are in memory at once
 
 
@@ -506,7 +506,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
 
 
 def _finite(values: Floats, kernel: Kernel) -> Floats:
-    """Return values that are numbers, or raise: the kernel has overflowed."""
+    """Return finite values, or raise: the kernel has overflowed."""
     if not np.isfinite(values).all():
         raise overflow_error(kernel)
     return values

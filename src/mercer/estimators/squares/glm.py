@@ -86,7 +86,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     fit_intercept : bool, default True
         Whether a constant that is not penalised is added; the thresholds of ordinal responses are such constants.
     basis : Kernel, optional
-        One with a finite feature map, as ``Linear().on([0, 2])`` or ``RankOne(function)``: its features are the
+        One with a finite feature map, such as ``Linear().on([0, 2])`` or ``RankOne(function)``: its features are the
         functions b, besides the constant.
     order : sequence of labels, optional
         Of the classes of ordinal responses, from the lowest to the highest; None is sorted.

@@ -90,7 +90,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         "poly", "precomputed", ...) means what it means there. Conditionally positive definite kernels are accepted.
     loss : str or Loss, default "squared"
         psi, convex: "squared", "absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "linex", "poisson", "gamma", "binomial", or a loss with its parameters, as ``Huber(0.5)``, or of your own.
+        "linex", "poisson", "gamma", "binomial", or a loss with its parameters, such as ``Huber(0.5)``, or of your own.
     alpha : float, default 1.0
         Weight of the regulariser. Positive; with the square C = 1 / alpha is that of support vector machines.
     regularizer : {"square", "norm"} or Regularizer, default "square"

@@ -27,7 +27,7 @@ from mercer.solvers.linear.cholesky_solver import Factored
 __all__ = ["RidgeCriterion"]
 
 _BLOCK = 256
-_FLOOR = 1e-24  # of the mean square of y: below it errors are rounding, and their logarithm would be pursued for ever
+_FLOOR = 1e-24  # of the mean square of y: below it errors are rounding, and their logarithm would be pursued forever
 
 
 class _Error(NamedTuple):

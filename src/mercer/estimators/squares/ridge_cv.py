@@ -85,7 +85,7 @@ class KernelRidgeCV(RidgeEstimator):
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: all
-        is found in the r columns of the factor. Grams that offer products only, as `Tiles`, are refused.
+        is found in the r columns of the factor. Grams that offer products only, such as `Tiles`, are refused.
     cv : None, "gcv", int, splitter or iterable, default None
         Which samples are left out: None one at a time; an int that many folds of neighbouring samples; a splitter of
         scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
@@ -93,7 +93,7 @@ class KernelRidgeCV(RidgeEstimator):
     fit_intercept : bool, default False
         Whether a constant that is not penalised is added to the function.
     fixed : tuple of str, or "all", default ()
-        Free parameters of the kernel that are held, as ``"length_scale"``; "all" moves the ridge alone.
+        Free parameters of the kernel that are held, such as ``"length_scale"``; "all" moves the ridge alone.
     bounds : mapping of name to (low, high), optional
         Of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
     restarts : int, default 0
@@ -105,7 +105,7 @@ class KernelRidgeCV(RidgeEstimator):
     random_state : int, RandomState or None
         Of the restarts.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. When the time is over, the best parameters so far are taken.
+        Budgets; see `KernelEstimator`. When time is up, the best parameters so far are taken.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class KernelRidgeCV(RidgeEstimator):
     With a Gram of low rank the errors are those of the approximated matrix, as the fitted function is; its landmarks
     stay where they are, also if their own errors are looked at. Cost O(n r^2) once and O(n r) for a ridge, memory
     O(r^2) and, if it fits, n r. While the kernel is moved the landmarks are held, and a step costs O(n r^2) and a few
-    arrays of n r numbers; the Gram of the kernel that was found is built anew. `Features` and `RandomFeatures` have no
+    arrays of n r numbers; the Gram of the kernel that was found is rebuilt. `Features` and `RandomFeatures` have no
     landmarks: with them the parameters must be held. A factor with as many columns as samples saves nothing, and the
     n x n matrix is decomposed.
 

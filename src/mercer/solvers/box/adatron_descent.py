@@ -135,7 +135,7 @@ class _Descent(WorkingSets):
         self.refresh()
 
     def refresh(self) -> None:
-        """Compute the gradient and the violations anew."""
+        """Recompute the gradient and the violations."""
         product = self.fine @ self.beta if self.beta.any() else 0.0
         self.g = self.linear + self.ridge * self.beta + product
         self.look()

@@ -221,7 +221,7 @@ def _bend(K, g, beta, box, free, groups, path):
     """Go along d to the minimum; where a variable reaches an end of its box, go on without it.
 
     The path is (d, v, sums): v = K d is kept up to date, and so are the sums of the columns of the free variables of
-    each group, by which the others make up for the one that stays; without sums their columns are added up anew.
+    each group, by which the others make up for the one that stays; without sums their columns are summed again.
     Where there is no end of what can be gained nothing is done.
     """
     d, v, sums = path

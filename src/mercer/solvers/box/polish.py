@@ -172,7 +172,7 @@ class _Near:
             self.level = _JITTER.index(jitter)  # what was too little once will be again
             A, size = centred(self.K[np.ix_(F, F)], B, mean)
             A[np.diag_indices_from(A)] += jitter * size
-            try:  # the matrix is made anew for every attempt, so that there is never a copy of it
+            try:  # the matrix is rebuilt for every attempt, so that there is never a copy of it
                 factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
                 d = cho_solve(factor, -right)
             except LinAlgError:

@@ -57,10 +57,10 @@ _BLOCK = 1 << 20  # variables in a block of K, whatever the memory
 _PATIENCE, _EAGER = 20, 4  # pairs for every variable of a working set, until all free ones are moved at once; later on
 _FEWEST = 1000  # pairs that take as long as a step on few free variables
 _DENSER = 40  # how many operations of a factorisation take as long as one of the descent by pairs
-_REFRESHES = 20  # gradients computed anew that each showed what rounding had hidden: it will go on to
+_REFRESHES = 20  # gradients recomputed that each showed what rounding had hidden: it will go on to
 _SLOW = 8  # steps on the free variables in a row that hardly lower the violation, until they are made half as often
 _AGAIN = 30  # steps on the free variables in a row, while some reach an end of their box: pairs would free them again
-_POLISHES = 4  # of the exact optimum, in turn with gradients computed anew
+_POLISHES = 4  # of the exact optimum, in turn with gradients recomputed
 _UNSEEN = 1e-6  # of the tolerance: what rounding may do to the gradient of an exact solution
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
@@ -180,7 +180,7 @@ class _Run:
         self.began = time.monotonic() - kept.seconds
         self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
-        self.refreshed = False  # whether the gradient was computed anew where rounding might hide a violation
+        self.refreshed = False  # whether the gradient was recomputed where rounding might hide a violation
         self.sharpened = self.stiff = False
         used = np.flatnonzero(self.beta)
         if kept.state is not None:
@@ -540,7 +540,7 @@ class _Run:
         return float(self.error * self.scale * np.sqrt(self.wander))
 
     def _sharpen(self) -> None:
-        """Compute a gradient anew of whose violation rounding to float32 may be a part; the second time, for good."""
+        """Recompute a gradient whose violation may be partly due to rounding to float32; the second time, for good."""
         self.active, self.aside = None, []
         if self.sharpened:
             self._refine()

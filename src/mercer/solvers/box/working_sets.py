@@ -63,7 +63,7 @@ class WorkingSets(ABC):
 
     @abstractmethod
     def refresh(self) -> None:
-        """Compute the gradient and the violations anew."""
+        """Recompute the gradient and the violations."""
 
     @abstractmethod
     def objective(self) -> float:
@@ -111,7 +111,7 @@ class WorkingSets(ABC):
             if worst <= tol and not refreshed:
                 self.refresh()
                 refreshed, worst = True, self.violation()
-                if worst > 0.5 * believed:  # no nearer than when last computed anew
+                if worst > 0.5 * believed:  # no nearer than when last recomputed
                     if self.gram is self.fine:
                         return Status.STALLED
                     self.gram = self.fine  # float32 is not exact enough for this tolerance

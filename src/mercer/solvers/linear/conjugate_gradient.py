@@ -75,7 +75,7 @@ class ConjugateGradient(Solver):
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
     orthogonal to the border. Needs products (and for the preconditioners "diagonal" and "pivoted" the diagonal and
     rows). The outputs are independent runs that share their products, unless `block`; each ends on its own. A residual
-    that the recurrence says is small is computed anew before it is trusted. The number of iterations grows with the
+    that the recurrence says is small is recomputed before it is trusted. The number of iterations grows with the
     square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
     what the product needs.
 
@@ -264,10 +264,10 @@ class _Run:
         self.r = system.project(self.left)
         self.p = np.zeros_like(self.r)
         self.rho = np.ones(k)
-        self.believed = np.full(k, np.inf)  # residual when last computed anew
+        self.believed = np.full(k, np.inf)  # residual when last recomputed
 
     def left_now(self, columns: Any) -> Floats:
-        """Y - G a, (n, k), computed anew in some columns."""
+        """Y - G a, (n, k), recomputed in some columns."""
         if len(columns):
             self.left[:, columns] = self.rhs.values[:, columns] - self.system @ self.a[:, columns]
         return self.left
@@ -359,7 +359,7 @@ class _Run:
         self.stalled[j[bend <= 0.0]] = True
 
     def revive(self, tol: float) -> Bools:
-        """Compute the residuals of ended columns anew; those larger than tol after all start again."""
+        """Recompute the residuals of ended columns; those larger than tol after all start again."""
         doubtful = np.flatnonzero(~self.verified & ~self.stalled)
         again = np.zeros_like(self.stalled)
         if not len(doubtful):

@@ -50,7 +50,7 @@ class PrimalGradient(Solver):
 
     Notes
     -----
-    Solves LinearSystem with a positive shift, with or without a border. Needs a Gram of low rank, as `Nystrom`,
+    Solves LinearSystem with a positive shift, with or without a border. Needs a Gram of low rank, such as `Nystrom`,
     `IncompleteCholesky`, `RandomFeatures`. By the law of large numbers all eigenvalues of M^-1 N are near one, within
     about 1 / sqrt(samples): each pass divides the error by about ten. Cost O(m r^2 + r^3) and n r kernel values per
     iteration, memory O(r^2 + n k). There is no factor of N, so no leave-one-out by closed form. Samples are drawn with

@@ -125,7 +125,7 @@ class _Run:
         self.measure()
 
     def measure(self) -> float:
-        """Compute weights and slopes anew from the coefficients; the largest violation."""
+        """Recompute weights and slopes from the coefficients; the largest violation."""
         B, rows, n = self.B, self.rows, np.arange(len(self.codes))
         self.W = _by_column(rows.combine, B)
         self.G = G = _by_column(rows.scores, self.W) + 1.0

@@ -131,7 +131,7 @@ class _Run:
         began, status = time.perf_counter(), Status.MAX_ITER
         g, violation = self.slope(self.b), np.inf
         for iteration in range(self.options.max_iter + 1):
-            self.b = 1.0 - self.Z @ self.w  # anew: errors of the updates do not add up
+            self.b = 1.0 - self.Z @ self.w  # recomputed: errors of the updates do not add up
             if iteration:
                 self.solve_support()
             g = self.slope(self.b)

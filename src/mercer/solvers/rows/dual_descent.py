@@ -238,7 +238,7 @@ class _Run:
                 return False
 
     def measure(self) -> float:
-        """Compute weights and values anew from the duals; their violation, which goes into the trace."""
+        """Recompute weights and values from the duals; their violation, which goes into the trace."""
         self.point = Point.of(self.rows, self.beta)
         self.w[:] = self.point.w
         return self.record()

@@ -157,7 +157,7 @@ class System(ABC):
 
     @abstractmethod
     def refresh(self, point: Move) -> Move:
-        """The point with its values computed anew from what they are made of."""
+        """The point with its values recomputed from what they are made of."""
 
     @abstractmethod
     def adopt(self, curvature: Curvature, solves: int) -> None:

@@ -541,7 +541,7 @@ class _Run:
     # the preconditioner -------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Look at the second derivatives; make M anew where the last one took many passes."""
+        """Look at the second derivatives; rebuild M where the last one took many passes."""
         terms = self.terms
         self._bend = terms.bend(self.point.f)
         r = self.r

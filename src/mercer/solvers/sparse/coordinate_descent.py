@@ -53,7 +53,7 @@ class CoordinateDescent(Solver):
     -----
     Solves PenalisedLeastSquares. The descent finds which coefficients are zero; then an active-set method (Newton's
     method on the coefficients that are not, with drops and additions) makes them exact, where the columns are linearly
-    independent. Residuals are computed anew in each round, so that errors do not add up. Cost of a round O(nD) and
+    independent. Residuals are recomputed in each round, so that errors do not add up. Cost of a round O(nD) and
     O(n w) for each new column of a working set of size w; memory w^2.
 
     Examples
