@@ -1,4 +1,4 @@
-"""What classifiers with a margin share: two-class programs, several classes, probabilities, scikit-learn's attributes.
+"""Common to margin classifiers: two-class programs, several classes, probabilities, scikit-learn's attributes.
 
 Symbols: y_i = +-1 the class of a sample in a two-class problem, beta_i = y_i alpha_i, w_i sample weights, b the bias.
 """
@@ -56,7 +56,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it exists with "
         f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 

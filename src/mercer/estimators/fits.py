@@ -131,7 +131,7 @@ class Run:
         return _Watch(self, tol, self._monitors, told)
 
     def answer(self) -> bool | Status:
-        """Return whether solvers are to end, and why; what they have reached is worth keeping then."""
+        """Return whether solvers should end, and why; what they have reached is worth keeping."""
         found = Status.TIME if self.clock.expired else Status.STOPPED if self.asked_to_stop else False
         if found and self.store is not None:
             self.store.unfinished = True
@@ -166,7 +166,7 @@ class _Watch:
 
     @property
     def keeping(self) -> Callable[[str, Mapping[str, Any]], Kept] | None:
-        """What opens the place of a solver's state."""
+        """The function that opens the place of a solver's state."""
         store = self.run.store
         return None if store is None else functools.partial(self._open, store)
 
@@ -208,7 +208,7 @@ def whole(estimator: Any) -> Iterator[None]:
 
 
 class Training(NamedTuple):
-    """What a fit begins with.
+    """The data that a fit begins with.
 
     Attributes
     ----------

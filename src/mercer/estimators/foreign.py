@@ -1,4 +1,4 @@
-"""What users of scikit-learn give as a kernel: its kernel objects, translated, and functions, wrapped and checked."""
+"""Kernels as users of scikit-learn give them: its kernel objects, translated, and functions, wrapped and checked."""
 
 from __future__ import annotations
 

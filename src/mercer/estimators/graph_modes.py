@@ -283,7 +283,7 @@ def _by_factor(
 def _by_filter(
     N: Any, null: Any, count: int, tol: float, max_iter: int, monitor: Monitor | None, judged: bool
 ) -> tuple[Floats, int, str]:
-    """Return vectors by rounds of Chebyshev polynomials of N, the products taken, and the solver to go on with."""
+    """Return vectors by rounds of Chebyshev polynomials of N, the products taken, and the solver to continue with."""
     n = N.shape[0]
     order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(N), symmetric_mode=True)  # neighbours near in memory
     N, null, back = sp.csr_array(N[order][:, order]), null[order], np.argsort(order)

@@ -168,7 +168,7 @@ class MovingKernel:
         self._known: list[KernelFactor] = []
 
     def at(self, kernel: Kernel, keep: int = 1) -> KernelFactor:
-        """Return the factor of a kernel; so many of the latest are kept."""
+        """Return the factor of a kernel; the latest few are kept."""
         for known in self._known:
             if known.kernel is kernel:
                 return known

@@ -41,7 +41,7 @@ __all__ = [
     "narrowed",
 ]
 
-_FEW = 8  # up to so many columns, summing squares of differences beats a matrix product and its repair
+_FEW = 8  # up to this many columns, summing squares of differences beats a matrix product and its repair
 
 
 def _multiply(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:

@@ -33,7 +33,7 @@ _ENDS = ("largest", "smallest", "both")
 
 @dataclass(frozen=True, eq=False)
 class Tridiagonal:
-    """What m steps of the Lanczos process have found.
+    """The result of m steps of the Lanczos process.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ def extremal_eigenpairs(
     For matrices whose product with one vector is cheap; where many columns at once cost little more than one, as those
     of kernels in tiles do, `leading_eigenpairs` needs fewer products. After 2 count + 20 vectors the best ones are kept
     and the process goes on from them (a thick restart), which bounds the memory to as many vectors. A process from one
-    vector sees one eigenvector of each eigenvalue until its space is invariant; then it goes on from a random vector.
+    vector sees one eigenvector of each eigenvalue until its space is invariant; then it continues from a random vector.
     To separate multiple eigenvalues, use `leading_eigenpairs`.
 
     Examples

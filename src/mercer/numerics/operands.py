@@ -1,4 +1,4 @@
-"""What tiles of distances and dot products are made of: points centred, scaled, and kept from overflow.
+"""Operands of tiles of distances and dot products: points centred, scaled, and kept from overflow.
 
 Legend: X (n, d), Z (m, d) points, c center, s length scales of the columns, unit a power of two.
 

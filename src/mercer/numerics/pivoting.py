@@ -27,7 +27,7 @@ __all__ = ["PartialFactor", "Preconditioner", "block_pivoted_cholesky", "pivoted
 
 CANDIDATES = 512  # rows among which pivots are taken before all others are looked at again
 _AT_ONCE = 128  # pivots that are taken at most before all rows of L are extended
-_NEAR = 0.5  # of the largest remaining diagonal entry: a pivot may be so much smaller
+_NEAR = 0.5  # of the largest remaining diagonal entry: a pivot may be this much smaller
 _ROWS = 1024  # rows of L that a thread computes at once
 
 

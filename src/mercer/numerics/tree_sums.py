@@ -1,4 +1,4 @@
-"""Sums whose order depends on the number of terms alone, whoever computes the terms."""
+"""Sums whose order depends only on the number of terms, not on who computes them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 An iterative method opens a place for its state (`kept_by`), resumes what a former run has left there, and offers its
 state once in every iteration. Whether it is wanted, and where it goes, is known to the monitor alone: a `Store` is
-behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had goes on to the
+behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had continues to the
 same bits.
 """
 

@@ -82,7 +82,7 @@ def in_background(
 
     Notes
     -----
-    After KeyboardInterrupt or TimeoutError the abandoned call goes on in the background until it ends by
+    After KeyboardInterrupt or TimeoutError the abandoned call continues in the background until it ends by
     itself, with the memory and the processor time it needs, and its result is dropped. Whatever array it
     writes to must therefore not be used again. Outside the main thread, where no signal arrives, a call
     without a deadline is made directly.

@@ -73,7 +73,7 @@ class DaskClient(Protocol):
 
 
 class Crew(ABC):
-    """What runs tasks.
+    """The workers that run tasks.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ class Indefinite(Exception):
 
 
 class Homotopy:
-    """A solution for one C, and the ways to another.
+    """A solution for one C, and how to get from it to another.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Homotopy:
         return violation if arrived else np.inf
 
     def snapshot(self) -> tuple[float, float, Array, Floats]:
-        """What `restore` needs to come back here."""
+        """The state that `restore` needs to come back here."""
         return self.C, self.bias, self.side.copy(), self.alpha.copy()
 
     def restore(self, snapshot: tuple[float, float, Array, Floats]) -> None:

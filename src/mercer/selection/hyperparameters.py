@@ -38,7 +38,7 @@ Monitor = Callable[[int, float], Any]
 
 
 class Criterion(Protocol):
-    """What is minimised over hyper-parameters."""
+    """The criterion that is minimised over hyper-parameters."""
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
         """Return the value, its derivatives in the kernel's free parameters, (p,), and in the numbers beside it."""
@@ -363,7 +363,7 @@ class _Search:
         self.ends: list[float] = []
 
     def starts(self, search: Search) -> list[Floats]:
-        """Where the runs start; a search that is resumed starts where the former one did, whatever chance says."""
+        """Where the runs start; a resumed search starts where the former one did, whatever the random state."""
         drawn = self.kept.recall(lambda: {"starts": self.layout.starts(search.restarts, search.random_state)})
         return drawn["starts"]
 

@@ -36,7 +36,7 @@ _TILE = 2**21  # numbers: the rows whose variances are computed at once
 
 
 class LeastSquaresCriterion:
-    r"""What least squares machines are chosen by, as a function of kernel and C, with its derivatives.
+    r"""The selection criterion of least squares machines, as a function of kernel and C, with its derivatives.
 
     .. math:: -\log p(y \mid k, C) \qquad \text{or} \qquad \frac N2 \log \frac1N \sum_i w_i (a_i / P_{ii})^2
               + \frac{q + 1}{2} \log\Big(1 + \sum_j (\theta_j - \theta_j^0)^2\Big)

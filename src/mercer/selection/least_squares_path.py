@@ -31,7 +31,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresPath:
-    """What is known of least squares machines with the same kernel and different C.
+    """Results of least squares machines with the same kernel and different C.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ __public__ = __all__
 
 @dataclass(frozen=True, eq=False)
 class GridScores:
-    """What cross-validation found.
+    """The result of a cross-validation.
 
     Attributes
     ----------

@@ -208,7 +208,7 @@ def svm_path(
     violated by more than 1e-9 the factor is rebuilt and the solution corrected; where they are violated by more than
     1e-8 the path goes back to where they were not, and looks at every event for a while. Nothing is added to K: a
     sample that depends on those of the elbow waits beside it or takes the place of one of them. Several events at one C
-    happen one after the other; should they go in circles, C makes a step of 1e-9 C across them. Memory 8 m n + 8 m^2
+    happen one after another; should they go in circles, C makes a step of 1e-9 C across them. Memory 8 m n + 8 m^2
     bytes besides K, and 8 bytes per sample of the elbow and breakpoint, within the budget of the Gram's resources.
 
     Examples

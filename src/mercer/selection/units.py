@@ -237,7 +237,7 @@ def _hills(value: Floats) -> list[tuple[int, int]]:
 
 
 def moved_parameters(tuned: Tuned) -> tuple[dict[str, float], dict[str, float]]:
-    """What a search has moved to a bound, and what it has moved at all, by name."""
+    """The parameters that a search has moved to a bound, and all that it has moved, by name."""
     last = tuned.path[-1] if len(tuned.path) else np.zeros(0)
     moved = {name: float(value) for name, value in zip(tuned.names, last, strict=True)}
     return {name: moved[name] for name in tuned.at_bounds}, moved

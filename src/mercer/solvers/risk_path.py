@@ -112,7 +112,7 @@ class RiskPath:
 
     Notes
     -----
-    A Gram that holds its matrix gives it away to the path, unless the solver is one of BoxQP. Coefficients, slopes and
+    A Gram that holds its matrix hands it over to the path, unless the solver is one of BoxQP. Coefficients, slopes and
     factors of one penalty serve the next.
 
     Examples

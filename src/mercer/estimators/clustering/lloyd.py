@@ -37,7 +37,7 @@ _RISE = 1e-9  # of the objective over its size: more than rounding
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """What the restarts have found: the best of them.
+    """The best result of the restarts.
 
     Attributes
     ----------

@@ -270,7 +270,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _embed(self, A: Any, S: Any, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
         """Return the coordinates of the samples; keep the function that gives them."""
         k, eigenmap = self.n_clusters, self.form == "eigenmap"
-        self._raise = self.regularization * float(s @ d) / float(s.sum()) ** 2  # each affinity by so much
+        self._raise = self.regularization * float(s @ d) / float(s.sum()) ** 2  # added to each affinity
         d += self._raise * float(s.sum())
         root = np.sqrt(s / d)
         u = np.sqrt(s * d) if eigenmap else root

@@ -42,7 +42,7 @@ __public__ = ["KernelICA", "amari_error"]
 
 _KICKS = 5  # times at most that pairs are turned out of a minimum
 _ALIKE = 1.1  # of the lowest contrast: minima that count as alike
-_EDGES = 5, 0.01  # a contrast with edges has settled when so many steps have lowered it by less than this part
+_EDGES = 5, 0.01  # a contrast with edges has settled when this many steps have lowered it by less than this part
 _FACTOR_TOL = 1e-7  # of what an incomplete factor leaves of the diagonal
 _SETTLED = 1e-3  # a search that rounding ended with a gradient below this has arrived
 _TINY = 1e-12  # of the largest: singular values below are rounding

@@ -30,7 +30,7 @@ _SMALL = 400  # up to this order all singular vectors cost nothing
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What the functions of one view can be on the samples.
+    """The values that functions of one view can have on the samples.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ def left_out_correlation(
     Returns
     -------
     correlation : float
-        Of more than two views the mean over pairs; -1 where a sample alone determines a direction, so that nothing is
+        For more than two views, the mean over pairs; -1 where a sample alone determines a direction, so that nothing is
         left without it.
     change : float
         Of the scores in the last step, relative: above 1e-6 if the iteration was given up after 200 steps.

@@ -103,7 +103,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     eigenvalues_ : (q,) array
         rho, the maxima of the covariance, the largest first; for two views the positive halves of the pairs of rho and
         -rho. They are the correlations if tau is 0, at most 1 in the unit "variance", and of any size in the others,
-        where a function of norm one may have any variance. Of more than two views the mean over the others.
+        where a function of norm one may have any variance. For more than two views, the mean over the others.
     tau_ : (k,) array
         tau of each view.
     criterion_values_ : (len(taus),) array
@@ -277,7 +277,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         X, y : as for `fit`
-            Of more than two views, the mean over all pairs of them is returned.
+            For more than two views, the mean over all pairs of them is returned.
         """
         scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
         require_pairs(scores)
@@ -294,7 +294,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         X, y : as for `fit`
-            X are the queries. Of more than two views, the mean over all pairs of them is returned, the earlier one of
+            X are the queries. For more than two views, the mean over all pairs of them is returned, the earlier one of
             a pair being the queries.
         top : int, default 1
             The partner must be among this many of the most similar ones.
@@ -598,6 +598,6 @@ def _at(scores: Floats, used: Indices, n: int) -> Floats:
 
 
 def _factors(n: int, widths: list[int]) -> tuple[dict[str, int], int]:
-    """Return the buffers of factors of so many columns, and their sum."""
+    """Return the buffers of factors of this many columns, and their sum."""
     buffers = {"factors": 8 * n * sum(widths), "work space": 24 * n * max(widths) + 8 * sum(widths) ** 2}
     return buffers, sum(buffers.values())

@@ -365,7 +365,7 @@ class _Products:
 
 
 class _LeftOver:
-    """What ridge regression with an intercept, on all samples but one, leaves of given values; zero at that one.
+    """What is left of given values after ridge regression with an intercept on all samples but one; zero at that one.
 
     The inverse of F F^T / c + 1 is 1 - F (F^T F + c)^-1 F^T; ``c`` is nu / eta.
     """

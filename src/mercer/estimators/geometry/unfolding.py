@@ -141,7 +141,7 @@ def locally_linear_kernel(
     kernel : Kernel, optional
         In whose feature space samples are rebuilt; None is the space of the samples.
     factor : int, optional
-        q. Instead of K return its best factor with so many columns, from the sparse M alone.
+        q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
@@ -214,7 +214,7 @@ def hessian_kernel(
     kernel : Kernel, optional
         In whose feature space the manifold is; None is the space of the samples.
     factor : int, optional
-        q. Instead of K return its best factor with so many columns, from the sparse M alone.
+        q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
@@ -289,7 +289,7 @@ def unfolding_kernel(
 
     with t the variance of the samples as they are, and the mean of d^2 over the edges. First K = Q Y Q^T, with the
     smoothest functions on the graph in the columns of Q, which is a small semidefinite program in Y. All these
-    functions are flat at the boundary, where distances come out too short; so a search by gradients goes on from there
+    functions are flat at the boundary, where distances come out too short; a search by gradients continues from there
     over all K = Z Z^T with as many columns as Y has dimensions.
 
     Seed: [KIKS] Section 5.1 [59].
@@ -300,7 +300,7 @@ def unfolding_kernel(
     n_neighbors : int, default 4
     rank : int, optional
         Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. Of more it
-        takes 12 and goes on by gradients with penalties up to a thousand times as large, with a warning that says how
+        takes 12 and continues by gradients with penalties up to a thousand times as large, with a warning that says how
         far distances are kept: to some hundredths of their mean.
     penalty : float, default 100
         nu, used with a rank.

@@ -25,7 +25,7 @@ __all__ = ["FactorData", "ManyFactors", "OneFactor", "factor_posterior"]
 
 @dataclass(frozen=True, eq=False)
 class FactorData:
-    """What a latent factor model is fitted to.
+    """The data of a latent factor model.
 
     Parameters
     ----------

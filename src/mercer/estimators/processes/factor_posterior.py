@@ -524,7 +524,7 @@ def _times(gram: Factored, V: Floats) -> Floats:
 
 
 def _solved(factor: CholeskyFactor, G: Floats) -> Floats:
-    """Return A^-1 G for G (r, k), the functions one after the other."""
+    """Return A^-1 G for G (r, k), the functions one after another."""
     return factor.solve(G.T.ravel()).reshape(G.shape[1], -1).T
 
 

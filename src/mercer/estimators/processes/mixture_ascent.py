@@ -209,7 +209,7 @@ class Ascent:
         return replace(now, path=tuple(path), status=status, gain=float(gain))
 
     def size(self, bound: float) -> float:
-        """What changes of a bound are small beside, whatever the unit of y: how far it is from white noise."""
+        """The scale for changes of a bound, whatever the unit of y: its distance from white noise."""
         return 1.0 + abs(bound - self.white if math.isfinite(self.white) else bound)
 
     def changed(self, now: Beliefs, rise: float, late: Late = lambda: False) -> Beliefs:
@@ -354,7 +354,7 @@ class _Criterion:
 
 
 def _grouped(columns: Floats, weight: Floats, count: int) -> Indices:
-    """Labels of at most so many groups: centres far from each other, then the means of their nearest samples."""
+    """Labels of at most this many groups: centres far from each other, then the means of their nearest samples."""
     points = Vectors(np.ascontiguousarray(columns))
     centres = columns[choose_inducing(Gaussian(1.0), points, count)]
     labels = np.zeros(len(columns), dtype=np.intp)

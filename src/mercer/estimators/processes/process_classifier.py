@@ -110,7 +110,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     random_state : int, RandomState or None, default 0
         Of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. The time is looked at between evaluations of the evidence.
+        Budgets; see `KernelEstimator`. The time is checked between evaluations of the evidence.
 
     Attributes
     ----------

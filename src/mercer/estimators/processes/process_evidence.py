@@ -199,7 +199,7 @@ class Conditioner(Protocol):
 
 
 class _Contracting:
-    """What contracts weights of K with its derivatives."""
+    """A mixin that contracts weights of K with its derivatives."""
 
     resources: Resources
     estimated = False  # whether value and derivatives depend on random probes

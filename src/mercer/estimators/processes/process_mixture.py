@@ -147,7 +147,7 @@ class LowRankComponent:
 
 @dataclass(frozen=True, eq=False)
 class ComponentPredictions:
-    """What each component says about new samples.
+    """The predictions of each component for new samples.
 
     Attributes
     ----------

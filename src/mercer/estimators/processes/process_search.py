@@ -27,7 +27,7 @@ __all__ = ["SOME", "Begin", "EvidenceSearch"]
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
 _GONE = 1e-3  # a noise that has fallen so far on some of the samples
 _AGAIN = 4  # further starts where the evidence is that of white noise
-_MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than so many
+_MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than this many
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Begin:
 
 
 class EvidenceSearch:
-    """What a Gaussian process does to find its kernel and noise: starts, a search on some samples, one on all."""
+    """The search of a Gaussian process for its kernel and noise: starts, a search on some samples, one on all."""
 
     kernel: Any
     noise: Any

@@ -48,7 +48,7 @@ _TIE = 1e-9  # relative difference of residual variances that rounding may make
 
 @dataclass(frozen=True, eq=False)
 class SparseData:
-    """What a sparse Gaussian process is fitted to, and how.
+    """The data of a sparse Gaussian process, and the method.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Inducing:
 
 @dataclass(frozen=True, eq=False)
 class Whitened:
-    """What depends on the kernel and the inducing points, and not on the noise.
+    """The quantities that depend on the kernel and the inducing points, but not on the noise.
 
     Attributes
     ----------
@@ -274,7 +274,7 @@ def inducing_posterior(
 
 
 class _Own:
-    """What is left to the samples themselves, Lambda, and its part in the derivative."""
+    """The covariance left to the samples themselves, Lambda, and its part in the derivative."""
 
     def rows(self, n: int) -> list[slice]:
         return spans(n, _ROWS)

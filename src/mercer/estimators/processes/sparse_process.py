@@ -443,7 +443,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """What the Nystrom method keeps of the training samples.
+    """The part of the training samples that the Nystrom method keeps.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def _is_ordinal(estimator: Any) -> bool:
     if isinstance(estimator.family, str) and estimator.family == "ordinal":
         return True
     raise AttributeError(
-        f"KernelGLM has no predict_proba with family={estimator.family!r}; it is there with family='ordinal'. Make the "
+        f"KernelGLM has no predict_proba with family={estimator.family!r}; it exists with family='ordinal'. Make the "
         "estimator as KernelGLM(..., family='ordinal'), and fit it."
     )
 

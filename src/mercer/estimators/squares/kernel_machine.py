@@ -266,7 +266,7 @@ def _has_probabilities(estimator: Any) -> bool:
     if isinstance(loss, (Logistic, Multinomial)):
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with loss={estimator.loss!r}; it is there with a loss that "
+        f"{type(estimator).__name__} has no predict_proba with loss={estimator.loss!r}; it exists with a loss that "
         "has probabilities. Make the estimator with loss='logistic' or 'multinomial', and fit it."
     )
 

@@ -38,7 +38,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it exists with "
         f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 

@@ -1,4 +1,4 @@
-"""What kernel machines of any convex loss share: the functions that are not penalised, the search for the penalty.
+"""Common to kernel machines of any convex loss: the functions that are not penalised, the search for the penalty.
 
 Symbols: psi the loss, Omega the regulariser of s = |f|^2, alpha its weight, B the values of the functions that are not
 penalised, m their coefficients.

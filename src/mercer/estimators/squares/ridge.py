@@ -54,7 +54,7 @@ class Weighted(NamedTuple):
 
 
 class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    """What kernel ridge regression is once its ridge and its kernel are known."""
+    """Kernel ridge regression once its ridge and its kernel are known."""
 
     gram: GramSpec | None = None
     solver: Solver | None = None

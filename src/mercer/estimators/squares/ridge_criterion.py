@@ -124,7 +124,7 @@ class RidgeCriterion:
         return out
 
     def _share(self, inverse: Floats, shift: Floats) -> Floats:
-        """What an error of the fit is divided by."""
+        """The divisor of each error of the fit."""
         if self.cv == "gcv":
             n = len(shift)
             return np.full(n, (self.total - n + float(np.sum(shift * inverse))) / self.total)

@@ -1,4 +1,4 @@
-"""What linear machines share: rows with a constant column, one problem for each output, and threads to solve them."""
+"""Common to linear machines: rows with a constant column, one problem for each output, and threads to solve them."""
 
 from __future__ import annotations
 

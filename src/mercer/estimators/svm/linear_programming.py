@@ -337,7 +337,7 @@ class _Factored:
 
 
 class _Parts(NamedTuple):
-    """What a program has of M: <w, m(x_i)> = unit <inner_i, v>, where v is w, or else ties v = ties w."""
+    """The part of M that a program needs: <w, m(x_i)> = unit <inner_i, v>, where v is w, or else ties v = ties w."""
 
     unit: float
     inner: Any

@@ -1,4 +1,4 @@
-"""What all support vector machines do: one box-constrained quadratic program or several, and one expansion.
+"""Common to all support vector machines: one box-constrained quadratic program or several, and one expansion.
 
 Symbols: beta the signed coefficients, rho the multipliers of the program, b the bias.
 """

@@ -28,7 +28,7 @@ WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 m
 
 
 class WorkingSets(ABC):
-    """State of one run: violations of all variables, and how far it is; a subclass has coefficients and gradient.
+    """State of one run: violations of all variables, and its progress; a subclass has coefficients and gradient.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class WorkingSets(ABC):
         return max(float(np.max(self.v, initial=0.0)), 0.0)
 
     def record(self) -> float:
-        """Remember how far the run is; the largest violation."""
+        """Record the progress of the run; return the largest violation."""
         worst = self.violation()
         self.rows.append((self.objective(), worst, time.perf_counter() - self.began))
         return worst

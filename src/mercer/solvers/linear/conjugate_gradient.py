@@ -146,7 +146,7 @@ class ConjugateGradient(Solver):
         )
 
     def _preconditioner(self, problem: LinearSystem, n: int) -> Callable[[Floats], Floats] | None:
-        """What multiplies with D^-1, (n, k) to (n, k)."""
+        """The function that multiplies by D^-1, (n, k) to (n, k)."""
         if self.preconditioner is None:
             return None
         shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))
@@ -183,7 +183,7 @@ class _System:
         return np.asarray(self.gram @ V, dtype=np.float64) + self.shift * V
 
     def project(self, R: Floats) -> Floats:
-        """What of R no choice of the multipliers can remove."""
+        """The part of R that no choice of the multipliers can remove."""
         return R - self.basis @ (self.basis.T @ R) if self.border is not None else R
 
     def precondition(self, R: Floats) -> Floats:

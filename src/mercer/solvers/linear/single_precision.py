@@ -100,7 +100,7 @@ class MixedFactor:
         steps, fresh = 0, True
         given = _lengths(rhs)
         size = _largest(_lengths(self.product(np.ones((len(rhs), 1)))) / max(len(rhs), 1) ** 0.5)  # of G, from below
-        limit = min(max(len(rhs) // 500, _EARLY), 12)  # so many steps cost about what the factor has saved
+        limit = min(max(len(rhs) // 500, _EARLY), 12)  # this many steps cost about what the factor has saved
         while steps < limit:
             Z: Any = self.solve(R)
             now: Any = np.einsum("ij,ij->j", R, Z)

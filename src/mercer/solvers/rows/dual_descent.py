@@ -251,7 +251,7 @@ class _Run:
         return violation
 
     def polish(self) -> float:
-        """Let Newton's method go on from here; the violation it reaches."""
+        """Let Newton's method continue from here; return the violation it reaches."""
         if self.factored:
             self.point = refine(self.rows, self.terms, self.point, self.exact, self.ask)
         else:

@@ -234,7 +234,7 @@ class _Factored(System):
 
 @runtime_checkable
 class HasArray(Protocol):
-    """A Gram that holds its matrix and gives it away."""
+    """A Gram that holds its matrix and can release it."""
 
     def release(self) -> Floats:
         """K, to be overwritten."""

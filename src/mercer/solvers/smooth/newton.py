@@ -45,7 +45,7 @@ class HasProducts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What else is known at the minimum of a risk.
+    """Further results at the minimum of a risk.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class Descent:
         return table[:, 0] if self.risk.y.ndim == 1 else table
 
     def turn_to(self, penalty: float) -> None:
-        """Go on with another penalty; a factor that is far from the new system is rebuilt."""
+        """Continue with another penalty; a factor that is far from the new system is rebuilt."""
         ratio = penalty / self.penalty
         self.penalty = self.system.penalty = penalty
         self.rows = []

@@ -54,7 +54,7 @@ _ENOUGH = 1e-4  # Armijo: share of the decrease that the slope promises
 _ROUNDING = 1e-13  # of the objective: a smaller increase is none
 _HALVINGS = 40
 _LOOSE = 1e-2  # how far the minimum on a few samples is sought
-_LOOSER = 5e-2  # the same of bent losses, whose steps on a few samples cost as much as those on all
+_LOOSER = 5e-2  # the same for bent losses, whose steps on a few samples cost as much as those on all
 _PATIENCE = 4  # steps that gain nothing
 _GROWTH = 4.0  # of the strength of envelopes
 _STRAIGHT = 1e-2  # of the strength: the least curvature that the first envelopes are taken to have
@@ -99,7 +99,7 @@ class PrimalNewton(Solver):
     Notes
     -----
     Solves ConvexRisk for smooth losses without parameters of their own and for all with a box dual, with or without a
-    border. Outputs that a loss joins, as the softmax does, are solved together, others one after the other. Needs a
+    border. Outputs that a loss joins, as the softmax does, are solved together, others one after another. Needs a
     Gram of low rank that is read in passes, as `Nystrom`, `RandomFeatures`, `IncompleteCholesky`. ``gap`` is a bound
     of what the objective is above its minimum, :math:`\|g\|^2 / (2 \lambda)` for smooth losses. Cost n r kernel values
     for each pass, some ten to thirty; memory O(r^2) and a few numbers for each sample, none of them n r. Samples are

@@ -191,7 +191,7 @@ class ProximalPath:
 
 
 def slack_of(descent: Descent, slopes: Floats) -> float:
-    """What a gap is larger by because coefficients are not those of some weighted slopes, (n,) or (n, k)."""
+    """By how much a gap is larger because coefficients are not those of some weighted slopes, (n,) or (n, k)."""
     point, system = descent.point, descent.system
     off = -slopes.reshape(point.coef.shape) / descent.penalty - point.coef
     along = np.abs(system.basis.T @ off) * np.abs(system.basis.T @ point.values)

@@ -273,7 +273,7 @@ def polish(G: Floats, q: Floats, b: Floats, alpha: float, steps: int = _STEPS) -
 
 
 def _newton(G: Floats, slope: Floats) -> tuple[Floats, float]:
-    """Return the step to the minimum of the quadratic and 1; without a minimum, a way down that has no end."""
+    """Return the step to the minimum of the quadratic and 1; without a minimum, a direction of endless descent."""
     work = float(len(slope)) ** 3
     try:
         L = in_background(np.linalg.cholesky, G, work=work)

@@ -150,7 +150,7 @@ class GroupedLeastSquares:
         return self.design
 
     def left(self, b: Floats) -> Floats:
-        """What is left, z - A b, shape (n,)."""
+        """The residual z - A b, shape (n,)."""
         return self.target - self.design.product(b)
 
     def objective(self, b: Floats, r: Floats) -> float:
