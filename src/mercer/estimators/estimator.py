@@ -419,7 +419,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data.
+            Size of the training data.
 
         Returns
         -------

@@ -49,7 +49,7 @@ class MovingFactor:
     rank : int
         Most pivots.
     tol : float
-        Of what is left of the diagonal, relative to its largest entry.
+        Tolerance of what is left of the diagonal, relative to its largest entry.
 
     Attributes
     ----------

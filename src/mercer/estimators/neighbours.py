@@ -150,7 +150,7 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     ----------
     near : Neighbours
     weights : {"one", "half", "kernel"}
-        Of an edge: 1; 1/2 if one of the two is a neighbour of the other, and 1 if both are; or k(x_i, x_j).
+        Weight of an edge: 1; 1/2 if one of the two is a neighbour of the other, and 1 if both are; or k(x_i, x_j).
 
     Examples
     --------
@@ -185,7 +185,7 @@ def given_graph(kernel: Any, X: Any) -> sp.csr_array | None:
     Parameters
     ----------
     kernel : Kernel, str or None
-        Of an estimator.
+        Kernel of an estimator.
     X : what its `fit` was given
     """
     if not (

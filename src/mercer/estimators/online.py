@@ -93,7 +93,7 @@ class KernelPerceptron(Scoring):
         and labels are, not from their positions, so that neither their order nor repetition instead of a weight
         changes the result. False visits them as they are given, as `partial_fit` always does.
     random_state : int, RandomState or None, default 0
-        Of the orders; None draws new ones in each call.
+        Seed of the orders; None draws new ones in each call.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional

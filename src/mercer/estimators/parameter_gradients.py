@@ -3,7 +3,7 @@ r"""Factors of a kernel whose parameters move, and derivatives of functions of t
 Symbols: theta the parameters; K ~ F F^T, F (n, r); of landmarks z, C = k(x, z), W = k(z, z), F = C R with
 R R^T = W^+; M the derivative of a function in K, symmetric and never formed; Gamma = 2 M F its derivative in F.
 
-With landmarks held, dJ = <Gamma R^T, dC> - <R F^T Gamma R^T, dW> / 2. Of other factors, as random features, F itself
+With landmarks held, dJ = <Gamma R^T, dC> - <R F^T Gamma R^T, dW> / 2. For other factors, as random features, F itself
 is differentiated, by differences.
 """
 
@@ -138,7 +138,7 @@ class MovingKernel:
     Parameters
     ----------
     spec : GramSpec
-        Of low rank.
+        A Gram of low rank.
     kernel : Kernel
         Where the search starts.
     samples : Samples

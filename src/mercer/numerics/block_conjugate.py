@@ -80,7 +80,7 @@ def block_solve(
     start : (n, k) array, optional
         X at the start; None is zero.
     tol : float, default 1e-8
-        Of residuals relative to the right-hand sides, of each column.
+        Tolerance of residuals relative to the right-hand sides, of each column.
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the search.

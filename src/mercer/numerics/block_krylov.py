@@ -86,11 +86,11 @@ def leading_eigenpairs(
     n, rank : int
         Order of the matrix, and how many eigenpairs are wanted, at most n.
     tol : float, default 1e-10
-        Of the residuals, relative to the largest eigenvalue.
+        Tolerance of the residuals, relative to the largest eigenvalue.
     max_iter : int, default 100
         Products at most.
     random_state : int or None, default 0
-        Of the start.
+        Seed of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``, the largest residual over the largest eigenvalue; a true answer ends it. The
         basis is kept by it, if it keeps states (`mercer.runtime.checkpoints`), and a later call continues from there.

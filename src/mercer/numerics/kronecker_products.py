@@ -38,7 +38,7 @@ class PairIndex:
     ----------
     index : (n, 2) intp array
     sizes : (int, int)
-        Of the two collections.
+        Sizes of the two collections.
 
     Examples
     --------

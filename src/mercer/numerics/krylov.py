@@ -92,7 +92,7 @@ def krylov_solve(
     precondition : callable, optional
         R -> P^-1 R; None is the identity.
     tol : float, default 1e-8
-        Of residuals relative to the right-hand sides; a column that has reached it takes no further steps.
+        Tolerance of residuals relative to the right-hand sides; a column that has reached it takes no further steps.
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the runs.
@@ -221,7 +221,7 @@ def stochastic_logdet(
     >>> round(found.value, 6), round(found.error, 6)
     (6.931472, 0.0)
 
-    Of a Gram matrix with noise on its diagonal, as in the evidence of a Gaussian process:
+    For a Gram matrix with noise on its diagonal, as in the evidence of a Gaussian process:
 
     >>> from mercer.domains import Vectors
     >>> from mercer.gram import Shifted, Tiles

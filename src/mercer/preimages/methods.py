@@ -111,7 +111,7 @@ class FixedPoint(Preimage):
     ----------
     max_iter : int, default 200
     tol : float, default 1e-6
-        Of steps, in length scales.
+        Tolerance of steps, in length scales.
 
     Notes
     -----
@@ -326,7 +326,7 @@ class Gradient(Preimage):
     ----------
     max_iter : int, default 200
     tol : float, default 1e-6
-        Of the derivative, relative to its size at the start.
+        Tolerance of the derivative, relative to its size at the start.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def kept_by(monitor: Any, name: str, **fields: Any) -> Kept:
     monitor : callable or None
         What receives the progress of the computation. If it has an attribute ``keeping``, that is asked for the place.
     name : str
-        Of the method.
+        Name of the method.
     **fields : arrays, numbers, texts, None
         What the computation is about, to distinguish it from others.
 

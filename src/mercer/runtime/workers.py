@@ -129,7 +129,7 @@ class Cluster(Crew):
     Parameters
     ----------
     address : str, Client, cluster or None
-        Of the scheduler, or what knows it; None starts workers on this machine.
+        Address of the scheduler, or what knows it; None starts workers on this machine.
     workers : int
         How many are started.
     deadline : float, optional
@@ -445,13 +445,13 @@ def hire(
     Parameters
     ----------
     address : str, Client, cluster or None
-        Of a scheduler of Dask, or what knows it; None is workers on this machine, "here" is this process.
+        Address of a scheduler of Dask, or what knows it; None is workers on this machine, "here" is this process.
     workers : int, optional
-        Of workers on this machine; None is as many as there are cores, or as were hired before.
+        Number of workers on this machine; None is as many as there are cores, or as were hired before.
     trusted : bool, default False
         Whether a scheduler on another machine may be contacted without encryption.
     threads : int, optional
-        Of this process, if it does the tasks.
+        Threads of this process, if it does the tasks.
     deadline : float, optional
         Moment of the monotonic clock until which a first worker is waited for.
 

@@ -52,7 +52,7 @@ class Choice:
     Attributes
     ----------
     kernel : Kernel
-        Of the best model.
+        Kernel of the best model.
     alpha : float or None
         Its ridge, for regression.
     score : float
@@ -187,7 +187,7 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     kernels : sequence of Kernel
         That read the same parts of the data.
     X, y : raw data or packed samples, and (n,) numbers
-        All are used: take `some_rows` before. Of more than 600 rows, 600 decide between kernels.
+        All are used: take `some_rows` before. With more than 600 rows, 600 decide between kernels.
     monitor : callable, optional
         Called with the fraction done.
 

@@ -72,7 +72,7 @@ class Tuned:
     at_bounds : tuple of str
         What was moved to an end of its interval: the criterion would go on.
     evaluations : int
-        Of the criterion, over all runs.
+        Evaluations of the criterion, over all runs.
     starts : (r,) array
         The criterion at the end of each run, one more than restarts.
     """
@@ -101,7 +101,7 @@ class Search:
         Further starts: uniform between bounds in coordinates where both are given, else spread about the start;
         numbers of any sign without bounds start where they are.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     max_iter : int, default 200
         Steps of each run.
     tol : float, default 1e-5
@@ -163,7 +163,7 @@ def tune(
         Names that are held: of free parameters of the kernel (for a vector all of it, or ``length_scale[2]``) and in
         `beside`.
     bounds : mapping of name to (low, high), optional
-        Of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
+        Bounds of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
     limits : mapping of name to (low, high), optional
         The same where no bounds are given, instead of that factor: how far a number may go is known, but nothing of
         where it is likely to be, so that restarts are spread about the start.

@@ -58,7 +58,7 @@ class LeastSquaresCriterion:
     parts : sequence of (rows, Y)
         Machines that share kernel and C: places of their samples, and targets, (m, k).
     weight : (n,) array
-        Of all samples; positive.
+        Weights of all samples; positive.
     start : Kernel, optional
         With a guard: the kernel at the start.
     moving : int
@@ -198,7 +198,7 @@ def log_evidence_of(state: Any, quadratic: Floats, w: Floats, C: float) -> Float
     Parameters
     ----------
     state : Factored or NormalFactored
-        Of the solution.
+        State of the solution.
     quadratic : (k,) array
         y^T a.
     w : (n,) array
@@ -289,9 +289,9 @@ def posterior_of(gram: Gram, state: Any, total: float) -> LeastSquaresPosterior:
     Parameters
     ----------
     gram : Gram
-        Of the training samples; its numbers may have been given away.
+        Gram of the training samples; its numbers may have been given away.
     state : Factored or NormalFactored
-        Of the solution.
+        State of the solution.
     total : float
         1^T G 1.
     """
@@ -343,7 +343,7 @@ class Moderation:
     variance : float
         tau^2.
     log_odds : float
-        Of the classes.
+        Log odds of the classes.
     scale : float
         s^2, that multiplies `LeastSquaresPosterior.variance`.
 

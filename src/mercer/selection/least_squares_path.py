@@ -111,7 +111,7 @@ def best_cost(parts: list[Any], criterion: Callable[[LeastSquaresPath], Floats])
     Parameters
     ----------
     parts : list
-        Of what `spectrum` returns.
+        A list of what `spectrum` returns.
     criterion : callable
         Returns one number for each C and output, (p, k).
     """

@@ -71,7 +71,7 @@ def prune(
     y : (n,) or (n, k) array
         Targets, or classes as -1 and 1.
     C : float
-        Of the machine.
+        Cost of the machine.
     weight : (n,) array, optional
         Positive.
     fraction : float, default 0.05

@@ -36,7 +36,7 @@ class GridScores:
     params : tuple of dict
         The p combinations.
     scores : (p, f) array
-        Of each on each fold, by the model that has not seen it.
+        Score of each on each fold, by the model that has not seen it.
     grams : int
         How many kernel matrices were computed; kernels that learn from the samples have none that is shared.
     """

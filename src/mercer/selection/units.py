@@ -178,14 +178,14 @@ def coarse_starts(kernel: Scaled, S: Samples, y: Floats, weight: Floats, units: 
     Parameters
     ----------
     kernel : Scaled
-        Of a kernel with a ``length_scale``, which is multiplied by powers of two.
+        A multiple of a kernel with a ``length_scale``, which is multiplied by powers of two.
     S : Samples
     y : (n, k) array
         Less its mean.
     weight : (n,) array
         Positive.
     units : Units
-        Of y.
+        Units of y.
 
     Returns
     -------

@@ -75,8 +75,8 @@ def choose_solver(problem: ConvexRisk, tol: float = 1e-6, max_iter: int = 100) -
     ----------
     problem : ConvexRisk
     tol : float, default 1e-6
-        Of the gradient, relative. The duality gap of `ProximalPoint` is a hundredth of it; SMO is given a thousand
-        times as much, in units of the spread of y, and usually ends nearer.
+        Tolerance of the gradient, relative. The duality gap of `ProximalPoint` is a hundredth of it; SMO is given a
+        thousand times as much, in units of the spread of y, and usually ends nearer.
     max_iter : int, default 100
         Newton steps, or smooth risks.
 

@@ -56,7 +56,7 @@ class Solver(Spec, ABC):
         Parameters
         ----------
         problem : object
-            Of the class ``solves``.
+            A problem of the class ``solves``.
         start : (n,) or (n, k) array, optional
             Coefficients near the solution; a direct solver does not look at them.
         monitor : callable, optional

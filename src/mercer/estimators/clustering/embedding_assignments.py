@@ -51,7 +51,7 @@ def discretized(V: Floats, rng: np.random.RandomState, n_init: int = 10) -> Indi
     ----------
     V : (n, k) array
     rng : RandomState
-        Of the first sample of each start.
+        Draws the first sample of each start.
     n_init : int, default 10
         Starts; the one that comes nearest is kept.
 

@@ -367,7 +367,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : raw data or packed samples
-            Of similarities computed elsewhere, with their diagonal: ``Similarities.pack(K, diagonal=...)``.
+            For similarities computed elsewhere, with their diagonal: ``Similarities.pack(K, diagonal=...)``.
 
         Notes
         -----

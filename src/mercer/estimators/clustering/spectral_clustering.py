@@ -92,7 +92,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_init : int, default 10
         Restarts of k-means.
     tol : float, default 1e-6
-        Of the residuals of eigenvectors, over the largest eigenvalue.
+        Tolerance of the residuals of eigenvectors, over the largest eigenvalue.
     max_iter : int, default 200
         Products with A at most, of blocks of columns.
     gram : GramSpec, optional
@@ -115,7 +115,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     cluster_centers_ : (k, k - 1) array
         Means of the clusters in the embedding.
     inertia_ : float
-        Of k-means in the embedding.
+        Inertia of k-means in the embedding.
     n_iter_ : int
         Products taken.
     expansion_ : Expansion or FeatureExpansion

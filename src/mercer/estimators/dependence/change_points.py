@@ -164,7 +164,7 @@ def mmd_scan(
     Parameters
     ----------
     X : raw data or packed samples
-        In the order of time. Of a series that is more than its values, give `series_windows`.
+        In the order of time. For a series that is more than its values, give `series_windows`.
     window : int
         p, at least 2.
     kernel : Kernel, "precomputed" or None
@@ -326,7 +326,7 @@ def krylov_scan(
     rank : int, default 3
         r.
     steps : int, optional
-        Of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
+        Steps of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
         samples before, the score is that of the direct way.
     memory, n_threads, monitor : optional
         See `mercer.inference.options.Limits`.

@@ -110,7 +110,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         Share of the columns left that go in one round, at least one; 0 is always one. Of columns that come, one a
         round.
     estimate : {"unbiased", "biased"}, default "unbiased"
-        Of HSIC. The unbiased one needs at least four samples.
+        Estimate of HSIC. The unbiased one needs at least four samples.
     gram : GramSpec, optional
         How K_s and L are held. None and `Dense` keep one matrix of all samples, `Tiles` none, with the same result in
         about twice the time. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features` are

@@ -68,7 +68,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         others from random frames. The best is kept.
     max_iter : int, default 200
     tol : float, default 1e-4
-        Of the gradient over the frames, per radian, relative to the value.
+        Tolerance of the gradient over the frames, per radian, relative to the value.
     rank : int, default 200
         Columns of the incomplete factors at most.
     random_state : int, RandomState or None, default None
@@ -84,7 +84,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         V.
     mean_, scale_ : (d,) arrays
     value_, residual_ : float
-        Of what is minimised, and of its gradient.
+        Value of what is minimised, and residual of its gradient.
     values_ : (t,) array
         At the end of each search.
     n_iter_ : int

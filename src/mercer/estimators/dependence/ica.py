@@ -203,18 +203,18 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     n_init : int, default 3
         Searches, of which the best is kept: from what scikit-learn's `FastICA` finds by its contrasts "logcosh", "exp"
         and "cube", from the whitened samples' own axes, and from random rotations. Pairs of components are turned out
-        of local minima. None ends above its start, so the contrast is at most that of FastICA. Of minima of "kgv"
+        of local minima. None ends above its start, so the contrast is at most that of FastICA. Among minima of "kgv"
         within a tenth of the lowest, which few samples cannot distinguish, the one that is lowest at half the kernel's
         width is kept. "kcc", whose minima have edges, is searched from where "kgv" ends, until five steps lower it by
         less than a hundredth.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
-        Of the gradient over the rotations, per radian, relative to the contrast.
+        Tolerance of the gradient over the rotations, per radian, relative to the contrast.
     rank : int, default 100
         Columns of the incomplete factors at most; as a rule some 20 are enough.
     random_state : int, RandomState or None, default None
-        Of the starts; None is 0.
+        Seed of the starts; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -234,7 +234,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     contrasts_ : (t,) array
         J at the end of the search from each start; of "kcc" there is one.
     residual_ : float
-        Of the gradient, as for ``tol``.
+        Residual of the gradient, as for ``tol``.
     n_iter_ : int
         Steps of the best search, at least 1.
     kernel_ : Kernel

@@ -53,7 +53,7 @@ def turned_pairs(V: Floats, Z: Floats, contrast: Callable[[Floats], float]) -> F
     V : (q, q) array
     Z : (n, q) array
     contrast : callable
-        Of two components, (n, 2) -> float.
+        Contrast of two components, (n, 2) -> float.
 
     Returns
     -------

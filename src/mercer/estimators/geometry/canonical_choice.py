@@ -58,7 +58,7 @@ def left_out_correlation(
         For more than two views, the mean over pairs; -1 where a sample alone determines a direction, so that nothing is
         left without it.
     change : float
-        Of the scores in the last step, relative: above 1e-6 if the iteration was given up after 200 steps.
+        Change of the scores in the last step, relative: above 1e-6 if the iteration was given up after 200 steps.
 
     Notes
     -----

@@ -133,7 +133,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     gram : GramSpec, optional
         Rows of K are all that is needed.
     random_state : int, RandomState or None, default None
-        Of the candidates; None is 0.
+        Seed of the candidates; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -142,7 +142,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     support_ : (q,) array of int
         The samples, in their order.
     contrasts_ : (q,) array
-        Of the corner that was taken, at each step.
+        Contrast of the corner that was taken, at each step.
     n_components_ : int
         Features found; fewer where there are no more directions.
     expansion_ : Expansion
@@ -297,7 +297,7 @@ class KernelProjectionPursuit(FeatureExtractor):
     gram : GramSpec, optional
         How K is held; products are all that is needed.
     random_state : int, RandomState or None, default None
-        Of the starts; None is 0.
+        Seed of the starts; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

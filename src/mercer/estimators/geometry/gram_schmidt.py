@@ -67,7 +67,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     Notes
     -----
-    Samples have no weights: the basis depends on which ones there are, not on how often. Of several that are equally
+    Samples have no weights: the basis depends on which ones there are, not on how often. Among several that are equally
     far, as all are at the start if k(x, x) is constant, the first is taken. Cost r rows of K and O(n r^2); a new sample
     costs r kernel values.
 

@@ -80,8 +80,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         s. "variance": the total variance of the view, so that tau has no unit and eigenvalues lie in [-1, 1] whatever
         the kernel's scale is. "covariance": 1, Equation (48). "gram": 1/N, Equation (49).
     rank : int, optional
-        Of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array is
-        made. None uses K as ``gram`` holds it.
+        Rank of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array
+        is made. None uses K as ``gram`` holds it.
     taus : sequence of float, default (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
         What "loo" and "permutation" choose from, for all views at once.
     n_permutations : int, default 10
@@ -91,15 +91,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     gram : GramSpec or a tuple of them, optional
         How K is held: in memory or by a factor (``Nystrom``, ``Features``).
     random_state : int, RandomState or None, default None
-        Of the shuffles; None is 0.
+        Seed of the shuffles; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
     Attributes
     ----------
     canonical_correlations_ : (m,) array
-        Correlations of the training scores, in [-1, 1] and in the order of the eigenvalues. Of more than two views the
-        mean over the pairs of views.
+        Correlations of the training scores, in [-1, 1] and in the order of the eigenvalues. For more than two views,
+        the mean over the pairs of views.
     eigenvalues_ : (q,) array
         rho, the maxima of the covariance, the largest first; for two views the positive halves of the pairs of rho and
         -rho. They are the correlations if tau is 0, at most 1 in the unit "variance", and of any size in the others,
@@ -107,7 +107,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     tau_ : (k,) array
         tau of each view.
     criterion_values_ : (len(taus),) array
-        Of "loo" and "permutation".
+        Criterion of "loo" and "permutation".
     scores_ : tuple of (n, m) arrays
         f at the training samples, for each view; NaN at samples of weight zero.
     dual_coefs_ : tuple of (n, m) arrays
@@ -246,7 +246,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         X : raw data or packed samples
             Fitted on more than two views, a list with a member for each of them; None leaves a view out.
         y : raw data or packed samples, optional
-            Of the second view.
+            Samples of the second view.
         """
         check_is_fitted(self)
         if len(self.expansions_) == 2:
@@ -487,7 +487,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data.
+            Size of the training data.
         views : int, default 2
         """
         n, widths = n_samples, []

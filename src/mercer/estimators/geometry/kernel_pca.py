@@ -78,7 +78,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         reached. "auto": from the factor's own matrix for a Gram with at most n features; else "dense" for up to 500
         samples or more than n / 24 components; else "lanczos".
     tol : float, default 1e-8
-        Of residuals relative to the largest eigenvalue, for "lanczos".
+        Tolerance of residuals relative to the largest eigenvalue, for "lanczos".
     max_iter : int, optional
         Products with K, at most; None is 300 for "lanczos", and 6 for "randomized".
     preimage : Preimage, optional
@@ -90,7 +90,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     gram : GramSpec, optional
         How K is held; products are all that is needed, so ``Tiles()`` works for any n.
     random_state : int, RandomState or None, default None
-        Of the start of the iterations; None is 0.
+        Seed of the start of the iterations; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

@@ -57,15 +57,15 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Of the affinities: its distances make neighbours, its values weigh them if requested. None is the Gaussian at
-        the median distance between training samples; its neighbours are the Euclidean ones.
+        Kernel of the affinities: its distances make neighbours, its values weigh them if requested. None is the
+        Gaussian at the median distance between training samples; its neighbours are the Euclidean ones.
     n_components : int, default 2
         At most as many as there are directions in which the samples vary.
     n_neighbors : int or None, default 10
         Samples are tied if one is among this many nearest of the other, at most n - 1. None ties all pairs, with
         weight k(x_i, x_j).
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     centered : bool, default True
         Whether the mean of the samples, weighted by d, is the origin: then nothing depends on where the data lie, and
         no projection is nearly constant.
@@ -222,7 +222,7 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         Samples are tied if one is among this many nearest of the other in feature space, at most n - 1. None ties all
         pairs, with weight k(x_i, x_j).
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     centered : bool, default True
         Whether functions have mean zero over the samples, weighted by d: the constant, with mu = 0, is dropped.
     regularization : float, default 1e-6
@@ -230,8 +230,8 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. Of a Gram with a factor of rank r, as ``Nystrom(500)``, only n x r and r x r matrices are made;
-        of any other kind, ``Tiles()`` too, all eigenvectors of K are found, with three n x n arrays.
+        How K is held. For a Gram with a factor of rank r, such as ``Nystrom(500)``, only n x r and r x r matrices are
+        made; for any other kind, ``Tiles()`` too, all eigenvectors of K are found, with three n x n arrays.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

@@ -178,13 +178,13 @@ class LaplacianEigenmap(AffinityEstimator):
         Samples are tied if one is among this many nearest of the other, at most n - 1. None ties all pairs, with
         weight k(x_i, x_j); then products with K are all that is needed.
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     eigen_solver : {"auto", "dense", "factor", "filter"}, default "auto"
         For a graph of neighbours: all eigenvectors by LAPACK, a sparse factorisation, or polynomials of L. "auto"
         takes LAPACK for up to 500 samples, then polynomials until a factorisation promises to be cheaper, as it is on
         curves and surfaces.
     tol : float, default 1e-8
-        Of the residuals of D^(-1/2) L D^(-1/2).
+        Tolerance of the residuals of D^(-1/2) L D^(-1/2).
     max_iter : int, default 200
         Products with the inverse or K, or rounds of polynomials, at most.
     gamma, degree, coef0 : optional
@@ -352,7 +352,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
     n_neighbors : int or None, default None
         Keep only affinities of this many nearest neighbours, in a sparse graph. None compares all pairs.
     tol : float, default 1e-8
-        Of residuals of eigenvectors.
+        Tolerance of residuals of eigenvectors.
     max_iter : int, default 300
         Products at most; with ``n_neighbors`` those with an inverse, or rounds of polynomials.
     gamma, degree, coef0 : optional

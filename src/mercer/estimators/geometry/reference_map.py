@@ -62,7 +62,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Of f, and of the neighbours. None is the Gaussian at the median distance between training samples.
+        Kernel of f, and of the neighbours. None is the Gaussian at the median distance between training samples.
     reference : tuple of float, default (1.0, -1.0)
         Where the reference sample is put: one number, not zero, for each coordinate.
     scales : tuple of float, default (1.02, 1.1)
@@ -76,11 +76,11 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     n_neighbors : int or None, default 10
         Over which means are taken. None takes all samples, weighted by the kernel.
     weights : {"one", "kernel"}, default "one"
-        Of a neighbour in a mean.
+        Weight of a neighbour in a mean.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held while it is built. Of low rank, `Nystrom` for example, the systems are solved by conjugate
+        How K is held while it is built. At low rank, `Nystrom` for example, the systems are solved by conjugate
         gradients, and no n x n array is formed; of any other kind, ``Tiles()`` too, the whole of K is.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.

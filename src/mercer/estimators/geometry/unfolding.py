@@ -299,7 +299,7 @@ def unfolding_kernel(
     X : raw data or packed samples
     n_neighbors : int, default 4
     rank : int, optional
-        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. Of more it
+        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. For more it
         takes 12 and continues by gradients with penalties up to a thousand times as large, with a warning that says how
         far distances are kept: to some hundredths of their mean.
     penalty : float, default 100

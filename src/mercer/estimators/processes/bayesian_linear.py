@@ -122,7 +122,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     fit_intercept : bool, default True
         Whether there is a constant b, with a flat prior.
     tol : float, default 1e-6
-        Of the search for hyper-parameters: slope of the evidence, relative to it, or for ``ard`` its gain.
+        Tolerance of the search for hyper-parameters: slope of the evidence, relative to it, or for ``ard`` its gain.
     max_iter : int, default 1000
         Steps of the search.
     gamma, degree, coef0 : optional

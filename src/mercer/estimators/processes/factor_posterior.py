@@ -61,7 +61,7 @@ class LatentFactor:
     weights : (r, k) array
         Means: that of the latent function at x is phi(x)^T v.
     factor : CholeskyFactor
-        Of A, of order k r, one class after the other.
+        Factor of A, of order k r, one class after the other.
     state : object
         Where the search for a similar one may begin: it does not depend on the coordinates.
     evidence : float

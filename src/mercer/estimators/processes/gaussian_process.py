@@ -87,15 +87,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         where hyper-parameters are searched, and False for ``fixed="all"`` and for your own mean functions. Numbers
         that are given have the unit of y in any case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of y, the
-        size of a kernel within a factor of 1e6 of it, both farther if they start elsewhere; others within a factor of
-        1e5 of their start.
+        Bounds of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of
+        y, the size of a kernel within a factor of 1e6 of it, both farther if they start elsewhere; others within a
+        factor of 1e5 of their start.
     restarts : int, default 0
         Further starts of the search, at random.
     gram : GramSpec, optional
         None chooses by `Auto`: `Features` (the weight-space view, the same numbers) where the kernel has fewer features
         than there are samples, else `Dense` if it fits, else `Tiles`, with which nothing of the size of K is held and
-        the evidence is estimated. Of more than 20 000 samples a search by tiles takes hours: it has to be asked for.
+        the evidence is estimated. Beyond 20 000 samples a search by tiles takes hours: it has to be asked for.
     solver : Solver, optional
         None: Cholesky for a dense K, Woodbury for features, conjugate gradients with a pivoted Cholesky preconditioner
         for tiles; its ``tol``, ``max_iter`` and ``rank`` are obeyed.
@@ -109,7 +109,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         The search ends when the largest derivative of the log evidence in the logarithm of a parameter is below tol;
         with ``gram=Tiles()``, which estimates it, below tol times 1 + abs(log evidence).
     random_state : int, RandomState or None, default 0
-        Of restarts and probes, and of the quarter of many samples with which a search begins.
+        Seed of restarts and probes, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. When time is up, the best hyper-parameters so far are used.
 
@@ -120,7 +120,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     noise_ : float or (n,) array
         Optimised; an array if one was given.
     log_marginal_likelihood_ : float
-        Of the training data, under ``kernel_`` and ``noise_``.
+        Log evidence of the training data, under ``kernel_`` and ``noise_``.
     log_marginal_likelihood_error_ : float
         Its standard error; 0.0 unless it was estimated (``gram=Tiles()``).
     tuned_ : Tuned or None

@@ -40,7 +40,7 @@ class Laplace:
     root : (n,) array
         Square roots of W.
     factor : CholeskyFactor
-        Of B; the latent variance at x is k(x, x) - |L^-1 W^1/2 k|^2.
+        Factor of B; the latent variance at x is k(x, x) - |L^-1 W^1/2 k|^2.
     bend : (n,) array
         Third derivatives of the log-likelihood over W.
     evidence : float

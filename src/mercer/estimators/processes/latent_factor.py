@@ -79,7 +79,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the units of y in any case,
         and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values; where none are given, a noise is from 1e-8 to 10 times the variance of its output.
+        Bounds of raw values; where none are given, a noise is from 1e-8 to 10 times the variance of its output.
     restarts : int, default 0
         Further starts of the search.
     max_iter : int, default 200
@@ -88,7 +88,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         The search ends when the largest derivative of the log evidence is below tol, in the mixing in units of the
         standard deviations of the outputs, in the logarithms of all else.
     random_state : int, RandomState or None
-        Of the restarts, and of columns of the mixing beyond the number of outputs.
+        Seed of the restarts, and of columns of the mixing beyond the number of outputs.
     gram : GramSpec, optional
         How the K_q are held. None and `Dense` hold them whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
         `RandomFeatures` and `Features` put F_q F_q^T in their place: no n x n array is formed. Landmarks are chosen
@@ -115,7 +115,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     gram_ : GramSpec
         What None was resolved to.
     residual_trace_ : float
-        Of a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
+        For a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
     tuned_ : Tuned
         The path of the search.
     n_iter_ : int

@@ -35,7 +35,7 @@ class Expert:
     half : (a,) array
         sqrt(omega / noise).
     factor : CholeskyFactor
-        Of B, (a, a).
+        Factor of B, (a, a).
     alpha : (a, J) array
         (K + noise / omega)^-1 y; the mean is k(x, rows) alpha.
     noise : float

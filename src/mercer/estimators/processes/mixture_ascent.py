@@ -59,7 +59,7 @@ class Beliefs:
         The bound after every sweep.
     status : Status
     gain : float
-        Of the last sweep.
+        Gain of the last sweep.
     """
 
     R: Floats

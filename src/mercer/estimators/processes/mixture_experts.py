@@ -110,7 +110,7 @@ class LowRankExpert:
     bound : float
         Log of the integral of prod_n N(y_n; f(x_n), noise)^omega_n over the prior of f, whose covariance is F F^T.
     factor : CholeskyFactor
-        Of B.
+        Factor of B.
     beta : (r, J) array
         The mean is F(x) beta.
     noise : float
@@ -196,7 +196,7 @@ class LowRankExperts:
     keep : int
         How many of the latest factors are kept.
     spec : GramSpec
-        Of low rank.
+        A Gram of low rank.
     kernel : Kernel
         Where the search starts.
     resources : Resources

@@ -1,7 +1,7 @@
 r"""Gaussian process classification: latent functions with a Gaussian prior, and classes that depend on them.
 
 Symbols: n samples with weights w_i, c classes, f latent functions, K their prior covariance at the samples, a the
-coefficients of their posterior means. Of a Gram of low rank K = F F^T, and all is done in the r coordinates of F.
+coefficients of their posterior means. With a Gram of low rank K = F F^T, and all is done in the r coordinates of F.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     fixed : tuple of str, or "all", default ()
         Free parameters of the kernel that are held, by the names of `mercer.free_parameters.free_names`.
     bounds : mapping of name to (low, high), optional
-        Of free parameters; others stay within a factor of 1e5 of their start.
+        Bounds of free parameters; others stay within a factor of 1e5 of their start.
     restarts : int, default 0
         Further starts of the search.
     class_weight : dict or "balanced", optional
@@ -108,7 +108,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     tol : float, default 1e-4
         A search ends when the largest derivative in coordinates is below tol.
     random_state : int, RandomState or None, default 0
-        Of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
+        Seed of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. The time is checked between evaluations of the evidence.
 

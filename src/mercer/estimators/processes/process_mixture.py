@@ -155,7 +155,7 @@ class ComponentPredictions:
         Probability that a new sample belongs to the component; rows add up to one.
     mean : (m, c) or (m, c, k) array
     std : (m, c) array
-        Of a new y, noise included.
+        Standard deviation of a new y, noise included.
     """
 
     weight: Floats
@@ -202,7 +202,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any case,
         and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values. The noise stays above 1e-4 times the variance of y where no bounds are given.
+        Bounds of raw values. The noise stays above 1e-4 times the variance of y where no bounds are given.
     restarts : int, default 0
         Further starts from other groupings of the samples; the highest bound wins.
     max_iter : int, default 200
@@ -211,7 +211,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         A start ends when a sweep raises the bound by less than tol times 1 + abs(bound), where the bound is measured
         from the log evidence of white noise.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         How K is held. None and `Dense` hold it whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
         `RandomFeatures` and `Features` put F F^T in its place: no n x n array is formed. Landmarks are chosen once,
@@ -236,7 +236,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     intercept_ : (J,) array
         The mean of y, or zeros; the functions of the components are added to it.
     lower_bound_ : float
-        Of the log evidence.
+        Lower bound of the log evidence.
     bounds_path_ : (t,) array
         The bound after every sweep of the best start; it never falls.
     status_ : Status
@@ -244,7 +244,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     gram_ : GramSpec
         What None was resolved to.
     residual_trace_ : float
-        Of a Gram of low rank: the largest tr(K - F F^T) / tr K of a component.
+        For a Gram of low rank: the largest tr(K - F F^T) / tr K of a component.
 
     Notes
     -----
@@ -427,7 +427,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         ----------
         X : raw data or packed samples
         return_std : bool, default False
-            Of y, noise and the distance between components included.
+            Whether to return that of y, noise and the distance between components included.
 
         Returns
         -------

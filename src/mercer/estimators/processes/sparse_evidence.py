@@ -59,7 +59,7 @@ class SparseData:
         Positive; a sample of weight w stands for w copies.
     method : {"sor", "dtc", "fitc", "pitc", "variational", "nystrom"}
     blocks : sequence of slice
-        Of "pitc": consecutive rows that are treated exactly among themselves.
+        For "pitc": consecutive rows that are treated exactly among themselves.
     resources : Resources
         Threads.
     """
@@ -85,9 +85,9 @@ class Inducing:
     value : float
         Log evidence of the approximate model, or for "variational" the lower bound of the exact one.
     L : CholeskyFactor
-        Of K_uu, (m, m).
+        Factor of K_uu, (m, m).
     B : CholeskyFactor
-        Of I + A^T Lambda^-1 A, (m, m).
+        Factor of I + A^T Lambda^-1 A, (m, m).
     beta : (m, J) array
         Mean of the whitened inducing variables L^-1 f(u); predictions are L^-1 k_u(x) times it.
     A : (n, m) array
@@ -167,7 +167,7 @@ class Whitened:
     Attributes
     ----------
     L : CholeskyFactor
-        Of K_uu.
+        Factor of K_uu.
     A : (n, m) array
         K_fu L^-T.
     rest : (n,) array
@@ -240,7 +240,7 @@ def inducing_posterior(
     noise : float
         Variance of the noise.
     whitened : Whitened, optional
-        Of this kernel and these points, if it is known.
+        That of this kernel and these points, if it is known.
 
     Returns
     -------

@@ -93,7 +93,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         Whether inducing points move with the hyper-parameters. It concerns dense vectors and kernels with derivatives
         in their inputs; others (strings, sparse rows) stay where they are, as do those that include every sample.
     blocks : int or (n,) array of labels, optional
-        Of "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
+        For "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
         None makes blocks of about the size of the inducing points.
     fixed : tuple of str or "all", default ()
         Names of kernel parameters, or "noise", that are held; "all" searches nothing.
@@ -102,7 +102,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         about zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any
         case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values; where none are given, as in `GaussianProcessRegressor`.
+        Bounds of raw values; where none are given, as in `GaussianProcessRegressor`.
     restarts : int, default 0
         Further starts of the search, in which inducing points stay; they move at the end.
     max_iter : int, default 200
@@ -110,7 +110,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     tol : float, default 1e-5
         The search ends when the largest derivative of the objective in the logarithm of a parameter is below tol.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     gamma, degree, coef0 : of scikit-learn's named kernels
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
@@ -481,7 +481,7 @@ class InducingPosterior:
         L_B^T, upper triangular, with B = L_B L_B^T.
     beta : (m, J) array
     training : TrainingPart or None
-        Of the Nystrom method.
+        For the Nystrom method.
     """
 
     kernel: Kernel

@@ -50,7 +50,7 @@ class GraphicalStructure(KernelEstimator):
     method : {"graphical_lasso", "neighbourhood"}, default "graphical_lasso"
         The penalised likelihood, or a lasso for each variable.
     rule : {"or", "and"}, default "or"
-        Of "neighbourhood": an edge where either variable uses the other, or where both do.
+        For "neighbourhood": an edge where either variable uses the other, or where both do.
     standardize : bool, default False
         Whether the columns are scaled to variance 1 first; alpha is then in the unit of a correlation.
     tol : float, default 1e-10
@@ -325,7 +325,7 @@ def conditional_divergence(covariance: Floats, precision: Floats, other: Floats)
     Parameters
     ----------
     covariance, precision : (d, d) arrays
-        Of the first Gaussian, over which the expectation is taken.
+        Covariance and precision of the first Gaussian, over which the expectation is taken.
     other : (d, d) array
         Precision of the second.
 

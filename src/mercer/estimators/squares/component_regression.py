@@ -62,9 +62,9 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: the
-        components are found in the columns of the factor. From products alone, as with `Tiles`, the first components
-        are found, so that `n_components` must be given.
+        How K is held. None is `Dense`. A Gram of low rank, such as ``Nystrom(500)``, and `Features` need no n x n
+        array: the components are found in the columns of the factor. From products alone, as with `Tiles`, the first
+        components are found, so that `n_components` must be given.
     criterion : {"loo", "gcv"}, default "loo"
         What a chosen number of components minimises: the mean squared error of left-out samples, or generalised
         cross-validation. The components are held; only the regression on them is done without the sample.

@@ -81,11 +81,11 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     n_components : int, optional
         How many directions are kept, at most c - 1; None is all.
     priors : {"equal", "shares"} or (c,) array, default "equal"
-        Of the classes: "equal" decides by the nearest class mean, for two classes at the middle as in the seeds.
+        Priors of the classes: "equal" decides by the nearest class mean, for two classes at the middle as in the seeds.
     gram : GramSpec, optional
         None chooses by `Auto`; the Rayleigh form needs a dense matrix.
     solver : Solver, optional
-        Of the dual form. None: Cholesky for a dense K, Woodbury for a factor, conjugate gradients for tiles.
+        Solver of the dual form. None: Cholesky for a dense K, Woodbury for a factor, conjugate gradients for tiles.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

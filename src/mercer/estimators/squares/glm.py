@@ -89,13 +89,13 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         One with a finite feature map, such as ``Linear().on([0, 2])`` or ``RankOne(function)``: its features are the
         functions b, besides the constant.
     order : sequence of labels, optional
-        Of the classes of ordinal responses, from the lowest to the highest; None is sorted.
+        Order of the classes of ordinal responses, from the lowest to the highest; None is sorted.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`.
     solver : Solver, optional
-        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``.
+        Solver of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``.
     tol : float, default 1e-6
-        Of the gradient, relative; see `Newton`.
+        Tolerance of the gradient, relative; see `Newton`.
     max_iter : int, default 100
         Newton steps.
     memory, max_time, n_threads : optional

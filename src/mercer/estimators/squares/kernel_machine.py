@@ -108,9 +108,9 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         None is `Newton` for smooth losses, `SMO` for losses with kinks and a box dual besides a constant, else
         `ProximalPoint`.
     tol : float, default 1e-7
-        Of the default solver; see `mercer.solvers.risk_path.choose_solver`.
+        Tolerance of the default solver; see `mercer.solvers.risk_path.choose_solver`.
     max_iter : int, default 100
-        Of Newton's and the proximal point method.
+        Iterations of Newton's and the proximal point method.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -129,7 +129,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     norm_, risk_, objective_ : float
         Length of f, sum of the weighted losses, and what is minimised.
     dual_gap_ : float
-        Of the problem with penalty lambda: its objective is above its minimum by no more than this.
+        Duality gap of the problem with penalty lambda: its objective is above its minimum by no more than this.
     loss_ : Loss
     n_iter_ : int
     kernel_, gram_, solver_, solution_ : as in every estimator
@@ -277,8 +277,8 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     .. math:: \min_{f \in \mathcal{H}, m} \; \sum_i w_i \, \psi\bigl(y_i, f(x_i) + b(x_i)^\top m\bigr)
         + \alpha \, \Omega(\|f\|^2), \qquad y_i \in \{-1, 1\}
 
-    The support vector machine, logistic regression and least squares differ in psi alone. Of several classes each has
-    a function against all others; with "multinomial" they are fitted together.
+    The support vector machine, logistic regression and least squares differ in psi alone. With several classes, each
+    has a function against all others; with "multinomial" they are fitted together.
 
     Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (21)-(25), (46), (48).
 

@@ -77,7 +77,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_decision_`` and ``loo_predictions_``.
     random_state : int or None, default None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         None chooses by `Auto`. ``Nystrom(500, sampler="entropy")`` is the fixed-size machine.
     solver : Solver, optional

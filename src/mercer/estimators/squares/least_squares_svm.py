@@ -79,7 +79,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_predictions_``.
     random_state : int or None, default None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         None chooses by `Auto`. ``Nystrom(500, sampler="entropy")`` is the fixed-size machine, which is fitted in the
         coordinates of its landmarks, for millions of samples.
@@ -99,7 +99,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     kernel_, gram_, solver_, solution_
         As in `KernelRidge`.
     log_evidence_ : float
-        Of all outputs, at the most likely scale of the prior; NaN with a solver that keeps no factor.
+        Log evidence of all outputs, at the most likely scale of the prior; NaN with a solver that keeps no factor.
     noise_variance_ : float or (k,) array
         s^2 / C, the variance of the errors in the Bayesian view.
     scale_ : (k,) array

@@ -60,8 +60,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`.
     solver : Solver, optional
-        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``, or `PrimalNewton` on a Gram of low rank whose
-        normal equations would take long.
+        Solver of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``, or `PrimalNewton` on a Gram of low rank
+        whose normal equations would take long.
     tol : float, default 1e-6
         About the error of the probabilities, as a root mean square; see `Newton` and `PrimalNewton`.
     max_iter : int, default 100

@@ -84,8 +84,9 @@ class KernelRidgeCV(RidgeEstimator):
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: all
-        is found in the r columns of the factor. Grams that offer products only, such as `Tiles`, are refused.
+        How K is held. None is `Dense`. A Gram of low rank, such as ``Nystrom(500)``, and `Features` need no n x n
+        array: all is found in the r columns of the factor. Grams that offer products only, such as `Tiles`, are
+        refused.
     cv : None, "gcv", int, splitter or iterable, default None
         Which samples are left out: None one at a time; an int that many folds of neighbouring samples; a splitter of
         scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
@@ -95,7 +96,7 @@ class KernelRidgeCV(RidgeEstimator):
     fixed : tuple of str, or "all", default ()
         Free parameters of the kernel that are held, such as ``"length_scale"``; "all" moves the ridge alone.
     bounds : mapping of name to (low, high), optional
-        Of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
+        Bounds of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
     restarts : int, default 0
         Further searches from random places; the best is kept.
     max_iter : int, default 200
@@ -103,7 +104,7 @@ class KernelRidgeCV(RidgeEstimator):
     tol : float, default 1e-5
         Largest derivative of the logarithm of the error at which a search ends.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. When time is up, the best parameters so far are taken.
 
@@ -126,7 +127,7 @@ class KernelRidgeCV(RidgeEstimator):
     Notes
     -----
     A sample of weight w counts as w copies, also here: one of its copies is left out at a time, and a sample of weight
-    below one is left out whole. Folds are left out whole. Of several outputs the errors are added up; they share the
+    below one is left out whole. Folds are left out whole. With several outputs errors are added up; they share the
     ridge and the kernel. Cost of a step 2 n^3 operations and two n x n arrays; of a grid one eigendecomposition and
     three.
 

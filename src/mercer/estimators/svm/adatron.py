@@ -53,7 +53,7 @@ class KernelAdatron(Scoring):
     gram : GramSpec, optional
         How K is held; must offer rows. None chooses by `Auto`.
     solver : Solver, optional
-        Of a BoxQP without sums; None is ``Adatron(tol, max_iter)``.
+        Solver of a BoxQP without sums; None is ``Adatron(tol, max_iter)``.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

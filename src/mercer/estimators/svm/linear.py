@@ -63,10 +63,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     intercept_scaling : float, default 1.0
         s, the value of the constant column: the larger, the less the bias is penalised. Positive.
     tol : float, default 1e-4
-        Of the default solver: largest violation of the optimality conditions. As a rule the result is better by
+        For the default solver: largest violation of the optimality conditions. As a rule the result is better by
         orders of magnitude.
     max_iter : int, default 1000
-        Of the default solver: passes over the samples.
+        For the default solver: passes over the samples.
     class_weight : dict, "balanced" or None, default None
         C of a class is multiplied by it, as in scikit-learn: with three classes or more, each problem of one class
         against the rest multiplies that one class only. "balanced" is the total weight over the number of classes
@@ -75,7 +75,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         With three classes or more: each against the rest, or all together,
         :math:`\psi = \max_{m \ne y} \max(0, 1 + f_m - f_y)`.
     random_state : int, RandomState or None, default None
-        Of the order in which samples are visited; None is 0.
+        Seed of the order in which samples are visited; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. The problems of one class against the rest are solved in several threads.
 
@@ -258,11 +258,11 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     intercept_scaling : float, default 1.0
         s, the value of the constant column: the larger, the less the bias is penalised. Positive.
     tol : float, default 1e-4
-        Of the default solver: largest violation of the optimality conditions, in units of half the range of y.
+        For the default solver: largest violation of the optimality conditions, in units of half the range of y.
     max_iter : int, default 1000
-        Of the default solver: passes over the samples.
+        For the default solver: passes over the samples.
     random_state : int, RandomState or None, default None
-        Of the order in which samples are visited; None is 0.
+        Seed of the order in which samples are visited; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. Several outputs are fitted in several threads.
 

@@ -129,7 +129,7 @@ class LinearMachine(KernelEstimator):
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data; for sparse samples the mean number of entries in a row will do as n_features.
+            Size of the training data; for sparse samples the mean number of entries in a row will do as n_features.
         """
         threads = min(thread_count(self.n_threads), max(n_targets, 1))
         side = n_features + 1 if n_features <= 1000 else 0

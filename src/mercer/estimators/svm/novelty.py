@@ -408,7 +408,7 @@ class Ball:
     coef : (n,) array
         The centre is the sum of coef_i Phi(x_i); not negative, all together one.
     solution : Solution
-        Of the quadratic program, with its duality gap.
+        Solution of the quadratic program, with its duality gap.
     """
 
     radius: float

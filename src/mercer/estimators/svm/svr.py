@@ -482,7 +482,7 @@ class QuantileSVR(SupportVectorRegressor):
 
     Notes
     -----
-    Of the training weight at most tau lies below the function and at most 1 - tau above it; on it lie the free support
+    At most tau of the training weight lies below the function and at most 1 - tau above it; on it lie the free support
     vectors. A sample of weight w counts as w copies. Sorting is the monotone rearrangement of Chernozhukov,
     Fernandez-Val and Galichon (2010): at every point, not at the training samples alone, the functions do not cross,
     and the pinball losses of an observation, added over the quantiles, can only fall. What is sorted is no longer one

@@ -167,7 +167,7 @@ class Factored:
     Attributes
     ----------
     factor : CholeskyFactor
-        Of G, or with a border of the block of Q^T G Q that belongs to coefficients orthogonal to it.
+        Factor of G, or with a border of the block of Q^T G Q that belongs to coefficients orthogonal to it.
     border : Border or None
         The coordinates Q.
     above : (s, n - s) array

@@ -65,7 +65,7 @@ class ConjugateGradient(Solver):
         large eigenvalues. ``"nystrom"`` does the same with a factor from one product of K with `rank` random columns,
         for Grams that offer products alone.
     rank : int, default 100
-        Of the factor: n times as many numbers are held.
+        Rank of the factor: n times as many numbers are held.
     block : bool, default False
         Whether several outputs search in the space of all their directions together (block conjugate gradients): fewer
         products, and O(n k^2) operations besides each. Of use where the products are what costs.

@@ -266,7 +266,7 @@ def degrees_of_freedom(eigenvalues: Floats, z: Floats, count: int) -> tuple[Floa
     Parameters
     ----------
     eigenvalues : (n,) array
-        Of K, centred.
+        Eigenvalues of K, centred.
     z : (n,) array
         The target in the coordinates of the eigenvectors.
     count : int

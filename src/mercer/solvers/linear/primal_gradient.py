@@ -42,8 +42,8 @@ class PrimalGradient(Solver):
     Parameters
     ----------
     tol : float, default 1e-4
-        Of the length of what is left of the equations, relative to the right-hand side, both in the norm of M^-1; this
-        is about the relative error of the function in the norm of the objective.
+        Tolerance of the length of what is left of the equations, relative to the right-hand side, both in the norm of
+        M^-1; this is about the relative error of the function in the norm of the objective.
     samples : int, default 32
         m / r, how many samples the preconditioner has for each column of F. With n or more it is `Woodbury`.
     max_iter : int, default 100

@@ -91,7 +91,7 @@ class NormalFactored:
     Attributes
     ----------
     factor : CholeskyFactor
-        Of P^T W P + unit * (I on the factor's columns), for P = (F, Q1), (r + s, r + s).
+        Factor of P^T W P + unit * (I on the factor's columns), for P = (F, Q1), (r + s, r + s).
     gram : object
         Gives the rows of F.
     border : Border or None

@@ -57,7 +57,7 @@ class BlockDescent(Solver):
     polish : bool, default True
         Whether conjugate gradients on the coefficients inside their bounds help descent along.
     random_state : int, optional
-        Of the order of the samples; None is 0, so that every run gives the same bits.
+        Seed of the order of the samples; None is 0, so that every run gives the same bits.
 
     Notes
     -----

@@ -48,7 +48,7 @@ class ColumnDescent(Solver):
     max_iter : int, default 1000
         Passes over all columns.
     random_state : int, optional
-        Of the order in which columns are visited; None is 0.
+        Seed of the order in which columns are visited; None is 0.
 
     Notes
     -----

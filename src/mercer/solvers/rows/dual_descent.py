@@ -64,7 +64,7 @@ class DualDescent(Solver):
         Whether Newton's method finishes what descent began. Descent gets near quickly and converges slowly; a few
         Newton steps on the samples whose loss is curved give all digits.
     random_state : int, optional
-        Of the order of the samples; None is 0, so that every run gives the same bits.
+        Seed of the order of the samples; None is 0, so that every run gives the same bits.
 
     Notes
     -----

@@ -127,7 +127,7 @@ class Terms:
         f, step : (n,) arrays
             Values, and what they change by.
         slope, bend : float
-            Of the part of the objective that is quadratic; the bend is not negative.
+            Slope and bend of the part of the objective that is quadratic; the bend is not negative.
 
         Returns
         -------

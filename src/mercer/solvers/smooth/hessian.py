@@ -63,7 +63,7 @@ class Curvature:
     Attributes
     ----------
     diagonal : (n, k) array
-        Of W.
+        Diagonal of W.
     slope : (n, k) array
         First derivatives in f, weighted.
     mixed : (n, q) array

@@ -100,10 +100,10 @@ class PrimalNewton(Solver):
     -----
     Solves ConvexRisk for smooth losses without parameters of their own and for all with a box dual, with or without a
     border. Outputs that a loss joins, as the softmax does, are solved together, others one after another. Needs a
-    Gram of low rank that is read in passes, as `Nystrom`, `RandomFeatures`, `IncompleteCholesky`. ``gap`` is a bound
-    of what the objective is above its minimum, :math:`\|g\|^2 / (2 \lambda)` for smooth losses. Cost n r kernel values
-    for each pass, some ten to thirty; memory O(r^2) and a few numbers for each sample, none of them n r. Samples are
-    drawn without chance: the result is repeatable. ``state`` of the solution is a `Minimum`.
+    Gram of low rank that is read in passes, such as `Nystrom`, `RandomFeatures`, `IncompleteCholesky`. ``gap`` is a
+    bound of what the objective is above its minimum, :math:`\|g\|^2 / (2 \lambda)` for smooth losses. Cost n r kernel
+    values for each pass, some ten to thirty; memory O(r^2) and a few numbers for each sample, none of them n r. Samples
+    are drawn without chance: the result is repeatable. ``state`` of the solution is a `Minimum`.
 
     References
     ----------

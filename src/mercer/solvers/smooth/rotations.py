@@ -81,7 +81,7 @@ def minimize_frame(
     start : (m, d) array
         Orthonormal rows.
     tol : float, default 1e-5
-        Of the gradient relative to the value; see `FrameMinimum`.
+        Tolerance of the gradient relative to the value; see `FrameMinimum`.
     max_iter : int, default 200
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the search with what it has.

@@ -103,7 +103,7 @@ class NormalMatrix:
     ----------
     design : Design or (M, M) array
     weight : (n,) array, optional
-        Of the samples of a design.
+        Weights of the samples of a design.
     """
 
     def __init__(self, design: Any, weight: Floats | None = None) -> None:
