@@ -182,7 +182,7 @@ class KernelPerceptron(Scoring):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -226,7 +226,7 @@ class KernelPerceptron(Scoring):
         classes : array, optional
             All labels that will ever occur; needed in the first call.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -79,7 +79,7 @@ class KernelFactor:
     gram : Gram
         With a factor.
     owner : MovingKernel
-        Which makes the factors of other parameters.
+        What makes the factors of other parameters.
 
     Attributes
     ----------

@@ -205,7 +205,7 @@ def stochastic_logdet(
     preconditioner : Preconditioner, optional
         P, near to G: only what it does not know is left to chance. None is the identity, with probes of signs.
     probes : int, default 16
-        How many random vectors there are; the error falls with the root of their number.
+        Number of random vectors; the error falls with the root of their number.
     tol : float, default 1e-4
         Residual at which the run of a probe ends. The quadrature is far better than the residual.
     max_iter : int, default 1000

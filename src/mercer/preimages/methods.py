@@ -399,7 +399,7 @@ class RidgeMap(Preimage):
     alpha : float, default 0.01
         The ridge.
     kernel : Kernel, optional
-        On scores; None is the Gaussian at their median distance.
+        Kernel on scores; None is the Gaussian at their median distance.
 
     Notes
     -----

@@ -128,7 +128,7 @@ def lapack(name: str) -> Callable[..., None]:
     Parameters
     ----------
     name : str
-        As ``"dpotrf"``.
+        Such as ``"dpotrf"``.
 
     Returns
     -------

@@ -78,7 +78,7 @@ class Crew(ABC):
     Attributes
     ----------
     threads : int or None
-        That one task may use; None is every core.
+        Threads that one task may use; None is every core.
     """
 
     threads: int | None = 1
@@ -131,7 +131,7 @@ class Cluster(Crew):
     address : str, Client, cluster or None
         Address of the scheduler, or what knows it; None starts workers on this machine.
     workers : int
-        How many are started.
+        Number of workers to start.
     deadline : float, optional
         Moment of the monotonic clock until which a first worker is waited for.
     """

@@ -185,7 +185,7 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     Parameters
     ----------
     kernels : sequence of Kernel
-        That read the same parts of the data.
+        Kernels that read the same parts of the data.
     X, y : raw data or packed samples, and (n,) numbers
         All are used: take `some_rows` before. With more than 600 rows, 600 decide between kernels.
     monitor : callable, optional
@@ -237,7 +237,7 @@ def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     Parameters
     ----------
     kernels : sequence of Kernel
-        That read the same parts of the data.
+        Kernels that read the same parts of the data.
     X, y : raw data or packed samples, and (n,) labels
         All are used: take `some_rows` before.
     monitor : callable, optional

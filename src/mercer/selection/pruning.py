@@ -77,7 +77,7 @@ def prune(
     fraction : float, default 0.05
         Share of the samples that is dropped in a round, at least one. Between 0 and 1.
     tolerance : float, optional
-        By which share the mean loss may be larger than that of all samples. None is one standard error of that mean.
+        Share by which the mean loss may be larger than that of all samples. None is one standard error of that mean.
     loss : {"squared", "zero-one"}, default "squared"
         "zero-one" counts samples of which a sign is wrong.
     monitor : callable, optional

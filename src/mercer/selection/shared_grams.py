@@ -38,7 +38,7 @@ class GridScores:
     scores : (p, f) array
         Score of each on each fold, by the model that has not seen it.
     grams : int
-        How many kernel matrices were computed; kernels that learn from the samples have none that is shared.
+        Number of kernel matrices computed; kernels that learn from the samples have none that is shared.
     """
 
     params: tuple[dict[str, Any], ...]
@@ -68,7 +68,7 @@ def grid_scores(
     Parameters
     ----------
     estimator : estimator with a kernel
-        As `SVC` or `KernelRidge`; its ``kernel`` is a `Kernel`, or is in the grid.
+        Such as `SVC` or `KernelRidge`; its ``kernel`` is a `Kernel`, or is in the grid.
     X : raw data or packed samples
     y : (n,) or (n, k) array
     grid : mapping from names of parameters to values

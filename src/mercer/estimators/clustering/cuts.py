@@ -121,7 +121,7 @@ def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, F
     used : (n,) array of int
         Places of the samples among all that were given.
     least : int
-        How many must remain.
+        Number that must remain.
     """
     degrees = A @ s
     if not np.isfinite(degrees).all():

@@ -316,7 +316,7 @@ def krylov_scan(
     Parameters
     ----------
     X : raw data or packed samples
-        In the order of time; of a series `series_windows`, whose matrix of rows is its trajectory matrix.
+        In the order of time; for a series `series_windows`, whose matrix of rows is its trajectory matrix.
     window : int
         p, at least 2.
     kernel : Kernel, "precomputed" or None

@@ -96,7 +96,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

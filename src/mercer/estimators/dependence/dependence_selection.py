@@ -192,7 +192,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         X : (n, d) array, sparse matrix or packed vectors
         y : (n,) or (n, k) array, or data that ``target_kernel`` compares
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -94,7 +94,7 @@ def mean_matching(
     upper : float, default 1000.0
         B, at least 1. The smaller, the less a few samples may count.
     epsilon : float, default 0.0
-        How far the weights' mean may be from 1. Not negative.
+        How far the weights' mean may be from 1. Non-negative.
     weights : tuple of two arrays, (n,) and (m,), or None
         Weights of X and of Z: a sample of weight w counts as w copies.
     gram : GramSpec, optional

@@ -50,7 +50,7 @@ def left_out_correlation(
     penalty : callable
         ``penalty(view, N)`` returns p of a view when the weights sum to N, an array like N.
     stop : callable, optional
-        Asked before each step; a true answer ends it.
+        Called before each step; a true answer ends it.
 
     Returns
     -------

@@ -132,7 +132,7 @@ class InvariantComponents(FeatureExtractor):
         y : ignored
             Targets, as a pipeline gives them. What looks like samples is refused: variants are given by their name.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
         variants : raw data or packed samples, optional
             n disturbed copies of the samples in their order, or a multiple of n: copies of all, one after another.
 

@@ -68,7 +68,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted where features are centred.
     n_components : int, float or None, default None
-        How many directions; a number between 0 and 1 is the share of the variance that they must have together. None
+        Number of directions; a number between 0 and 1 is the share of the variance that they must have together. None
         takes all in which the samples vary. Fewer are found where no more exist.
     centered : bool, default True
         Whether the mean of the images is the origin. Otherwise directions are those of largest second moment.
@@ -201,7 +201,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

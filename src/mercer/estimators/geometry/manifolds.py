@@ -170,7 +170,7 @@ class LaplacianEigenmap(AffinityEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Whose distances in feature space make neighbours, and whose values weigh them if requested. None is the
+        Its distances in feature space make neighbours, and its values weigh them if requested. None is the
         Gaussian at the median distance between training samples; its neighbours are the Euclidean ones.
     n_components : int, default 2
         At most n - 1 exist.
@@ -447,7 +447,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

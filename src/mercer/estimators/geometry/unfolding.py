@@ -76,7 +76,7 @@ def isomap_kernel(
     n_neighbors : int, default 10
         Each sample is tied to this many nearest; the graph must be connected.
     kernel : Kernel, optional
-        Whose distances in feature space are used; None is the Euclidean distance.
+        Its distances in feature space are used; None is the Euclidean distance.
     memory : int or str, optional
         Budget in bytes.
 
@@ -139,7 +139,7 @@ def locally_linear_kernel(
         This part of the trace is added to the diagonal of each local Gram matrix. Positive, since more neighbours than
         dimensions leave the weights open.
     kernel : Kernel, optional
-        In whose feature space samples are rebuilt; None is the space of the samples.
+        Samples are rebuilt in its feature space; None is the space of the samples.
     factor : int, optional
         q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
@@ -212,7 +212,7 @@ def hessian_kernel(
     n_components : int, default 2
         r, the dimension of the manifold.
     kernel : Kernel, optional
-        In whose feature space the manifold is; None is the space of the samples.
+        The manifold is in its feature space; None is the space of the samples.
     factor : int, optional
         q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
@@ -305,7 +305,7 @@ def unfolding_kernel(
     penalty : float, default 100
         nu, used with a rank.
     kernel : Kernel, optional
-        Whose distances in feature space are kept; None is the Euclidean distance.
+        Its distances in feature space are kept; None is the Euclidean distance.
     memory : int or str, optional
         Budget in bytes.
 

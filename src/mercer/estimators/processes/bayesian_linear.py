@@ -215,7 +215,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
         y : (n,) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -76,7 +76,7 @@ def expert(K: Floats, y: Floats, omega: Floats, noise: float) -> Expert:
         Prior covariance of the samples.
     y : (n, J) array
     omega : (n,) array
-        Not negative; samples of weight zero are not looked at.
+        Non-negative; samples of weight zero are not looked at.
     noise : float
 
     Returns

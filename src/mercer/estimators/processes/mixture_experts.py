@@ -57,7 +57,7 @@ class WholeExperts:
         n packed samples.
     y : (n, J) array
     keep : int
-        How many of the latest Gram matrices are kept.
+        Number of latest Gram matrices that are kept.
     n_threads : int, optional
     """
 
@@ -162,7 +162,7 @@ def low_rank_expert(part: KernelFactor, y: Floats, omega: Floats, noise: float) 
     part : KernelFactor
     y : (n, J) array
     omega : (n,) array
-        Not negative.
+        Non-negative.
     noise : float
 
     Notes
@@ -194,7 +194,7 @@ class LowRankExperts:
         n packed samples.
     y : (n, J) array
     keep : int
-        How many of the latest factors are kept.
+        Number of latest factors that are kept.
     spec : GramSpec
         A Gram of low rank.
     kernel : Kernel

@@ -213,7 +213,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

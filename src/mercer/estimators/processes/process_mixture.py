@@ -65,7 +65,7 @@ class Component:
     root : (a, a) array
         Upper triangular factor of I + H K H.
     count : float
-        How many samples it has, N_t.
+        Number of its samples, N_t.
     weight : float
         Its expected weight.
     where : tuple of arrays or None
@@ -112,7 +112,7 @@ class LowRankComponent:
     root : (r, r) array
         Upper triangular factor of B = I + F^T Omega F / noise.
     count : float
-        How many samples it has, N_t.
+        Number of its samples, N_t.
     weight : float
         Its expected weight.
     where : tuple of arrays or None
@@ -332,7 +332,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         y : (n,) or (n, k) array
             Real targets; the outputs of one sample belong to one component.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

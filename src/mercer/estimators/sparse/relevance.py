@@ -271,7 +271,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         y : (n,) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -430,7 +430,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

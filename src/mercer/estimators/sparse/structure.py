@@ -145,7 +145,7 @@ class GraphicalStructure(KernelEstimator):
         X : (n, d) array-like, sparse matrix, data frame or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -79,7 +79,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Whether the scatter within classes is summed over samples, as in [STS], or each class counts the same whatever
         its size, as in [ST]; there the factor of class c is the harmonic mean of the class sizes over W_c.
     n_components : int, optional
-        How many directions are kept, at most c - 1; None is all.
+        Number of directions kept, at most c - 1; None is all.
     priors : {"equal", "shares"} or (c,) array, default "equal"
         Priors of the classes: "equal" decides by the nearest class mean, for two classes at the middle as in the seeds.
     gram : GramSpec, optional
@@ -194,7 +194,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -270,7 +270,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         y : (n,) array
             Responses of the family; (n, 2) successes and failures are accepted by "binomial".
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -223,7 +223,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         y : (n,) or (n, k) array
             Numbers that the loss accepts.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -378,7 +378,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -184,7 +184,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

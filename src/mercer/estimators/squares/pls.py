@@ -68,7 +68,7 @@ class KernelPLS(
         ``threshold`` times the largest are set to zero. "landmarks": directions are combinations of ``n_landmarks``
         samples drawn at random.
     epsilon : float, default 0.1
-        In the unit of y. Not negative; 0 is without sparsity.
+        In the unit of y. Non-negative; 0 is without sparsity.
     threshold : float, default 0.1
         Between 0, which is without sparsity, and 1.
     n_landmarks : int, default 100
@@ -187,7 +187,7 @@ class KernelPLS(
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

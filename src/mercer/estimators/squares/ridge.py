@@ -42,7 +42,7 @@ class Weighted(NamedTuple):
     Attributes
     ----------
     count : int
-        How many samples there were with them.
+        Number of samples including them.
     samples, values, weight, used : what `mercer.estimators.estimator.weighted` returns
     """
 
@@ -218,7 +218,7 @@ class KernelRidge(RidgeEstimator):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

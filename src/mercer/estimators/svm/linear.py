@@ -157,7 +157,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -249,7 +249,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     C : float, default 1.0
         Weight of the losses against the penalty. Positive.
     epsilon : float, default 0.0
-        Half-width of the tube, in the unit of y. Not negative.
+        Half-width of the tube, in the unit of y. Non-negative.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
     solver : Solver, optional
         None is `DualDescent`, finished by Newton's method; `BundleMethod` and `CuttingPlane` solve the same problem.
@@ -336,7 +336,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -69,7 +69,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         y : (n,) array, or (n, k) where several outputs are accepted
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         Cost of an error of size one outside the tube. Positive; ``inf`` allows no error: the shortest function in the
         tube, which must have one.
     epsilon : float, default 0.1
-        Half-width of the tube, in the unit of y. Not negative; 0 estimates the conditional median.
+        Half-width of the tube, in the unit of y. Non-negative; 0 estimates the conditional median.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3

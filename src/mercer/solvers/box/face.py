@@ -72,14 +72,14 @@ class Face:
         Parameters
         ----------
         halted : callable, optional
-            Asked now and then; a true answer ends the work, with what has been reached, and is kept in `halted`.
+            Called now and then; a true answer ends the work, with what has been reached, and is kept in `halted`.
 
         Returns
         -------
         moved : bool
             False if there is nothing to gain on this face, or no factorisation works.
         blocked : int
-            How many variables reached an end of their box on the way, and are free no more.
+            Number of variables that reached an end of their box on the way and are no longer free.
         """
         F = np.flatnonzero(self.free)
         if not len(F):

@@ -39,7 +39,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     most : int
         Variables near the margin up to which it is tried.
     halted : callable, optional
-        Asked between factorisations; a true answer ends the work, with what has been reached.
+        Called between factorisations; a true answer ends the work, with what has been reached.
     """
     gram: Any = problem.gram.refined()
     before = violation(problem, beta, g)

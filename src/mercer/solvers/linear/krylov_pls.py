@@ -35,7 +35,7 @@ class Centring:
     gram : Gram
         Anything that multiplies as K does.
     weight : (n,) array
-        Not negative; a sample of weight zero is left out.
+        Non-negative; a sample of weight zero is left out.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class PrimalNewton(Solver):
         of a loss that is straight in parts more, where the last steps gained more. It is about the relative error of
         the function in the norm of the Hessian. For losses with kinks the root of the duality gap over the objective.
     samples : int, default 8
-        How many samples the preconditioner has for each column of F. They are drawn by their second derivatives.
+        Samples of the preconditioner for each column of F. They are drawn by their second derivatives.
     max_iter : int, default 100
         Newton steps; of losses with kinks, smooth risks.
 

@@ -282,7 +282,7 @@ def conjugate(
     forcing : float
         Share of the length of `left`, in the norm of M^-1, that may remain.
     ended : callable
-        Asked after each product whether to end.
+        Called after each product; whether to end.
     """
     z = solve(left)
     step, p = np.zeros_like(left), z

@@ -247,7 +247,7 @@ class PenalisedLeastSquares:
     target : (n,) array
         z.
     alpha : float
-        Not negative.
+        Non-negative.
 
     Examples
     --------
