@@ -1,4 +1,4 @@
-"""What classifiers with a margin share: two-class programs, several classes, probabilities, scikit-learn's attributes.
+"""Common to margin classifiers: two-class programs, several classes, probabilities, scikit-learn's attributes.
 
 Symbols: y_i = +-1 the class of a sample in a two-class problem, beta_i = y_i alpha_i, w_i sample weights, b the bias.
 """
@@ -56,7 +56,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it exists with "
         f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 
@@ -107,7 +107,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return self.kernel_.order is None and getattr(self, "repair_", None) is None
 
     def _in_turn(self, part: Part) -> Floats:
-        """Return the decision value of each sample by a machine that is fitted anew without its fold."""
+        """Return the decision value of each sample by a machine that is refitted without its fold."""
         n, K = len(part.sign), part.problem.gram
         fold = np.empty(n, dtype=np.intp)
         for sign in (-1.0, 1.0):

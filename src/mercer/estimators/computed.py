@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 __all__ = ["Computed", "frozen", "keep_told", "protect"]
 
-_TOLD = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what a model tells of its function
+_TOLD = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what describes a model's function
 
 
 class Computed(property):
@@ -40,7 +40,7 @@ def frozen(value: Any) -> Any:
 
 
 def keep_told(estimator: Any) -> None:
-    """Make read-only what a fitted model tells of its function: it predicts with `expansion_`, and not with these."""
+    """Make attributes that describe a fitted function read-only: a model predicts with `expansion_`, not with these."""
     state = vars(estimator)
     if "expansion_" in state or hasattr(type(estimator), "expansion_"):
         state.update({name: frozen(state[name]) for name in _TOLD if name in state})

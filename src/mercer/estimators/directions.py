@@ -45,7 +45,7 @@ _EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Eigenvalues and eigenvectors of a weighted, centred Gram matrix, as far as they came.
+    """Eigenvalues and eigenvectors of a weighted, centred Gram matrix, as far as they were found.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Directions:
     means : (n,) array
         Weighted means of the rows of K.
     trace : float
-        Of the centred matrix.
+        Trace of the centred matrix.
     floor : float
         What is not above it is rounding.
     weights, origin : (r, q) and (r,) arrays, optional
@@ -110,9 +110,9 @@ def principal_directions(
     count : int
     centered : bool, default True
     tol, max_iter : float, int
-        Of residuals relative to the largest eigenvalue, and products at most.
+        Tolerance of residuals relative to the largest eigenvalue, and products at most.
     seed : int
-        Of the start.
+        Seed of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
@@ -251,9 +251,9 @@ def leading_directions(
     count : int
     centered : bool, default True
     tol : float, default 1e-10
-        Of residuals relative to the largest eigenvalue, by products.
+        Tolerance of residuals relative to the largest eigenvalue, by products.
     monitor, deadline : optional
-        Of the iteration, and of LAPACK.
+        Monitor of the iteration, deadline of LAPACK.
     """
     n = gram.shape[0]
     if is_whole(gram) and (n <= FEW or not has_array(gram) or _SHARE * count > n):
@@ -264,7 +264,7 @@ def leading_directions(
 
 
 def is_whole(gram: Gram) -> bool:
-    """Tell whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
+    """Return whether all directions may be found at once: K is in memory, has a small factor, or is small itself."""
     rank, n = factor_rank(gram), gram.shape[0]
     return n <= FEW or has_array(gram) or (rank is not None and rank <= n)
 

@@ -52,7 +52,7 @@ from mercer.spec import Spec, constraints_of
 
 __all__ = ["KernelEstimator", "sample_weights", "scattered", "unwatched", "weighted"]
 
-_OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is told of it
+_OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is reported of it
 
 
 class KernelEstimator(CallbackSupportMixin, BaseEstimator):
@@ -62,10 +62,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     ----------
     kernel : Kernel, str, callable or None
         None is the Gaussian at the median distance of the training samples; a str is one of scikit-learn's
-        words; a function of two collections is wrapped in `mercer.kernels.Custom`, which checks what it returns; a
+        names; a function of two collections is wrapped in `mercer.kernels.Custom`, which checks what it returns; a
         kernel object of scikit-learn is translated.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words; an error together with a Kernel.
+        Parameters of scikit-learn's named kernels; an error together with a Kernel.
     gram : GramSpec, optional
         How K is held; None is `Auto()`.
     solver : Solver, optional
@@ -90,7 +90,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     highest_order: ClassVar[int] = 0  # of conditional definiteness that this estimator accepts
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
     gram_choice_: dict[str, Any]  # what `Auto` has chosen, its error, and the alternatives with bytes and seconds
-    ways: ClassVar[tuple[Mapping[str, Any], ...]] = (  # what may take less memory; of those that do, a refusal tells
+    ways: ClassVar[tuple[Mapping[str, Any], ...]] = (  # what may take less memory; an error names those that do
         {"gram": Tiles()},
         {"gram": Nystrom(500)},
         {"gram": Nystrom(100)},
@@ -139,7 +139,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         """Raise ParameterError unless all parameters, those of nested specs included, are acceptable."""
@@ -153,12 +153,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
             raise ParameterError(
-                f"{', '.join(extra)} were given with kernel={self.kernel!r}; they belong to scikit-learn's words "
+                f"{', '.join(extra)} were given with kernel={self.kernel!r}; they belong to scikit-learn's names "
                 "such as kernel='rbf'. Write them into the kernel, for example Gaussian.from_gamma(0.1)."
             )
 
     def _pack(self, X: Any) -> tuple[Samples, Kernel]:
-        """Pack training data, and return the kernel with scikit-learn's words and the default resolved."""
+        """Pack training data, and return the kernel with scikit-learn's names and the default resolved."""
         kernel = self._given_kernel()
         if is_scikit_learn(self.kernel) and self.kernel.requires_vector_input:
             S = pack_vectors(X, self.kernel)
@@ -190,13 +190,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return S, kernel
 
     def _given_kernel(self, width: int = 1) -> Any:
-        """Return the kernel that was given: functions are wrapped, objects of scikit-learn translated, words left."""
+        """Return the kernel that was given: functions are wrapped, scikit-learn's objects translated, names left."""
         if self.takes_noise and is_scikit_learn(self.kernel):
             return translated(self.kernel, width).kernel or Constant(0.0)
         return as_kernel(self.kernel, width)
 
     def _known_kernel(self, otherwise: Kernel) -> Kernel:
-        """Return the kernel that was given, or what stands for it where it is not known before the data are."""
+        """Return the kernel that was given, or a stand-in where it is not known before the data."""
         kernel = self._given_kernel()
         return kernel if isinstance(kernel, Kernel) else otherwise
 
@@ -225,7 +225,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return spec
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
-        """Return what scikit-learn means by a word for a kernel."""
+        """Return what scikit-learn means by the name of a kernel."""
         return kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
 
     def _default_kernel(self) -> Kernel:
@@ -257,7 +257,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return other.highest_order
 
     def _has_policy(self) -> bool:
-        """Tell whether the user has said what is done about negative eigenvalues."""
+        """Return whether the user has said what is done about negative eigenvalues."""
         gram = getattr(self, "gram", None)
         return is_stored(gram) and gram.indefinite is not None
 
@@ -355,7 +355,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             dataclasses.replace(plan, options=(*self._ways_within(allowed, S, n_targets), *words)).require(allowed)
 
     def _ways_within(self, allowed: int, S: Samples, n_targets: int) -> list[str]:
-        """Tell which of the `ways` this estimator can take with these samples and this memory."""
+        """Return which of the `ways` this estimator can take with these samples and this memory."""
         found = []
         for way in self.ways:
             other, spec = copy.copy(self), way.get("gram")
@@ -372,7 +372,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return found
 
     def _can_use(self, spec: GramSpec) -> bool:
-        """Tell whether a Gram of this kind offers what the estimator needs; a fast Gauss transform is products only."""
+        """Return whether this kind of Gram offers what the estimator needs; fast Gauss transforms are products only."""
         return not is_transform(spec) or self.products_suffice
 
     def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
@@ -399,7 +399,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return solution
 
     def _explains(self, solution: Solution) -> bool:
-        """Tell whether the estimator itself will say why there is no better solution."""
+        """Return whether the estimator itself will say why there is no better solution."""
         return False
 
     def _default_solver(self, gram: Gram) -> Solver:
@@ -413,13 +413,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated.
 
-        `Auto` is taken to choose by the number of samples and the memory budget; what it chooses once it has seen the
-        samples must fit too, and is told by ``gram_choice_``.
+        `Auto` is assumed to choose by the number of samples and the memory budget; what it chooses once it has seen the
+        samples must fit too, and is reported in ``gram_choice_``.
 
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data.
+            Size of the training data.
 
         Returns
         -------
@@ -439,7 +439,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         return Plan(f"{type(self).__name__} on {n_samples} samples", {**own, **plan.buffers}, plan.options)
 
     def _planned_gram(self, n_samples: int) -> GramSpec:
-        """Return how K will be held, as far as the number of samples and the budget tell."""
+        """Return how K will be held, as far as the number of samples and the budget determine it."""
         spec = getattr(self, "gram", None) or Auto()
         if not is_undecided(spec):
             return spec
@@ -468,7 +468,7 @@ def _written(value: Any) -> str:
 
 
 def unwatched(gram: Any) -> None:
-    """Let the solver alone look at the time: a Gram that is told to stop has nothing to give, a solver its best."""
+    """Let only the solver watch the time: a Gram that is stopped has nothing to return, a solver its best so far."""
     while gram is not None:
         gram.resources = dataclasses.replace(gram.resources, monitor=None)
         gram = getattr(gram, "gram", None)

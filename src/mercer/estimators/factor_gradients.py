@@ -1,4 +1,4 @@
-r"""Incomplete Cholesky factors of points that move, and the way back from a function of the Gram matrix to the points.
+r"""Incomplete Cholesky factors of points that move, and derivatives of functions of the Gram matrix in the points.
 
 Symbols: S points, (n, m); p the r rows taken as pivots, C = K[:, p], B = K[p, p] = L L^T, F = C L^-T, so that
 K ~ F F^T; w_i weights of the points and N their sum; E = W^(1/2) (F - mean), the centred factor, E E^T ~ K~.
@@ -49,7 +49,7 @@ class MovingFactor:
     rank : int
         Most pivots.
     tol : float
-        Of what is left of the diagonal, relative to its largest entry.
+        Tolerance of what is left of the diagonal, relative to its largest entry.
 
     Attributes
     ----------

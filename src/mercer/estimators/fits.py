@@ -1,6 +1,6 @@
 """One run of `fit`: progress through scikit-learn's callbacks, time budget, and an estimator left whole.
 
-A run is cut into stages (the Gram matrix, the solver); each tells how far it is, and the whole is told to
+A run is cut into stages (the Gram matrix, the solver); each reports its progress, and the whole is reported to
 callbacks as a hundred steps. A callback that answers true, or a clock that has run out, stops the stage.
 """
 
@@ -54,11 +54,11 @@ class Run:
         self._monitors = 0
 
     def begin(self, X: Any, y: Any = None) -> None:
-        """Tell callbacks that the fit begins."""
+        """Notify callbacks that the fit begins."""
         self.context.call_on_fit_task_begin(estimator=self.estimator, X=X, y=y)
 
     def end(self, X: Any, y: Any = None) -> None:
-        """Tell callbacks that the fit has ended."""
+        """Notify callbacks that the fit has ended."""
         self._advance(1.0)
         self.context.call_on_fit_task_end(estimator=self.estimator, X=X, y=y)
 
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def deadline(self) -> float | None:
-        """The moment of the monotonic clock at which the time is over."""
+        """The moment of the monotonic clock at which time is up."""
         return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
 
     @property
@@ -113,7 +113,7 @@ class Run:
 
     @property
     def watched(self) -> bool:
-        """Whether anybody wants to know how far the run is."""
+        """Whether anything listens to the progress of the run."""
         return self.listened or self.clock.max_time is not None
 
     def monitor(self, fraction: float) -> bool:
@@ -125,20 +125,20 @@ class Run:
     def solver_monitor(self, tol: float, *, told: bool = True) -> Monitor:
         """Return a monitor for a solver, which reports iterations and the residual they have reached.
 
-        One that is not told of progress only ends the solver; solvers in threads have one each, made beforehand.
+        One that gets no progress only ends the solver; solvers in threads have one each, made beforehand.
         """
         self._monitors += 1
         return _Watch(self, tol, self._monitors, told)
 
     def answer(self) -> bool | Status:
-        """Tell whether solvers are to end, and why; what they have reached is worth keeping then."""
+        """Return whether solvers should end, and why; what they have reached is worth keeping."""
         found = Status.TIME if self.clock.expired else Status.STOPPED if self.asked_to_stop else False
         if found and self.store is not None:
             self.store.unfinished = True
         return found
 
     def _advance(self, fraction: float) -> None:
-        """Tell callbacks of every whole step up to this fraction."""
+        """Notify callbacks of every whole step up to this fraction."""
         target = min(int(STEPS * fraction + 1e-9), STEPS)
         while self.done < target:
             self.done += 1
@@ -166,7 +166,7 @@ class _Watch:
 
     @property
     def keeping(self) -> Callable[[str, Mapping[str, Any]], Kept] | None:
-        """What opens the place of a solver's state."""
+        """The function that opens the place of a solver's state."""
         store = self.run.store
         return None if store is None else functools.partial(self._open, store)
 
@@ -184,10 +184,10 @@ def _share(first: float, now: float, tol: float) -> float:
 
 @contextmanager
 def whole(estimator: Any) -> Iterator[None]:
-    """Leave an estimator exactly as it was if the fit inside does not come to its end.
+    """Leave an estimator exactly as it was if the fit inside does not finish.
 
-    Where numbers leave their range, estimators tell so in words; NumPy's warnings would only be in the way. Inside,
-    parameters are checked once and free memory is read once, however many doors ask.
+    Where numbers leave their range, estimators say so themselves; NumPy's warnings would only be in the way. Inside,
+    parameters are checked once and free memory is read once, however many entry points ask.
     """
     before = dict(vars(estimator))
     try:
@@ -208,13 +208,13 @@ def whole(estimator: Any) -> Iterator[None]:
 
 
 class Training(NamedTuple):
-    """What a fit begins with.
+    """The data that a fit begins with.
 
     Attributes
     ----------
     run : Run
     kernel : Kernel
-        With words and the default resolved; not yet learned.
+        With names and the default resolved; not yet learned.
     packed : Samples
         All samples that were given.
     samples : Samples
@@ -248,14 +248,14 @@ def fitting(
     """Begin a fit, and end it: the one way from what users give to what solvers see.
 
     Parameters are checked, samples packed, targets read and weights looked at, each once and in this order; then
-    callbacks are told that the fit begins. What fails inside leaves the estimator as it was (see `whole`).
+    callbacks are notified that the fit begins. What fails inside leaves the estimator as it was (see `whole`).
 
     Parameters
     ----------
     estimator : KernelEstimator
         ``target_`` is kept in it, and ``classes_``, where there is a target.
     X, y, sample_weight
-        As they were given to ``fit``; y is only told to callbacks where there is no target.
+        As they were given to ``fit``; y is only passed to callbacks if there is no target.
     target : Target, optional
         What y is.
     pack : callable, optional

@@ -1,4 +1,4 @@
-"""What users of scikit-learn give as a kernel: its kernel objects, translated, and functions, wrapped and checked."""
+"""Kernels as users of scikit-learn give them: its kernel objects, translated, and functions, wrapped and checked."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 _HOME = "sklearn.gaussian_process.kernels"
-_BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless it is told others
+_BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless others are given
 
 
 class Translated(NamedTuple):
-    """A kernel of scikit-learn in mercer's words.
+    """A scikit-learn kernel, translated to one of mercer's.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class AnyKernel(Constraint):
 
     @property
     def accepted(self) -> str:
-        return "a Kernel, a word of scikit-learn such as 'rbf', a function of two collections, or None"
+        return "a Kernel, a scikit-learn name such as 'rbf', a function of two collections, or None"
 
     def accepts(self, value: Any) -> bool:
         return value is None or isinstance(value, (Kernel, str)) or is_foreign(value)
@@ -60,13 +60,13 @@ class AnyKernel(Constraint):
 
 
 def is_scikit_learn(given: Any) -> bool:
-    """Tell whether this is a kernel object of scikit-learn; its module is not imported to find out."""
+    """Return whether this is a kernel object of scikit-learn; its module is not imported to find out."""
     home = sys.modules.get(_HOME)
     return home is not None and isinstance(given, home.Kernel)
 
 
 def is_foreign(given: Any) -> bool:
-    """Tell whether this is no kernel of mercer but can be made one: a function, or a kernel object of scikit-learn.
+    """Return whether this is no kernel of mercer but can be made one: a function, or a kernel object of scikit-learn.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def as_kernel(given: Any, width: int = 1) -> Any:
     Raises
     ------
     CapabilityError
-        There is white noise in it, which is no kernel; `translated` tells it apart.
+        There is white noise in it, which is no kernel; `translated` separates it.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def as_kernel(given: Any, width: int = 1) -> Any:
 
 
 def any_kernel(given: Any, width: int = 1) -> Any:
-    """Return the kernel that is given in whatever way `AnyKernel` accepts: None as it is, a word by its defaults.
+    """Return the kernel that is given in whatever way `AnyKernel` accepts: None as it is, a name by its defaults.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def any_kernel(given: Any, width: int = 1) -> Any:
 
 
 def translated(given: Any, width: int = 1) -> Translated:
-    """Return a kernel object of scikit-learn in mercer's words, with white noise apart.
+    """Return a scikit-learn kernel object as a kernel of mercer, with white noise apart.
 
     Parameters
     ----------
@@ -262,5 +262,5 @@ def check_searched(estimator: Any) -> None:
             kernel = translated(estimator.kernel).kernel
             raise ParameterError(
                 f"kernel={estimator.kernel!r} was given with bounds of its own for {parameter.name}; the search is "
-                f"told by the estimator. Write kernel={kernel!r}, and fixed= or bounds= with names of its get_params()."
+                f"set by the estimator. Write kernel={kernel!r}, and fixed= or bounds= with names of its get_params()."
             )

@@ -44,7 +44,7 @@ Monitor = Callable[[int, float], object]
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Some eigenvalues and eigenvectors of a Laplacian, as far as they came.
+    """Some eigenvalues and eigenvectors of a Laplacian, as far as they were found.
 
     Attributes
     ----------
@@ -94,13 +94,13 @@ def smooth_modes(
         Dense for up to 500 nodes or more than n / 8 vectors; else polynomials, until their degree is so high that a
         factorisation is cheaper: on graphs that a few cuts divide.
     tol : float, default 1e-8
-        Of the residuals; eigenvalues are then exact to about its square.
+        Tolerance of the residuals; eigenvalues are then exact to about its square.
     max_iter : int, default 100
         Products with the inverse, or rounds of polynomials, at most.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
     deadline : float, optional
-        Of the monotonic clock, for LAPACK and the factorisation.
+        Moment of the monotonic clock, for LAPACK and the factorisation.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def smooth_modes(
 
     Notes
     -----
-    Of a graph in c parts the first c - 1 vectors are constant on each part, with mu = 0; they are known without
+    In a graph of c parts the first c - 1 vectors are constant on each part, with mu = 0; they are known without
     an iteration.
 
     Examples
@@ -169,11 +169,11 @@ def flat_modes(
     largest : float
         The largest eigenvalue of M, about.
     tol : float, default 1e-9
-        Of the residuals of the inverse, relative to its largest eigenvalue.
+        Tolerance of the residuals of the inverse, relative to its largest eigenvalue.
     max_iter : int, default 100
         Products with the inverse, at most.
     deadline : float, optional
-        Of the monotonic clock, for LAPACK and the factorisation.
+        Moment of the monotonic clock, for LAPACK and the factorisation.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def _by_factor(
 def _by_filter(
     N: Any, null: Any, count: int, tol: float, max_iter: int, monitor: Monitor | None, judged: bool
 ) -> tuple[Floats, int, str]:
-    """Return vectors by rounds of Chebyshev polynomials of N, the products taken, and the solver to go on with."""
+    """Return vectors by rounds of Chebyshev polynomials of N, the products taken, and the solver to continue with."""
     n = N.shape[0]
     order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(N), symmetric_mode=True)  # neighbours near in memory
     N, null, back = sp.csr_array(N[order][:, order]), null[order], np.argsort(order)

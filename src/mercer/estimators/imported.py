@@ -1,6 +1,6 @@
 """Machines that another library has fitted: functions that are given, not learned.
 
-Symbols: f_ij the function that tells class i (positive) from class j, c classes, P = c (c - 1) / 2 pairs.
+Symbols: f_ij the function that separates class i (positive) from class j, c classes, P = c (c - 1) / 2 pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""scikit-learn's words for kernels, so that trying mercer is a small change of an import."""
+"""scikit-learn's names for kernels, so that trying mercer takes little more than another import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GAMMA", "WORDS", "kernel_from_word"]
 _SCALE = Interval(0.0, math.inf, closed="left")
 _ACCEPTED = {"rbf": Positive(), "laplacian": Positive(), "chi2": Positive()}  # what they divide by, or vanish without
 GAMMA = {"chi2": 1.0}
-"""What gamma=None is for a word, whatever the data; for the others it depends on them."""
+"""What gamma=None is for a name, whatever the data; for the others it depends on them."""
 
 # each takes (gamma, degree, coef0) with scikit-learn's meaning
 WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
@@ -35,7 +35,7 @@ WORDS: dict[str, Callable[[float, int, float], Kernel]] = {
 
 
 def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = None, coef0: Any = None) -> Kernel:
-    """Return the kernel that scikit-learn means by a word, for data of `width` columns.
+    """Return the kernel that scikit-learn means by a name, for data of `width` columns.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def kernel_from_word(word: str, width: int, gamma: Any = None, degree: Any = Non
     """
     if word not in WORDS:
         raise ParameterError(
-            f"kernel={word!r} is not a word for a kernel; the words are {', '.join(sorted(WORDS))}. "
+            f"kernel={word!r} is not the name of a kernel; the names are {', '.join(sorted(WORDS))}. "
             "Use one of them, or an object of mercer.kernels such as Gaussian(1.0)."
         )
     gamma = GAMMA.get(word, 1.0 / max(width, 1)) if gamma is None else gamma

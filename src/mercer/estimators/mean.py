@@ -38,7 +38,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         None is the Gaussian at the median distance between training samples. Conditionally positive
         definite kernels of order 1 are accepted: only distances matter.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; None chooses by `Auto`.
     memory, max_time, n_threads : optional
@@ -100,7 +100,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -69,7 +69,7 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
     count : int
         k; at most n - 1 are found.
     resources : Resources, optional
-        Threads, and a monitor that is told of the progress.
+        Threads, and a monitor that receives the progress.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def affinities(near: Neighbours, weights: str) -> sp.csr_array:
     ----------
     near : Neighbours
     weights : {"one", "half", "kernel"}
-        Of an edge: 1; 1/2 if one of the two is a neighbour of the other, and 1 if both are; or k(x_i, x_j).
+        Weight of an edge: 1; 1/2 if one of the two is a neighbour of the other, and 1 if both are; or k(x_i, x_j).
 
     Examples
     --------
@@ -185,7 +185,7 @@ def given_graph(kernel: Any, X: Any) -> sp.csr_array | None:
     Parameters
     ----------
     kernel : Kernel, str or None
-        Of an estimator.
+        Kernel of an estimator.
     X : what its `fit` was given
     """
     if not (
@@ -312,7 +312,7 @@ def _tell(resources: Resources, done: int, n: int) -> None:
 
 
 def held_gram(estimator: KernelEstimator, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:
-    """Build a Gram; a matrix that the user gives is used where it lies, since products write nothing into it."""
+    """Build a Gram; a matrix that the user gives is used in place, since products write nothing into it."""
     if isinstance(kernel, Precomputed) and isinstance(S, Similarities) and getattr(estimator, "gram", None) is None:
         matrix, every = S.matrix, np.arange(len(S))
         own = S.position is not None and np.array_equal(S.rows, every) and np.array_equal(S.position, every)

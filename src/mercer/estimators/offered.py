@@ -1,4 +1,4 @@
-"""Methods that an estimator has with some of its parameters only, and words for why it has them not."""
+"""Methods that an estimator has only with some parameters, and a message that says why when it does not."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["offered_if", "require_fitted_with"]
 
 
 class _Offered:
-    """A method that is there if a check of its estimator passes; else AttributeError, with the words of the check.
+    """A method that exists if a check of its estimator passes; else AttributeError, with the check's message.
 
-    scikit-learn's ``available_if`` hides these words behind a message of its own.
+    scikit-learn's ``available_if`` hides that message behind one of its own.
     """
 
     def __init__(self, method: Callable[..., Any], check: Callable[[Any], Any]) -> None:

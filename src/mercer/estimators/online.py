@@ -90,12 +90,12 @@ class KernelPerceptron(Scoring):
         Passes over the samples at most; a pass without a mistake is the last.
     shuffle : bool, default True
         Whether `fit` visits the samples in a new random order at each pass. The order is drawn from what the samples
-        and labels are, not from where they stand, so that neither their order nor repetition instead of a weight
+        and labels are, not from their positions, so that neither their order nor repetition instead of a weight
         changes the result. False visits them as they are given, as `partial_fit` always does.
     random_state : int, RandomState or None, default 0
-        Of the orders; None draws anew in each call.
+        Seed of the orders; None draws new ones in each call.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held during `fit`; must offer rows. None: dense if it fits, else tiles.
     memory, max_time, n_threads : optional
@@ -182,7 +182,7 @@ class KernelPerceptron(Scoring):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -226,7 +226,7 @@ class KernelPerceptron(Scoring):
         classes : array, optional
             All labels that will ever occur; needed in the first call.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -360,7 +360,7 @@ class _Visits:
 
 
 def _orders(S: Samples, codes: Indices, random_state: Any) -> Iterator[Indices]:
-    """Yield random orders that depend on what samples and labels are; equal ones stand together."""
+    """Yield random orders that depend on what samples and labels are; equal ones are adjacent."""
     keys = np.fromiter(_fingerprints(S), dtype=np.uint64, count=len(S)) ^ _mixed(codes.astype(np.uint64))
     chance = check_random_state(random_state)
     while True:
@@ -393,7 +393,7 @@ def _fingerprints(S: Samples) -> Iterator[int]:
 
 
 def _entries(values: Floats, columns: Indices) -> tuple[bytes, ...]:
-    """Return the entries of a row that are not zero, in float64, and where they stand."""
+    """Return the entries of a row that are not zero, in float64, and their positions."""
     there = np.flatnonzero(values)
     there = there[np.argsort(columns[there], kind="stable")]
     return values[there].astype(np.float64).tobytes(), columns[there].astype(np.int64).tobytes()

@@ -1,9 +1,9 @@
-r"""Factors of a kernel whose parameters move, and the way back from a function of the Gram matrix to the parameters.
+r"""Factors of a kernel whose parameters move, and derivatives of functions of the Gram matrix in them.
 
 Symbols: theta the parameters; K ~ F F^T, F (n, r); of landmarks z, C = k(x, z), W = k(z, z), F = C R with
 R R^T = W^+; M the derivative of a function in K, symmetric and never formed; Gamma = 2 M F its derivative in F.
 
-With landmarks held, dJ = <Gamma R^T, dC> - <R F^T Gamma R^T, dW> / 2. Of other factors, as random features, F itself
+With landmarks held, dJ = <Gamma R^T, dC> - <R F^T Gamma R^T, dW> / 2. For other factors, as random features, F itself
 is differentiated, by differences.
 """
 
@@ -29,7 +29,7 @@ _STEP = 1e-5  # of differences, in coordinates: a relative change of positive pa
 
 
 def low_rank(spec: GramSpec | None, name: str) -> bool:
-    """Tell whether a Gram is a factor (True) or K itself (False); raise CapabilityError if it is neither.
+    """Return whether a Gram is a factor (True) or K itself (False); raise CapabilityError if it is neither.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
 
 
 class WholeOrFactor:
-    """What estimators share that hold K whole, or through a factor: the default is exact, also for `Auto`."""
+    """Base of estimators that hold K whole or through a factor: the default is exact, also for `Auto`."""
 
     gram: GramSpec | None
 
@@ -79,7 +79,7 @@ class KernelFactor:
     gram : Gram
         With a factor.
     owner : MovingKernel
-        Which makes the factors of other parameters.
+        What makes the factors of other parameters.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class MovingKernel:
     Parameters
     ----------
     spec : GramSpec
-        Of low rank.
+        A Gram of low rank.
     kernel : Kernel
         Where the search starts.
     samples : Samples
@@ -168,7 +168,7 @@ class MovingKernel:
         self._known: list[KernelFactor] = []
 
     def at(self, kernel: Kernel, keep: int = 1) -> KernelFactor:
-        """Return the factor of a kernel; so many of the latest are kept."""
+        """Return the factor of a kernel; the latest few are kept."""
         for known in self._known:
             if known.kernel is kernel:
                 return known

@@ -168,7 +168,7 @@ def transpose_into(source: Floats, target: Floats) -> None:
 
 
 def all_finite(tile: Floats) -> bool:
-    """Tell whether a C-contiguous tile holds no NaN and no infinity."""
+    """Return whether a C-contiguous tile holds no NaN and no infinity."""
     return not math.isnan(_sum_of_zeros(flat(tile)))
 
 

@@ -36,7 +36,7 @@ class BlockSolution:
     ----------
     solutions : (n, k) array
     residuals : (k,) array
-        Length of B - G X over that of B, computed anew at the end.
+        Length of B - G X over that of B, recomputed at the end.
     iterations : int
         Products with a block of directions.
     converged, stopped : bool
@@ -80,12 +80,12 @@ def block_solve(
     start : (n, k) array, optional
         X at the start; None is zero.
     tol : float, default 1e-8
-        Of residuals relative to the right-hand sides, of each column.
+        Tolerance of residuals relative to the right-hand sides, of each column.
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the search.
     kept : Kept, optional
-        The place of the state; what a former run has left there is taken up.
+        The place of the state; what a former run has left there is resumed.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def block_solve(
     -----
     The search is that of an orthonormal basis of the right-hand sides, so that equal or dependent ones do no harm;
     directions are made orthonormal in every iteration, and those that depend on others are left out. A residual that
-    the recurrence says is small is computed anew before it is believed. Cost a product with at most k columns and
+    the recurrence says is small is recomputed before it is trusted. Cost a product with at most k columns and
     O(n k^2) per iteration, memory 7 n k numbers.
 
     Examples

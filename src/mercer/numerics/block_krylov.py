@@ -6,7 +6,7 @@ block Krylov space span(V, G V, G^2 V, ...); ``T`` = Q^T G Q with eigenvectors `
 A tile of a kernel matrix costs more than its product with some columns, and a stored one is read once for all of them,
 so a product takes many columns at once. With G Q = Q T + R E^T, where E picks the last block, the residual of a
 Ritz vector Q s is R E^T s: no image of the basis has to be kept. When the basis is full it is replaced by its best
-vectors, which bounds the memory; the process goes on from them and from R, as if nothing had happened.
+vectors, which bounds the memory; the process continues from them and from R, as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def times(product: Any) -> Callable[[Floats], Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """Some eigenvalues and eigenvectors, as far as they came.
+    """Some eigenvalues and eigenvectors, as far as they were found.
 
     Attributes
     ----------
@@ -86,14 +86,14 @@ def leading_eigenpairs(
     n, rank : int
         Order of the matrix, and how many eigenpairs are wanted, at most n.
     tol : float, default 1e-10
-        Of the residuals, relative to the largest eigenvalue.
+        Tolerance of the residuals, relative to the largest eigenvalue.
     max_iter : int, default 100
         Products at most.
     random_state : int or None, default 0
-        Of the start.
+        Seed of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``, the largest residual over the largest eigenvalue; a true answer ends it. The
-        basis is kept by it, if it keeps states (`mercer.runtime.checkpoints`), and a later call goes on from there.
+        basis is kept by it, if it keeps states (`mercer.runtime.checkpoints`), and a later call continues from there.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 Symbols: ``G`` the symmetric matrix to factor, (n, n), shift included; ``L`` its lower factor, G = L L^T.
 
-LAPACK reads and writes one triangle. The factor lies there, in the memory of the matrix, and the other
+LAPACK reads and writes one triangle. The factor is stored there, in the memory of the matrix, and the other
 triangle keeps the entries of G: from it and a copy of the diagonal G is rebuilt when more jitter is needed,
 and multiplied by when a residual is asked for. So one n x n array serves the matrix, its factor and the
 check.
@@ -135,7 +135,7 @@ def safe_cholesky(K: Floats, shift: float | Floats = 0.0, *, overwrite: bool = T
     """Cholesky factor of K + diag(shift), in the memory of K, with jitter only where nothing else helps.
 
     The matrix is tried as it is. If rounding has made it indefinite, 1e-12 times the mean diagonal of K is
-    added to its diagonal, then ten times as much, up to 1e-6; the amount is part of the factor and told by a
+    added to its diagonal, then ten times as much, up to 1e-6; the amount is part of the factor and reported by a
     JitterWarning.
 
     Parameters

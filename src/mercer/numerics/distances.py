@@ -41,7 +41,7 @@ __all__ = [
     "narrowed",
 ]
 
-_FEW = 8  # up to so many columns, summing squares of differences beats a matrix product and its repair
+_FEW = 8  # up to this many columns, summing squares of differences beats a matrix product and its repair
 
 
 def _multiply(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:
@@ -74,7 +74,7 @@ def half_distance_tile(
     rows, cols : slice or (q,) index array
         The rows of either side. Slices are views; index arrays copy.
     out : (rows, cols) array
-        Of the operands' dtype.
+        Array of the operands' dtype.
     reach : float, optional
         Square of the shortest length scale in use (1 where the operands are divided by length scales). With
         it, also in data that spread over very many length scales distances are exact up to some 30 of them.

@@ -38,7 +38,7 @@ class PairIndex:
     ----------
     index : (n, 2) intp array
     sizes : (int, int)
-        Of the two collections.
+        Sizes of the two collections.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class PairIndex:
 
     @cached_property
     def is_grid(self) -> bool:
-        """Whether every left place stands in a pair with every right place, once."""
+        """Whether every left place is paired with every right place, once."""
         if len(self) != self.sizes[0] * self.sizes[1]:
             return False
         seen = np.zeros(len(self), dtype=bool)
@@ -110,7 +110,7 @@ def pair_products(
 
     Parameters
     ----------
-    left, right : (m1, q1) and (m2, q2) arrays, or identities or ones as `Factor` tells
+    left, right : (m1, q1) and (m2, q2) arrays, or identities or ones as `Factor` describes
     source, target : PairIndex
         Places in the columns, and in the rows, of the two factors.
     V : (n, k) array

@@ -37,7 +37,7 @@ class Krylov:
     Attributes
     ----------
     solutions : (n, k) array
-        G^-1 rhs, as far as they came.
+        G^-1 rhs, as far as they were found.
     residuals : (k,) array
         Length of what is left over that of the right-hand side, by the recurrence.
     alpha, beta : (t, k) arrays
@@ -92,12 +92,12 @@ def krylov_solve(
     precondition : callable, optional
         R -> P^-1 R; None is the identity.
     tol : float, default 1e-8
-        Of residuals relative to the right-hand sides; a column that has reached it takes no further steps.
+        Tolerance of residuals relative to the right-hand sides; a column that has reached it takes no further steps.
     max_iter : int, default 1000
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the runs.
     kept : Kept, optional
-        The place of the state; what a former run has left there is taken up.
+        The place of the state; what a former run has left there is resumed.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def krylov_solve(
     else:
         X, R, D, rho, squares, residuals, active = (former[name] for name in _STATE)
         alphas, betas = list(former["alphas"]), list(former["betas"])
-    # a state is offered before the monitor is told of it
+    # a state is offered before the monitor is called
     stopped = bool(former is not None and monitor is not None and monitor(len(alphas), float(residuals.max())))
 
     def state() -> dict[str, object]:
@@ -205,7 +205,7 @@ def stochastic_logdet(
     preconditioner : Preconditioner, optional
         P, near to G: only what it does not know is left to chance. None is the identity, with probes of signs.
     probes : int, default 16
-        How many random vectors there are; the error falls with the root of their number.
+        Number of random vectors; the error falls with the root of their number.
     tol : float, default 1e-4
         Residual at which the run of a probe ends. The quadrature is far better than the residual.
     max_iter : int, default 1000
@@ -221,7 +221,7 @@ def stochastic_logdet(
     >>> round(found.value, 6), round(found.error, 6)
     (6.931472, 0.0)
 
-    Of a Gram matrix with noise on its diagonal, as in the evidence of a Gaussian process:
+    For a Gram matrix with noise on its diagonal, as in the evidence of a Gaussian process:
 
     >>> from mercer.domains import Vectors
     >>> from mercer.gram import Shifted, Tiles

@@ -33,7 +33,7 @@ _ENDS = ("largest", "smallest", "both")
 
 @dataclass(frozen=True, eq=False)
 class Tridiagonal:
-    """What m steps of the Lanczos process have found.
+    """The result of m steps of the Lanczos process.
 
     Attributes
     ----------
@@ -221,11 +221,11 @@ def extremal_eigenpairs(
     which : {"largest", "smallest", "both"}, default "largest"
         The end of the spectrum; by value, not by size.
     tol : float, default 1e-10
-        Of the residuals, relative to the largest eigenvalue in size.
+        Tolerance of the residuals, relative to the largest eigenvalue in size.
     max_iter : int, default 1000
         Products at most.
     random_state : int or None, default 0
-        Of the first vector.
+        Seed of the first vector.
     monitor : callable, optional
         ``monitor(iteration, residual)`` at every restart; a true answer ends it.
 
@@ -238,9 +238,9 @@ def extremal_eigenpairs(
     -----
     For matrices whose product with one vector is cheap; where many columns at once cost little more than one, as those
     of kernels in tiles do, `leading_eigenpairs` needs fewer products. After 2 count + 20 vectors the best ones are kept
-    and the process goes on from them (a thick restart), which bounds the memory to so many vectors. A process from one
-    vector sees one eigenvector of each eigenvalue until its space is invariant; then it goes on from a random vector.
-    To tell multiple eigenvalues apart, use `leading_eigenpairs`.
+    and the process continues from them (a thick restart), which bounds the memory to as many vectors. A process from
+    one vector sees one eigenvector of each eigenvalue until its space is invariant; then it continues from a random
+    vector. To separate multiple eigenvalues, use `leading_eigenpairs`.
 
     Examples
     --------

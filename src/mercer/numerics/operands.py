@@ -1,9 +1,9 @@
-"""What tiles of distances and dot products are made of: points centred, scaled, and kept from overflow.
+"""Operands of tiles of distances and dot products: points centred, scaled, and kept from overflow.
 
 Legend: X (n, d), Z (m, d) points, c center, s length scales of the columns, unit a power of two.
 
 Squares of very large or very small numbers overflow or vanish. Such data are divided by a power of two, which
-is exact; the unit is told to whoever uses the tile, and is 1 for all ordinary data.
+is exact; the unit is passed on with the tile, and is 1 for all ordinary data.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ class Operand:
 
     @property
     def is_sparse(self) -> bool:
-        """Tell whether the points are kept sparse."""
+        """Return whether the points are kept sparse."""
         return sparse.issparse(self.points)
 
     def take(self, index: Indices, nonzeros: bool = True) -> Operand:
         """Return the operand of some of the points, in the same unit and around the same center.
 
-        Of the right side of a tile the numbers that are not zero are not asked for by themselves.
+        Of the right side of a tile the numbers that are not zero are not asked for separately.
         """
         norms = None if self.half_norms is None else self.half_norms[index]
         points = self.points[index]
@@ -244,10 +244,10 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
 
 
 def is_mostly_zero(X: Matrix) -> bool:
-    """Tell whether so few numbers are not zero that skipping the others pays."""
+    """Return whether so few numbers are not zero that skipping the others pays."""
     if sparse.issparse(X):
         return True
-    few = X[:: max(1, len(X) // 64)]  # some rows tell whether it is worth counting
+    few = X[:: max(1, len(X) // 64)]  # some rows show whether it is worth counting
     if X.size < _LARGE or np.count_nonzero(few) > _DENSEST * few.size:
         return False
     return bool(np.count_nonzero(X) <= _DENSEST * X.size)

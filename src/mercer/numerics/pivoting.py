@@ -27,7 +27,7 @@ __all__ = ["PartialFactor", "Preconditioner", "block_pivoted_cholesky", "pivoted
 
 CANDIDATES = 512  # rows among which pivots are taken before all others are looked at again
 _AT_ONCE = 128  # pivots that are taken at most before all rows of L are extended
-_NEAR = 0.5  # of the largest remaining diagonal entry: a pivot may be so much smaller
+_NEAR = 0.5  # of the largest remaining diagonal entry: a pivot may be this much smaller
 _ROWS = 1024  # rows of L that a thread computes at once
 
 
@@ -58,7 +58,7 @@ def pivoted_cholesky(
     Parameters
     ----------
     diagonal : (n,) array
-        Of K.
+        Diagonal of K.
     row : callable
         ``row(i)`` returns K[i], (n,).
     rank : int
@@ -124,7 +124,7 @@ def block_pivoted_cholesky(
     Parameters
     ----------
     diagonal : (n,) array
-        Of K.
+        Diagonal of K.
     block : callable
         ``block(rows, index)`` returns K[rows][:, index], for a slice or places of rows; called from several threads.
     rank : int
@@ -134,7 +134,8 @@ def block_pivoted_cholesky(
     rng : Generator, optional
         Draw pivots, with the remaining diagonal as their probabilities. None takes large remaining entries.
     dtype : dtype, default float64
-        Of L. In float32 it takes half the memory and time, and entries of L L^T are off by about 1e-6 of the largest.
+        Data type of L. In float32 it takes half the memory and time, and entries of L L^T are off by about 1e-6 of the
+        largest.
     n_threads : int, optional
         None uses every core.
     monitor : callable, optional
@@ -302,7 +303,7 @@ class Preconditioner:
     shift : (n,) array
         s, positive.
     inner : CholeskyFactor
-        Of I + L^T diag(s)^-1 L, (r, r).
+        Factor of I + L^T diag(s)^-1 L, (r, r).
 
     Examples
     --------

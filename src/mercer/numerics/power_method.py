@@ -41,12 +41,12 @@ def power_method(
     n : int
         Order of the matrix.
     tol : float, default 1e-8
-        Of the residual, relative to the eigenvalue; the eigenvalue itself is then good to the square of it if the next
-        one is far.
+        Tolerance of the residual, relative to the eigenvalue; the eigenvalue itself is then good to the square of it if
+        the next one is far.
     max_iter : int, default 1000
         Products at most.
     random_state : int or None, default 0
-        Of the start.
+        Seed of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
@@ -107,15 +107,15 @@ def subspace_iteration(
     tol : float, default 0.0
         Residual relative to the largest eigenvalue at which to end; 0 takes all products.
     random_state : int or None, default 0
-        Of the start.
+        Seed of the start.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
     Returns
     -------
     Eigenpairs
-        By size, descending. ``converged`` tells whether the residuals reached `tol`, which few products need not do;
-        the residuals tell how good the pairs are.
+        By size, descending. ``converged`` says whether the residuals reached `tol`, which few products need not do;
+        the residuals say how good the pairs are.
 
     Notes
     -----

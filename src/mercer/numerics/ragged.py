@@ -87,7 +87,7 @@ class Ragged:
             offsets = self.offsets[start : max(start, stop) + 1]
             return type(self)(self.codes[offsets[0] : offsets[-1]], offsets - offsets[0])
         offsets = _offsets(self.lengths[index])
-        # Entry e of the result lies as far behind the start of its new row as behind that of its old one.
+        # Entry e of the result is as far behind the start of its new row as behind that of its old one.
         shift = np.repeat(self.offsets[:-1][index] - offsets[:-1], np.diff(offsets))
         return type(self)(self.codes[np.arange(offsets[-1], dtype=np.intp) + shift], offsets)
 

@@ -51,7 +51,7 @@ def compressed_fault(pointers: Any, indices: Any, count: int, lines: int, width:
     indices : array
         Place of each entry in its line.
     count : int
-        How many entries there are; more than the last pointer are not looked at by SciPy, and accepted.
+        Number of entries; more than the last pointer are not looked at by SciPy, and accepted.
     lines, width : int
         Number of lines, and of places in a line.
 

@@ -29,7 +29,7 @@ def symmetric_product(K: Floats, V: Floats, n_threads: int | None = None, monito
     n_threads : int, optional
         None is all cores.
     monitor : callable, optional
-        Of `run_tasks`.
+        Monitor of `run_tasks`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Sums whose order depends on the number of terms alone, whoever computes the terms."""
+"""Sums whose order depends only on the number of terms, not on who computes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tree_sum(crew: Crew, count: int, term: Callable[[int], Any]) -> Any:
     ----------
     crew : Crew
     count : int
-        How many terms there are, at least one.
+        Number of terms, at least one.
     term : callable
         ``term(i)`` returns a handle of term i.
 

@@ -76,7 +76,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Pre-images, as far as they came.
+    """Pre-images, as far as they were found.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Preimage(Spec, ABC):
 
 
 class FixedPoint(Preimage):
-    r"""Pre-images by the fixed-point iteration of kernels of the distance: a mean of samples, weighted anew.
+    r"""Pre-images by the fixed-point iteration of kernels of the distance: a mean of samples with new weights.
 
     .. math:: z \leftarrow \frac{\sum_i c_i \, k'(h_i) \, x_i}{\sum_i c_i \, k'(h_i)}
 
@@ -111,7 +111,7 @@ class FixedPoint(Preimage):
     ----------
     max_iter : int, default 200
     tol : float, default 1e-6
-        Of steps, in length scales.
+        Tolerance of steps, in length scales.
 
     Notes
     -----
@@ -237,7 +237,7 @@ class _Profile:
 
 
 class DistanceScaling(Preimage):
-    r"""Pre-images from distances: those in feature space tell those to the neighbours, and these where the point is.
+    r"""Pre-images from distances: those in feature space give those to the neighbours, and these the point.
 
     .. math:: |z - x_i|^2 = \kappa^{-1}\!\left(1 - \tfrac12 \|P - \Phi(x_i)\|^2\right), \qquad
         z = \bar x + \tfrac12 U \Lambda^{-1} V^\top (d_0^2 - d^2)
@@ -326,7 +326,7 @@ class Gradient(Preimage):
     ----------
     max_iter : int, default 200
     tol : float, default 1e-6
-        Of the derivative, relative to its size at the start.
+        Tolerance of the derivative, relative to its size at the start.
 
     Examples
     --------
@@ -399,7 +399,7 @@ class RidgeMap(Preimage):
     alpha : float, default 0.01
         The ridge.
     kernel : Kernel, optional
-        On scores; None is the Gaussian at their median distance.
+        Kernel on scores; None is the Gaussian at their median distance.
 
     Notes
     -----
@@ -447,14 +447,14 @@ class _Exact(Preimage):
 
 
 def is_profile(kernel: Kernel) -> bool:
-    """Tell whether a kernel is a function of the Euclidean distance by the formulas of its base class."""
+    """Return whether a kernel is a function of the Euclidean distance by the formulas of its base class."""
     if not (isinstance(kernel, Radial) and type(kernel).tile is OneBase.tile):
         return False
     return kernel.base()[0].kind == "distance" and type(kernel)._pullback_inputs is Radial._pullback_inputs
 
 
 def preimage_method(kernel: Kernel) -> Preimage:
-    """Return how pre-images are found where nothing is said."""
+    """Return how pre-images are found by default."""
     if isinstance(kernel, Linear):
         return _Exact()
     return FixedPoint() if is_profile(kernel) else Gradient()

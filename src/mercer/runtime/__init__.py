@@ -1,1 +1,1 @@
-"""What runs computations: compiled loops, tiles and threads, interrupts, checkpoints, workers."""
+"""Running computations: compiled loops, tiles and threads, interrupts, checkpoints, workers."""

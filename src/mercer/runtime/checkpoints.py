@@ -1,8 +1,8 @@
-"""States of long computations: offered between iterations, kept for a while, and given back to a later run.
+"""States of long computations: offered between iterations, kept for a while, and restored by a later run.
 
-An iterative method opens a place for its state (`kept_by`), takes up what a former run has left there, and offers its
-state once in every iteration. Whether anybody wants it, and where it goes, is known to the monitor alone: a `Store` is
-behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had goes on to the
+An iterative method opens a place for its state (`kept_by`), resumes what a former run has left there, and offers its
+state once in every iteration. Whether it is wanted, and where it goes, is known to the monitor alone: a `Store` is
+behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had continues to the
 same bits.
 """
 
@@ -137,11 +137,11 @@ def kept_by(monitor: Any, name: str, **fields: Any) -> Kept:
     Parameters
     ----------
     monitor : callable or None
-        Whom the computation tells how far it is. If it has an attribute ``keeping``, that is asked for the place.
+        What receives the progress of the computation. If it has an attribute ``keeping``, that is asked for the place.
     name : str
-        Of the method.
+        Name of the method.
     **fields : arrays, numbers, texts, None
-        What the computation is about, to tell it from another.
+        What the computation is about, to distinguish it from others.
 
     Returns
     -------
@@ -197,7 +197,7 @@ class Store:
         self._lock = threading.Lock()
         self._written = time.monotonic()
         self.changed = False  # since the last time that it was written
-        self.unfinished = False  # whether a computation was ended before it came to its own end
+        self.unfinished = False  # whether a computation was stopped before it finished
 
     def open(self, key: str, name: str, fields: Mapping[str, Any]) -> Kept:
         """Return the place of this name, with what a former run has left there."""
@@ -229,7 +229,7 @@ class Store:
 
     def entries(self) -> dict[str, Any]:
         """Return a mapping from places to what is kept there: name, fields (digests), seconds and state."""
-        both = {**self.former, **self._entries}  # what was left by computations that this run has yet to come to
+        both = {**self.former, **self._entries}  # what was left by computations that this run has not reached yet
         return {key: entry for key, entry in both.items() if entry["state"] is not None}
 
 
@@ -237,13 +237,13 @@ def _compare(former: Mapping[str, Any], name: str, marks: Mapping[str, str]) -> 
     """Raise CheckpointError unless a state belongs to this computation."""
     if former["name"] != name:
         raise CheckpointError(
-            f"The checkpoint has a state of {former['name']} where this fit uses {name}; it can be taken up only by "
+            f"The checkpoint has a state of {former['name']} where this fit uses {name}; it can be resumed only by "
             "the fit that wrote it. Fit with the same solver, or choose another file."
         )
     for field in {**former["fields"], **marks}:
         if former["fields"].get(field) != marks.get(field):
             raise CheckpointError(
-                f"The checkpoint has a state of {name} with another {field}; it can be taken up only by the fit that "
+                f"The checkpoint has a state of {name} with another {field}; it can be resumed only by the fit that "
                 f"wrote it. Fit with the same data, weights and parameters, or choose another file."
             )
 

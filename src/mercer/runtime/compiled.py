@@ -26,9 +26,9 @@ __all__ = ["compiled", "generation"]
 config: Any = numba.core.config  # its settings are attributes made at run time
 
 generation = 0
-"""How many forks lie between this process and the one that first imported mercer.
+"""How many forks are between this process and the one that first imported mercer.
 
-Threads do not survive a fork. Whoever keeps a pool remembers the generation it was made in and makes a new
+Threads do not survive a fork. Code that keeps a pool remembers the generation it was made in and makes a new
 one when the number differs. Read it as an attribute of this module, so that the present value is seen.
 """
 
@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _is_private(folder: Path) -> bool:
-    """Tell whether nobody but this user (or root) can plant a file in an existing folder."""
+    """Return whether nobody but this user (or root) can plant a file in an existing folder."""
     if os.name != "posix":
         return True
     status = folder.stat()
@@ -52,7 +52,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _is_safe_cache(folder: Path) -> bool:
-    """Tell whether the cache beside the source is writable for us and for nobody else."""
+    """Return whether the cache beside the source is writable by us and by nobody else."""
     inner = folder / "__pycache__"
     try:
         places = [folder, inner] if inner.exists() else [folder]
@@ -95,7 +95,7 @@ def _cache_folder(source: str) -> str | None:
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
     file = os.path.abspath(function.__code__.co_filename)
-    # What was typed at a prompt has no file and is compiled anew in every process.
+    # What was typed at a prompt has no file and is recompiled in every process.
     folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
     decorate = numba.njit(
         cache=folder is not None,
@@ -126,7 +126,7 @@ def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collect
         The function, when used as a plain ``@compiled``.
     fastmath : collection of str, default ()
         LLVM flags that the function may use; of all flags only "contract" (form fused multiply-adds) and
-        "reassoc" (reorder sums) are allowed, each with a comment that tells why it is harmless there.
+        "reassoc" (reorder sums) are allowed, each with a comment that says why it is harmless there.
 
     Notes
     -----

@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 _MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("lapack", "blas")]
 
-WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed by whoever presses Ctrl-C
+WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed after Ctrl-C
 _KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float), ("_d", ctypes.c_double))
 _STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
 
@@ -82,7 +82,7 @@ def in_background(
 
     Notes
     -----
-    After KeyboardInterrupt or TimeoutError the abandoned call goes on in the background until it ends by
+    After KeyboardInterrupt or TimeoutError the abandoned call continues in the background until it ends by
     itself, with the memory and the processor time it needs, and its result is dropped. Whatever array it
     writes to must therefore not be used again. Outside the main thread, where no signal arrives, a call
     without a deadline is made directly.
@@ -128,14 +128,14 @@ def lapack(name: str) -> Callable[..., None]:
     Parameters
     ----------
     name : str
-        As ``"dpotrf"``.
+        Such as ``"dpotrf"``.
 
     Returns
     -------
     routine : callable
         It takes the Fortran arguments in their order: one-letter text, int, float, and arrays (of float64,
-        float32 or C int, matrices by columns) that are read and written where they lie. An array may be a view into
-        a larger one, its leading dimension telling how far the columns are apart. It returns nothing.
+        float32 or C int, matrices by columns) that are read and written in place. An array may be a view into
+        a larger one, its leading dimension giving the distance between columns. It returns nothing.
 
     Examples
     --------

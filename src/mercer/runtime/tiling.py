@@ -105,7 +105,7 @@ class _Workers:
         self.busy = 0  # threads that have work now
 
     def start(self, work: Callable[[], None], count: int) -> None:
-        """Let so many threads do the work, each once."""
+        """Let this many threads do the work, each once."""
         with self._lock:
             for _ in range(count - self._idle):
                 threading.Thread(target=self._serve, args=(self._queue,), daemon=True, name="mercer-tile").start()
@@ -127,7 +127,7 @@ _workers = _Workers()
 
 
 def _forget_workers() -> None:
-    """Begin anew in a forked process, which has none of its parent's threads."""
+    """Start afresh in a forked process, which has none of its parent's threads."""
     global _workers
     _workers = _Workers()
 
@@ -157,7 +157,7 @@ def run_tasks(
     monitor : callable, optional
         Called from the calling thread with the fraction done; a true answer stops the run.
     stop : Event, optional
-        Set when the run ends early, by Ctrl-C for instance: a long task looks at it and comes to an end.
+        Set when the run ends early, by Ctrl-C for instance: a long task checks it and ends.
 
     Examples
     --------

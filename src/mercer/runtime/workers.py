@@ -1,4 +1,4 @@
-"""Who does the work: this process, or the workers of a Dask cluster; the same tasks and the same sums in both.
+"""Where work is done: in this process, or by the workers of a Dask cluster; the same tasks and the same sums in both.
 
 A computation is cut into tasks over fixed blocks of samples, whatever the number of workers, and what tasks return is
 added in the order of a fixed binary tree. Inside a task BLAS has one thread. So the numbers are the same to the bit in
@@ -50,7 +50,7 @@ _GONE = ("closed", "failed")  # states of a worker's keeper
 _FAILURES = 20  # workers that may die with a task before the task is blamed
 _AGAIN = 3  # times that a task that was blamed is tried again
 _PATIENCE = 60.0  # seconds to wait for a scheduler to have a worker, at the start and when all of them are gone
-_SILENT = 5.0  # seconds of that after which it is told
+_SILENT = 5.0  # seconds of that after which a warning says so
 _GRACE = 30.0  # seconds beyond the end of the time in which some task must end
 _LOOK = 0.5  # seconds between two looks at the workers
 _RETRIES = 2  # of a task that fails, as when a disk does not answer
@@ -73,26 +73,26 @@ class DaskClient(Protocol):
 
 
 class Crew(ABC):
-    """Those who do tasks.
+    """The workers that run tasks.
 
     Attributes
     ----------
     threads : int or None
-        That one task may use; None is every core.
+        Threads that one task may use; None is every core.
     """
 
     threads: int | None = 1
 
     @abstractmethod
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Let somebody call a function; return a handle of the result, which may be among the arguments of others."""
+        """Schedule a call of a function; return a handle of the result, which may be among the arguments of others."""
 
     @abstractmethod
     def gather(self, handles: Sequence[Any], deadline: float | None = None) -> list[Any]:
-        """Return the results of handles, when they are there; nobody is waited for beyond the deadline."""
+        """Return the results of handles once they are there; there is no waiting beyond the deadline."""
 
     def hold(self, value: Any) -> Any:
-        """Return a handle of a value, which is sent once to whoever needs it."""
+        """Return a handle of a value, which is sent once to each worker that needs it."""
         return self.submit(_itself, value)
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Crew(ABC):
 
 
 class Here(Crew):
-    """The process that asks: each task is done when it is handed in.
+    """The calling process: each task is run when it is submitted.
 
     Examples
     --------
@@ -124,14 +124,14 @@ class Here(Crew):
 
 
 class Cluster(Crew):
-    """The workers of a Dask cluster: one that is there, or one of processes on this machine, which ends with this crew.
+    """The workers of a Dask cluster: an existing one, or one of processes on this machine, which ends with this crew.
 
     Parameters
     ----------
     address : str, Client, cluster or None
-        Of the scheduler, or what knows it; None starts workers on this machine.
+        Address of the scheduler, or what knows it; None starts workers on this machine.
     workers : int
-        How many are started.
+        Number of workers to start.
     deadline : float, optional
         Moment of the monotonic clock until which a first worker is waited for.
     """
@@ -255,7 +255,7 @@ class Cluster(Crew):
             return 1
 
     def _await(self, handles: list[Any], deadline: float | None) -> None:
-        """Wait until tasks have ended, as long as there is somebody who does them and, in the end, the time."""
+        """Wait until tasks have ended, as long as there are workers to run them and, in the end, time."""
         import distributed
 
         lonely, done, since = _Lonely(self, deadline), -1, time.monotonic()
@@ -349,7 +349,7 @@ class Cluster(Crew):
             )
 
     def close(self) -> None:
-        """End the workers that were started here, remove their folder, and hang up; safe to call twice."""
+        """End the workers that were started here, remove their folder, and disconnect; safe to call twice."""
         with self._lock:
             if self.closed or self._process != os.getpid():
                 return
@@ -397,7 +397,7 @@ class _Lonely:
 
 
 def _until(deadline: float | None, most: float) -> float:
-    """Return the seconds that may be waited, at most so many."""
+    """Return the seconds that may be waited, at most this many."""
     return most if deadline is None else min(most, max(deadline - time.monotonic(), 0.1))
 
 
@@ -440,24 +440,24 @@ def hire(
     threads: int | None = None,
     deadline: float | None = None,
 ) -> Crew:
-    """Return those who do tasks; whoever hires also calls `dismiss`.
+    """Return a crew that runs tasks; every caller also calls `dismiss`.
 
     Parameters
     ----------
     address : str, Client, cluster or None
-        Of a scheduler of Dask, or what knows it; None is workers on this machine, "here" is this process.
+        Address of a scheduler of Dask, or what knows it; None is workers on this machine, "here" is this process.
     workers : int, optional
-        Of workers on this machine; None is as many as there are cores, or as were hired before.
+        Number of workers on this machine; None is as many as there are cores, or as were hired before.
     trusted : bool, default False
-        Whether a scheduler on another machine may be spoken to without encryption.
+        Whether a scheduler on another machine may be contacted without encryption.
     threads : int, optional
-        Of this process, if it does the tasks.
+        Threads of this process, if it does the tasks.
     deadline : float, optional
         Moment of the monotonic clock until which a first worker is waited for.
 
     Notes
     -----
-    A crew is shared by all who hire the same, and goes home with the last of them.
+    A crew is shared by all who hire the same, and closed with the last of them.
     """
     if isinstance(address, str) and address == HERE:
         return Here(threads)
@@ -481,7 +481,7 @@ def hire(
 
 
 def dismiss(crew: Crew) -> None:
-    """Say that a crew is no longer needed by one who hired it; the last one closes it."""
+    """Release a crew for one of its users; the last one closes it."""
     with _guard:
         for place, entry in enumerate(_hired):
             if entry[0] is crew:
@@ -501,7 +501,7 @@ def send_home(crew: Crew) -> None:
 
 
 def users(crew: Crew) -> int:
-    """Return by how many a crew is hired."""
+    """Return how many users a crew has."""
     return sum(count for hired, count in list(_hired) if hired is crew)
 
 
@@ -516,7 +516,7 @@ def leave(crew: Crew) -> None:
 
 
 def share(crew: Crew) -> Crew:
-    """Count one more who uses a crew."""
+    """Count one more user of a crew."""
     with _guard:
         for entry in _hired:
             if entry[0] is crew:
@@ -536,7 +536,7 @@ atexit.register(_close_all)
 
 
 def require_safe(address: str, trusted: bool) -> None:
-    """Raise ParameterError for an address that would be spoken to without encryption over a network.
+    """Raise ParameterError for an address that would be contacted without encryption over a network.
 
     Examples
     --------
@@ -582,6 +582,6 @@ def _version() -> str:
 
 
 def dask_setup(worker: Any) -> None:
-    """Let Ctrl-C be answered by the process that the user looks at; Dask calls this when a worker starts."""
+    """Leave Ctrl-C to the process that the user started; Dask calls this when a worker starts."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)

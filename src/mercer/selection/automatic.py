@@ -1,6 +1,6 @@
 r"""A first model without a question asked: kernels for the columns of a table, chosen by leaving one out.
 
-Everything that is done to the data is in the kernel, so that its text tells all of it:
+Everything that is done to the data is in the kernel, so that its text describes all of it:
 
 numbers
     ``Gaussian((l s_1, ..., l s_d)).on([...])`` with the standard deviations s_j, and l from a grid.
@@ -36,7 +36,7 @@ from mercer.selection.path import mean_leave_one_out, ridge_path
 __all__ = ["COARSE", "ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
 __public__ = ["Choice", "best_means", "best_ridge", "find_task", "table_kernels"]
 
-ROWS = 2000  # at most so many rows decide; the model itself is fitted to all
+ROWS = 2000  # at most this many rows decide; the model itself is fitted to all
 COARSE = 600  # rows that decide between kernels, each of which costs an eigendecomposition
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # length scales in units of sqrt(d) standard deviations
 RIDGES = np.logspace(-6.0, 2.0, 33)  # in units of the mean of k(x, x)
@@ -52,7 +52,7 @@ class Choice:
     Attributes
     ----------
     kernel : Kernel
-        Of the best model.
+        Kernel of the best model.
     alpha : float or None
         Its ridge, for regression.
     score : float
@@ -74,7 +74,7 @@ class Choice:
 
 
 def find_task(y: Any) -> str:
-    """Tell what kind of prediction a target asks for: ``"classification"`` or ``"regression"``.
+    """Return what kind of prediction a target asks for: ``"classification"`` or ``"regression"``.
 
     Texts and truth values are classes. Numbers are classes if they are whole and there are only two
     different ones, or at most ten with five rows for each on average; any others are quantities.
@@ -138,7 +138,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
 
 
 def standard_deviation(column: Any) -> float:
-    """Return the standard deviation of numbers; zero if it is not told apart from rounding."""
+    """Return the standard deviation of numbers; zero if it is indistinguishable from rounding."""
     values = np.asarray(column, dtype=float)
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
@@ -185,9 +185,9 @@ def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     Parameters
     ----------
     kernels : sequence of Kernel
-        That read the same parts of the data.
+        Kernels that read the same parts of the data.
     X, y : raw data or packed samples, and (n,) numbers
-        All are used: take `some_rows` before. Of more than 600 rows, 600 decide between kernels.
+        All are used: take `some_rows` before. With more than 600 rows, 600 decide between kernels.
     monitor : callable, optional
         Called with the fraction done.
 
@@ -237,7 +237,7 @@ def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | Non
     Parameters
     ----------
     kernels : sequence of Kernel
-        That read the same parts of the data.
+        Kernels that read the same parts of the data.
     X, y : raw data or packed samples, and (n,) labels
         All are used: take `some_rows` before.
     monitor : callable, optional
@@ -279,6 +279,6 @@ def packed_for(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
 
 
 def tell(monitor: Monitor | None, fraction: float) -> None:
-    """Tell a monitor, if there is one, how much is done."""
+    """Report to a monitor, if there is one, how much is done."""
     if monitor is not None:
         monitor(fraction)

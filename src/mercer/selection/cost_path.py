@@ -54,7 +54,7 @@ def cost_path(
     solver : Solver, optional
         None is `SMO`.
     monitor : callable, optional
-        As solvers take it.
+        As for solvers.
 
     Returns
     -------

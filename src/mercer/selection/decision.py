@@ -36,7 +36,7 @@ def decide(mean: Any, std: Any, loss: Loss | Callable[[Floats, Floats], Floats])
     Parameters
     ----------
     mean, std : arrays of one shape
-        Of the predictive distributions of y, noise included.
+        Mean and standard deviation of the predictive distributions of y, noise included.
     loss : Loss or callable
         ``loss(y, f)`` for arrays of one shape: the cost of predicting f where y comes true.
 

@@ -33,7 +33,7 @@ def grid_path(gram: Any, y: Floats, alphas: Floats, *, intercept: bool = False) 
     Parameters
     ----------
     gram : Gram
-        With ``eigh``, as ``Kronecker().build(kernel, pairs)`` of all pairs of some objects.
+        With ``eigh``, such as ``Kronecker().build(kernel, pairs)`` of all pairs of some objects.
     y : (n,) or (n, k) array
         Targets, one for each pair.
     alphas : (p,) array

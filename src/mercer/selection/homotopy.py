@@ -6,7 +6,7 @@ three sets fixed everything is linear in the parameter t, along which C grows at
 
     f'_E = -y_E e'_E   and   1^T beta' = s'   with   beta'_L = C' w_L y_L   give   beta'_E and b'.
 
-An event ends a piece: a coefficient of the elbow comes to an end of its box, or a margin to zero.
+An event ends a piece: a coefficient of the elbow reaches an end of its box, or a margin to zero.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Indefinite(Exception):
 
 
 class Homotopy:
-    """A solution for one C, and the ways to another.
+    """A solution for one C, and how to get from it to another.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Homotopy:
     def _choose_vertex(self) -> None:
         """A corner of the feasible set: the lighter class at its bounds, of the other those nearest to it.
 
-        Whatever is inside its box comes to the elbow when this is settled.
+        Whatever is inside its box joins the elbow when this is settled.
         """
         y, weight, present = self.y, self.weight, self.weight > 0.0
         sums = [float(np.sum(weight[present & (y == sign)])) for sign in (-1.0, 1.0)]
@@ -115,7 +115,7 @@ class Homotopy:
         return self.y * alpha
 
     def refresh(self) -> float:
-        """Compute margins anew from the coefficients; return the largest violation of the optimality conditions."""
+        """Recompute margins from the coefficients; return the largest violation of the optimality conditions."""
         pull = np.where(self.side == LEFT, self.weight * self.y, 0.0)
         f, left = self.source.product(np.stack([self.beta(), pull], axis=1)).T
         self.margin = self.y * (f + self.bias) - 1.0
@@ -149,7 +149,7 @@ class Homotopy:
         return violation if arrived else np.inf
 
     def snapshot(self) -> tuple[float, float, Array, Floats]:
-        """What `restore` needs to come back here."""
+        """The state that `restore` needs to come back here."""
         return self.C, self.bias, self.side.copy(), self.alpha.copy()
 
     def restore(self, snapshot: tuple[float, float, Array, Floats]) -> None:
@@ -268,7 +268,7 @@ class Homotopy:
         return _interval(self.side, self.y, self.bias - self.y * self.margin, slope, t)
 
     def leave(self, i: int, side: int) -> None:
-        """A member of the elbow comes to an end of its box."""
+        """A member of the elbow reaches an end of its box."""
         place = int(np.flatnonzero(self.elbow.members == i)[0])
         self._put(i, side, self.elbow.row(place))
         self.elbow.remove(place)
@@ -284,7 +284,7 @@ class Homotopy:
         self.alpha[i] = self.C * self.weight[i] if side == LEFT else 0.0 if side == RIGHT else self.alpha[i]
 
     def enter(self, i: int) -> None:
-        """A sample comes to the elbow; if it depends on those there, one of them makes room for it."""
+        """A sample joins the elbow; if it depends on those there, one of them makes room for it."""
         if self.side[i] != ELBOW:
             self.alpha[i] = self.C * self.weight[i] if self.side[i] == LEFT else 0.0
         row, reach, pivot = self.elbow.project(i)

@@ -38,7 +38,7 @@ Monitor = Callable[[int, float], Any]
 
 
 class Criterion(Protocol):
-    """What is minimised over hyper-parameters."""
+    """The criterion that is minimised over hyper-parameters."""
 
     def __call__(self, kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
         """Return the value, its derivatives in the kernel's free parameters, (p,), and in the numbers beside it."""
@@ -47,7 +47,7 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The best hyper-parameters that were found, and the way to them.
+    """The best hyper-parameters that were found, and the path to them.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Tuned:
     at_bounds : tuple of str
         What was moved to an end of its interval: the criterion would go on.
     evaluations : int
-        Of the criterion, over all runs.
+        Evaluations of the criterion, over all runs.
     starts : (r,) array
         The criterion at the end of each run, one more than restarts.
     """
@@ -101,7 +101,7 @@ class Search:
         Further starts: uniform between bounds in coordinates where both are given, else spread about the start;
         numbers of any sign without bounds start where they are.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     max_iter : int, default 200
         Steps of each run.
     tol : float, default 1e-5
@@ -163,7 +163,7 @@ def tune(
         Names that are held: of free parameters of the kernel (for a vector all of it, or ``length_scale[2]``) and in
         `beside`.
     bounds : mapping of name to (low, high), optional
-        Of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
+        Bounds of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
     limits : mapping of name to (low, high), optional
         The same where no bounds are given, instead of that factor: how far a number may go is known, but nothing of
         where it is likely to be, so that restarts are spread about the start.
@@ -363,7 +363,7 @@ class _Search:
         self.ends: list[float] = []
 
     def starts(self, search: Search) -> list[Floats]:
-        """Where the runs start; a search that is resumed starts where the former one did, whatever chance says."""
+        """Where the runs start; a resumed search starts where the former one did, whatever the random state."""
         drawn = self.kept.recall(lambda: {"starts": self.layout.starts(search.restarts, search.random_state)})
         return drawn["starts"]
 
@@ -377,7 +377,7 @@ class _Search:
         nothing = np.full(len(theta), np.nan)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
+                warnings.simplefilter("ignore", JitterWarning)  # reported once, by the fit at the end
                 value, raw, rest = self.criterion(kernel, beside)
         except np.linalg.LinAlgError:
             return np.inf, nothing
@@ -423,7 +423,7 @@ class _Search:
         return value, theta, status
 
     def _descend_with(self, run: _Run, max_iter: int) -> Status:
-        """Descend by L-BFGS; what it has learned on a plateau misleads it in the valley, where it begins anew."""
+        """Descend by L-BFGS; what it has learned on a plateau misleads it in the valley, where it restarts."""
         layout, moves = self.layout, self.layout.moves
         looks = 0
         while True:

@@ -2,7 +2,7 @@ r"""Bayesian inference of least squares machines: their posterior, their evidenc
 
 Symbols: G = K + diag(1 / (C w)); P the block of the inverse of (G, 1; 1^T, 0) that maps y to a; N = sum w; s^2 the
 scale of the prior, of which the function has the covariance s^2 K and the errors the variance s^2 / C; the bias has a
-flat prior. In the words of the literature mu = 1 / s^2, zeta = C / s^2, and C is the ratio gamma of the two.
+flat prior. In the notation of the literature mu = 1 / s^2, zeta = C / s^2, and C is the ratio gamma of the two.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TILE = 2**21  # numbers: the rows whose variances are computed at once
 
 
 class LeastSquaresCriterion:
-    r"""What least squares machines are chosen by, as a function of kernel and C, with its derivatives.
+    r"""The selection criterion of least squares machines, as a function of kernel and C, with its derivatives.
 
     .. math:: -\log p(y \mid k, C) \qquad \text{or} \qquad \frac N2 \log \frac1N \sum_i w_i (a_i / P_{ii})^2
               + \frac{q + 1}{2} \log\Big(1 + \sum_j (\theta_j - \theta_j^0)^2\Big)
@@ -58,7 +58,7 @@ class LeastSquaresCriterion:
     parts : sequence of (rows, Y)
         Machines that share kernel and C: places of their samples, and targets, (m, k).
     weight : (n,) array
-        Of all samples; positive.
+        Weights of all samples; positive.
     start : Kernel, optional
         With a guard: the kernel at the start.
     moving : int
@@ -198,7 +198,7 @@ def log_evidence_of(state: Any, quadratic: Floats, w: Floats, C: float) -> Float
     Parameters
     ----------
     state : Factored or NormalFactored
-        Of the solution.
+        State of the solution.
     quadratic : (k,) array
         y^T a.
     w : (n,) array
@@ -289,9 +289,9 @@ def posterior_of(gram: Gram, state: Any, total: float) -> LeastSquaresPosterior:
     Parameters
     ----------
     gram : Gram
-        Of the training samples; its numbers may have been given away.
+        Gram of the training samples; its numbers may have been given away.
     state : Factored or NormalFactored
-        Of the solution.
+        State of the solution.
     total : float
         1^T G 1.
     """
@@ -343,7 +343,7 @@ class Moderation:
     variance : float
         tau^2.
     log_odds : float
-        Of the classes.
+        Log odds of the classes.
     scale : float
         s^2, that multiplies `LeastSquaresPosterior.variance`.
 

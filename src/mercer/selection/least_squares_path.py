@@ -31,7 +31,7 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresPath:
-    """What is known of least squares machines with the same kernel and different C.
+    """Results of least squares machines with the same kernel and different C.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def best_cost(parts: list[Any], criterion: Callable[[LeastSquaresPath], Floats])
     Parameters
     ----------
     parts : list
-        Of what `spectrum` returns.
+        A list of what `spectrum` returns.
     criterion : callable
         Returns one number for each C and output, (p, k).
     """

@@ -1,4 +1,4 @@
-"""Exchange of roles: who reacts, and how, when one sample of a support vector machine is left out.
+"""Exchange of roles: which samples react, and how, when one sample of a support vector machine is left out.
 
 Symbols, as `mercer.selection.span_bound` derives them: u = T z + d c over the p samples that may react, ``free`` those
 inside their box in the trained machine (u is the change of beta, z the gradient), the others at an end of it (u is the
@@ -61,7 +61,7 @@ def _eliminate(A, b, count):
 def _respond(table, state, rhs, known, free, u, z):
     """Add to u what follows from z: ``known`` for those at the other end of their box, found for those in a new role.
 
-    On entry u is what the sample left out does by itself; ``rhs`` is u of those in a new role. Returns their number,
+    On entry u is what the sample left out does on its own; ``rhs`` is u of those in a new role. Returns their number,
     -1 if there is no answer, -2 if they are too many.
     """
     p = len(state)
@@ -95,7 +95,7 @@ def _respond(table, state, rhs, known, free, u, z):
 
 @compiled
 def _begin(state, room, free):
-    """Give everybody the role it has in the trained machine: 0 inside its box, 1 and -1 at the ends."""
+    """Give every sample the role it has in the trained machine: 0 inside its box, 1 and -1 at the ends."""
     for j in range(len(state)):
         state[j] = 0 if free[j] else (1 if room[j, 1] <= -room[j, 0] else -1)
 
@@ -195,7 +195,7 @@ def _walk(table, start, locked, removed, room, free):
         if count < 0 and not stuck:
             return np.empty(0)
         if stuck:
-            # Nobody is free to keep the sum: the bias alone moves, to where somebody is.
+            # No sample is free to keep the sum: the bias alone moves, to where one is.
             for j in range(p):
                 dz[j] = -sign if free[j] else 0.0
                 du[j] = 0.0 if free[j] else -sign
@@ -223,7 +223,7 @@ def _walk(table, start, locked, removed, room, free):
 
 @compiled
 def leave_out(table, columns, removed, place, room, free, out):
-    """What those who react add to f(x_i), for each of some samples, given d and c; NaN if nobody can make up for it."""
+    """What those that react add to f(x_i), for each of some samples, given d and c; NaN if none can make up for it."""
     p = len(table)
     state, target, start = np.empty(p, np.int8), np.empty(p), np.empty(p)
     for k in range(len(removed)):
@@ -235,7 +235,7 @@ def leave_out(table, columns, removed, place, room, free, out):
         z = _jump(table, start, locked, room, free, state, target)
         if len(z) == 0:
             z = _walk(table, start, locked, removed[k], room, free)
-        if len(z) == 0:  # as if nobody but the free ones reacted, and their boxes had no ends
+        if len(z) == 0:  # as if only the free ones reacted, and their boxes had no ends
             z = np.zeros(p)
             if locked >= 0 and free[locked]:
                 z[locked] = -removed[k] / table[locked, locked] if table[locked, locked] > _SINGULAR else np.nan

@@ -77,7 +77,7 @@ class Rows:
         return out
 
     def shift(self, beta: Floats) -> float:
-        """What the bias of f = K beta + b has less than that of the function seen from the first sample."""
+        """How much smaller the bias of f = K beta + b is than that of the function seen from the first sample."""
         return 0.0 if self.anchor is None else float(self.anchor @ beta)
 
 
@@ -128,7 +128,7 @@ class Elbow:
         return self._members[: self.size]
 
     def plan(self, room: int) -> Plan:
-        """The large buffers for so many members."""
+        """The large buffers for this many members."""
         n = self.source.n
         return Plan(
             f"the path of C on {n} samples with {room} on the margin",

@@ -44,7 +44,7 @@ def best_margin(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | No
         That read the same parts of the data, the smoothest last. Conditionally positive definite ones of order 1 are
         accepted.
     X, y : raw data or packed samples, and (n,) labels
-        Of more than 600 rows, 600 decide: take them with `some_rows` to know which.
+        With more than 600 rows, 600 decide: take them with `some_rows` to know which.
     monitor : callable, optional
         Called with the fraction done.
 
@@ -55,7 +55,7 @@ def best_margin(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | No
 
     Notes
     -----
-    All kernels are compared at C = 10, the best three of them also at 1 and 100. Several classes are told apart by
+    All kernels are compared at C = 10, the best three of them also at 1 and 100. Several classes are separated by
     pairs: where one of the two is a sample's own, the machine without the sample votes, else the machine of all. Of
     equal choices the one with the smallest cost and then the last kernel is taken. Cost a few solutions and
     factorisations of order 600.
@@ -120,7 +120,7 @@ def margin_leave_one_out(gram: Any, codes: Indices, count: int, costs: Sequence[
     codes : (n,) array of int
         Class numbers, each of 0 to count - 1 at least once.
     count : int
-        Of the classes.
+        Number of classes.
     costs : sequence of float
         C.
 
@@ -169,7 +169,7 @@ def votes(values: Floats, count: int) -> Indices:
     values : (n, count (count - 1) / 2) array
         As `margin_leave_one_out` gives them.
     count : int
-        Of the classes.
+        Number of classes.
 
     Examples
     --------

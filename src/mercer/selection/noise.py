@@ -52,7 +52,7 @@ def noise_variance(
     Returns
     -------
     variance : float or (k,) array
-        Not negative.
+        Non-negative.
 
     Notes
     -----

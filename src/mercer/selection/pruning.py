@@ -1,7 +1,7 @@
 """Pruning of least squares machines: a sparse model in a second stage.
 
 Symbols: a the coefficients, a_i = C w_i times the error at sample i: small ones belong to samples that the machine
-explains anyhow; w sample weights.
+explains anyway; w sample weights.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ def prune(
     y : (n,) or (n, k) array
         Targets, or classes as -1 and 1.
     C : float
-        Of the machine.
+        Cost of the machine.
     weight : (n,) array, optional
         Positive.
     fraction : float, default 0.05
         Share of the samples that is dropped in a round, at least one. Between 0 and 1.
     tolerance : float, optional
-        By which share the mean loss may be larger than that of all samples. None is one standard error of that mean.
+        Share by which the mean loss may be larger than that of all samples. None is one standard error of that mean.
     loss : {"squared", "zero-one"}, default "squared"
         "zero-one" counts samples of which a sign is wrong.
     monitor : callable, optional
-        Told the share of samples that are gone; a true answer ends with what there is.
+        Called with the share of samples that are gone; a true answer ends with what there is.
 
     Returns
     -------

@@ -29,16 +29,16 @@ __public__ = __all__
 
 @dataclass(frozen=True, eq=False)
 class GridScores:
-    """What cross-validation found.
+    """The result of a cross-validation.
 
     Attributes
     ----------
     params : tuple of dict
         The p combinations.
     scores : (p, f) array
-        Of each on each fold, by the model that has not seen it.
+        Score of each on each fold, by the model that has not seen it.
     grams : int
-        How many kernel matrices were computed; kernels that learn from the samples have none that is shared.
+        Number of kernel matrices computed; kernels that learn from the samples have none that is shared.
     """
 
     params: tuple[dict[str, Any], ...]
@@ -68,7 +68,7 @@ def grid_scores(
     Parameters
     ----------
     estimator : estimator with a kernel
-        As `SVC` or `KernelRidge`; its ``kernel`` is a `Kernel`, or is in the grid.
+        Such as `SVC` or `KernelRidge`; its ``kernel`` is a `Kernel`, or is in the grid.
     X : raw data or packed samples
     y : (n,) or (n, k) array
     grid : mapping from names of parameters to values
@@ -77,7 +77,7 @@ def grid_scores(
     scoring : str or callable, optional
         As in scikit-learn; None is the estimator's own ``score``.
     at : Distributed, optional
-        Who fits; None is ``Distributed("here")``, this process.
+        Where to fit; None is ``Distributed("here")``, this process.
 
     Returns
     -------

@@ -19,7 +19,7 @@ __all__ = ["Sigmoid", "couple", "fit_sigmoid", "normalize"]
 __public__ = __all__
 
 _TAIL = 1e-6  # probability below which the sigmoid falls more slowly than the logistic function
-_FLAT = 1e-3  # change of eta over the decision values that stands for none
+_FLAT = 1e-3  # change of eta over the decision values that counts as none
 _STEPS = 100
 _TOLERANCE = 1e-10  # length of the gradient per unit of weight
 _BYTES = 2**23  # matrices that are solved at once
@@ -81,7 +81,7 @@ def fit_sigmoid(values: Floats, y: Array, weight: Floats | None = None, prior: f
     y : (n,) array
         Classes; those above zero are positive.
     weight : (n,) array, optional
-        Not negative; a weight of w is w samples.
+        Non-negative; a weight of w is w samples.
     prior : float, default 1.0
         a, the weight of one imagined sample of either class on the wrong side. Positive. Where c classes are coupled,
         each takes part in c - 1 sigmoids; with 1 / (c - 1) they share the one sample.
@@ -207,7 +207,7 @@ def normalize(P: Floats) -> Floats:
     Parameters
     ----------
     P : (m, c) array
-        Not negative; a row of zeros is as likely one class as another.
+        Non-negative; a row of zeros is as likely one class as another.
 
     Returns
     -------

@@ -9,9 +9,9 @@ Take beta_i to zero and keep the sum of beta, the box and g = 0 on F. That is on
     (dbeta_F, db) = M^-1 v_i d,    df(x_i) = -d s_i,    s_i = k_ii - v_i' M^-1 v_i,
 
 in which s_i is the squared distance of x_i from the flat through F in feature space (the span of Vapnik and
-Chapelle; without ridge, 1 / [M^-1]_ii if i is in F). It is the answer if nobody arrives at the end of a box and
-nobody crosses the margin. Otherwise those who do change roles: whoever arrives is held there and may leave the
-margin; whoever crosses becomes free. Write u_j = dbeta_j, z_j = dg_j for j in F and u_j = dg_j, z_j = dbeta_j for j
+Chapelle; without ridge, 1 / [M^-1]_ii if i is in F). It is the answer if no sample arrives at the end of a box and
+none crosses the margin. Otherwise those that do change roles: one that arrives is held there and may leave the
+margin; one that crosses becomes free. Write u_j = dbeta_j, z_j = dg_j for j in F and u_j = dg_j, z_j = dbeta_j for j
 in N; then
 
     u = T z + d c,    T = ((P, -W), (W', S)),    df(x_i) = c_F' z_F - c_N' z_N - d s_i,
@@ -20,8 +20,8 @@ in N; then
 
     c_F = [M^-1 v_i]_F,    c_N = -(K_Ni - V_N' M^-1 v_i),
 
-where z = 0 for all who keep their role, and u is known for those who change it: a system of the order of their
-number. All who violate their role exchange it, again and again, until nobody does: that is the exact minimum over U,
+where z = 0 for all that keep their role, and u is known for those that change it: a system of the order of their
+number. All that violate their role exchange it, again and again, until none does: that is the exact minimum over U,
 since T + T' is positive semi-definite. Where this does not settle, beta_i goes to zero little by little and the roles
 are exchanged one after the other as their turn comes. `mercer.selection.left_out_sample` does either.
 """
@@ -46,7 +46,7 @@ __public__ = __all__
 
 MOST = 1500  # samples in U, if that leaves LEAST for N; also the most in F. Up to here all values are exact
 LEAST = 500
-_BLUR = 1e-9  # of the mean diagonal, added to it: who lies in the span of the others to this accuracy does not matter
+_BLUR = 1e-9  # of the mean diagonal, added to it: what is in the span of the others to this accuracy does not matter
 _AT_BOUND = 1e-10  # of the width of a box
 _ROOM = 1e-9  # of the width of a box: it is not left by less than this
 _BLOCK = 512  # rows of K at a time
@@ -71,7 +71,7 @@ def leave_one_out_decisions(
               \begin{pmatrix} K_{FF} + R & 1 \\ 1^\top & 0 \end{pmatrix}^{-1}
               \begin{pmatrix} K_{Fi} \\ 1 \end{pmatrix}\Bigr)
 
-    as long as the set F of free support vectors (without i) stays as it is; where it does not, those who leave or
+    as long as the set F of free support vectors (without i) stays as it is; where it does not, those that leave or
     enter it are found and the formula is corrected, as the head of the module derives. Samples with
     :math:`\beta_i = 0` keep their value exactly.
 
@@ -88,7 +88,7 @@ def leave_one_out_decisions(
     values : (n,) array
         f at the samples, in units of the margin.
     ridge : float or (n,) array, default 0.0
-        R, as of the squared hinge; not part of f.
+        R, as in the squared hinge; not part of f.
     bias : bool, default True
         Whether the sum of beta is constrained, that is whether f has a bias b.
     left_out : (n,) array, optional
@@ -111,7 +111,7 @@ def leave_one_out_decisions(
     the end of the interval that is nearest to the bias before.
     Conditionally positive definite kernels are accepted with a bias. 1e-9 of the mean diagonal is part of R, so that
     repeated samples and low-rank kernels need no jitter (for a Gram in float32, |F| times its rounding error); jitter
-    beyond that is told by a JitterWarning.
+    beyond that is reported by a JitterWarning.
     A nu-machine is the C-machine that has beta, box and f divided by its margin.
     Cost one Cholesky factorisation of order \|F\|, two triangular solves per bounded support vector, and \|U\| kernel
     values for each; memory \|U\|^2 numbers a few times.
@@ -167,7 +167,7 @@ def _left_out(gram: Any, machine: _Machine, bias: bool) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Machine:
-    """A trained machine: who is free, how far everybody may move, and the gradient."""
+    """A trained machine: which samples are free, how far each may move, and the gradient."""
 
     beta: Floats
     lower: Floats
@@ -204,7 +204,7 @@ class _Machine:
         return cls(beta, lower, upper, values, ridge, gradient, scale, ~(low | high), y * removed)
 
     def choose(self) -> tuple[Indices, Indices]:
-        """F and N: who may react."""
+        """F and N: the samples that may react."""
         free = np.flatnonzero(self.free)
         if len(free) > MOST:
             room = np.minimum(self.beta[free] - self.lower[free], self.upper[free] - self.beta[free])
@@ -327,7 +327,7 @@ class _Universe:
         return self._settle(columns, removed, np.full(len(rows), -1)) - removed * np.maximum(own, 0.0)
 
     def _settle(self, columns: Floats, removed: Floats, place: Indices) -> Floats:
-        """What those who react add to f(x_i), each row of ``columns`` being c of one sample."""
+        """What those that react add to f(x_i), each row of ``columns`` being c of one sample."""
         out = np.empty(len(removed))
         free = np.arange(len(self.index)) < len(self.factor.array)
 

@@ -29,7 +29,7 @@ from mercer.solvers.solver import Monitor
 __all__ = ["PathEnd", "SVMPath", "svm_path"]
 __public__ = __all__
 
-_REFRESH = 100  # events after which margins are computed anew
+_REFRESH = 100  # events after which margins are recomputed
 _DRIFT = 1e-9  # violation of the optimality conditions that is put right
 _ALLOWED = 1e-8  # violation above which nothing is called exact
 _FIRST_PLAN = 2**24  # bytes of breakpoints that are planned for at first
@@ -198,17 +198,17 @@ def svm_path(
     Returns
     -------
     path : SVMPath
-        Its status tells whether C_max was reached, and if not, why. What is returned is exact in any case.
+        Its status says whether C_max was reached, and if not, why. What is returned is exact in any case.
 
     Notes
     -----
     The solution at C_min is found by the same means: offsets make a corner of the box optimal, and fade. Between
     two breakpoints beta and b are linear in C. Events cost O(m n) for m samples on the elbow, whose linear system is
-    kept as a Cholesky factor; every 100 events the margins are computed anew, and where the optimality conditions are
-    violated by more than 1e-9 the factor is made anew and the solution corrected; where they are violated by more than
+    kept as a Cholesky factor; every 100 events the margins are recomputed, and where the optimality conditions are
+    violated by more than 1e-9 the factor is rebuilt and the solution corrected; where they are violated by more than
     1e-8 the path goes back to where they were not, and looks at every event for a while. Nothing is added to K: a
     sample that depends on those of the elbow waits beside it or takes the place of one of them. Several events at one C
-    happen one after the other; should they go in circles, C makes a step of 1e-9 C across them. Memory 8 m n + 8 m^2
+    happen one after another; should they go in circles, C makes a step of 1e-9 C across them. Memory 8 m n + 8 m^2
     bytes besides K, and 8 bytes per sample of the elbow and breakpoint, within the budget of the Gram's resources.
 
     Examples
@@ -273,7 +273,7 @@ class _Recorder:
         self.sides: list[Array] = []
         self.last = np.full(len(homotopy.y), ABSENT, dtype=np.int8)
         self.before, self.beta = self.last, np.zeros(len(homotopy.y))
-        self.verified, self.saved = 0, homotopy.snapshot()  # breakpoints up to where margins were computed anew
+        self.verified, self.saved = 0, homotopy.snapshot()  # breakpoints up to where margins were recomputed
         self.bytes, self.planned, self.events, self.careful = 0, 0, 0, 0
 
     def begin(self) -> None:
@@ -330,7 +330,7 @@ class _Recorder:
             self._verify()
 
     def _verify(self) -> None:
-        """Compute margins anew; note what violation there really was, or go back to where there was none."""
+        """Recompute margins; note what violation there really was, or go back to where there was none."""
         violation = self.homotopy.refresh()
         if not self.careful:
             if violation > _ALLOWED:
@@ -444,7 +444,7 @@ class _Recorder:
 
 
 class _Drifted(Exception):
-    """The margins computed anew are not those that were carried along."""
+    """The margins recomputed are not those that were carried along."""
 
 
 def _nothing() -> None:
@@ -452,7 +452,7 @@ def _nothing() -> None:
 
 
 def _checked(gram: Any, y: Any, weight: Any) -> tuple[Floats, Floats]:
-    """Labels and weights as float64, after the checks at this door."""
+    """Labels and weights as float64, after the checks."""
     n: int = gram.shape[0]
     if not isinstance(gram, HasRows):
         raise CapabilityError(

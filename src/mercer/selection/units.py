@@ -83,7 +83,7 @@ class Units:
         for _ in range(2 if centred else 0):  # the second time takes away what rounding has left of a large mean
             step = np.einsum("ij,ij->j", share, left) / share.sum(axis=0)
             mean, left = mean + step, np.where(seen, y - (mean + step), 0.0)
-        largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers are no numbers
+        largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers vanish
         unit = np.where(largest > 0.0, largest, 1.0)
         square = np.einsum("ij,ij->j", w, (left / unit) ** 2) / total * unit * unit
         # equal targets differ from their mean by rounding alone
@@ -135,7 +135,7 @@ class Units:
 
 
 def _hull(start: float, low: float, high: float) -> tuple[float, float]:
-    """From low to high, and beyond where a number was given that lies far from them."""
+    """From low to high, and beyond where a number far from them was given."""
     return (low, high) if low <= start <= high else (min(low, start / _AROUND), max(high, start * _AROUND))
 
 
@@ -178,14 +178,14 @@ def coarse_starts(kernel: Scaled, S: Samples, y: Floats, weight: Floats, units: 
     Parameters
     ----------
     kernel : Scaled
-        Of a kernel with a ``length_scale``, which is multiplied by powers of two.
+        A multiple of a kernel with a ``length_scale``, which is multiplied by powers of two.
     S : Samples
     y : (n, k) array
         Less its mean.
     weight : (n,) array
         Positive.
     units : Units
-        Of y.
+        Units of y.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def _hills(value: Floats) -> list[tuple[int, int]]:
 
 
 def moved_parameters(tuned: Tuned) -> tuple[dict[str, float], dict[str, float]]:
-    """What a search has moved to a bound, and what it has moved at all, by name."""
+    """The parameters that a search has moved to a bound, and all that it has moved, by name."""
     last = tuned.path[-1] if len(tuned.path) else np.zeros(0)
     moved = {name: float(value) for name, value in zip(tuned.names, last, strict=True)}
     return {name: moved[name] for name in tuned.at_bounds}, moved

@@ -75,8 +75,8 @@ def choose_solver(problem: ConvexRisk, tol: float = 1e-6, max_iter: int = 100) -
     ----------
     problem : ConvexRisk
     tol : float, default 1e-6
-        Of the gradient, relative. The duality gap of `ProximalPoint` is a hundredth of it; SMO is given a thousand
-        times as much, in units of the spread of y, and usually ends nearer.
+        Tolerance of the gradient, relative. The duality gap of `ProximalPoint` is a hundredth of it; SMO is given a
+        thousand times as much, in units of the spread of y, and usually ends nearer.
     max_iter : int, default 100
         Newton steps, or smooth risks.
 
@@ -108,11 +108,11 @@ class RiskPath:
     solver : Solver, optional
         `Newton`, `PrimalNewton`, `ProximalPoint`, or one of BoxQP; None is `choose_solver`.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
 
     Notes
     -----
-    A Gram that holds its matrix gives it away to the path, unless the solver is one of BoxQP. Coefficients, slopes and
+    A Gram that holds its matrix hands it over to the path, unless the solver is one of BoxQP. Coefficients, slopes and
     factors of one penalty serve the next.
 
     Examples

@@ -26,7 +26,7 @@ class Monitor(Protocol):
     """Called between iterations: the place for progress, time limits and Ctrl-C."""
 
     def __call__(self, iteration: int, residual: float) -> bool | Status:
-        """Whether to stop; a Status, as Status.TIME, stops too and becomes that of the solution."""
+        """Whether to stop; a Status, such as Status.TIME, stops too and becomes that of the solution."""
         ...
 
 
@@ -39,7 +39,7 @@ class Solver(Spec, ABC):
     Attributes
     ----------
     solves : type
-        Class of problems, as LinearSystem.
+        Class of problems, such as LinearSystem.
     needs : tuple of protocols
         Capabilities of ``problem.gram``.
     remedy : str
@@ -56,7 +56,7 @@ class Solver(Spec, ABC):
         Parameters
         ----------
         problem : object
-            Of the class ``solves``.
+            A problem of the class ``solves``.
         start : (n,) or (n, k) array, optional
             Coefficients near the solution; a direct solver does not look at them.
         monitor : callable, optional
@@ -66,10 +66,10 @@ class Solver(Spec, ABC):
         Returns
         -------
         solution : Solution
-            With a status: that a tolerance was not reached is told there, not raised.
+            With a status: that a tolerance was not reached is reported there, not raised.
         """
         self.check_capabilities(problem)
-        # where numbers leave their range, the solution tells so in words; no Ctrl-C is lost
+        # where numbers leave their range, the solution says so; no Ctrl-C is lost
         with raising_interrupts(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._solve(problem, start, monitor)
 
@@ -89,7 +89,7 @@ class Solver(Spec, ABC):
         gram = problem.gram
         for need in self.needs:
             if not isinstance(gram, need):
-                protocol = getattr(need, "_is_protocol", False)  # of a class only what all Grams are asked for is told
+                protocol = getattr(need, "_is_protocol", False)  # of a class only what all Grams offer is named
                 called = [call for call in (vars(need) if protocol else _CAPABILITIES) if call in dir(need)]
                 called = [call for call in called if not call.startswith("_")]
                 offered = [call for call in _CAPABILITIES if hasattr(gram, call)]

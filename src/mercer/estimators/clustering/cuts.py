@@ -25,7 +25,7 @@ from mercer.runtime.tiling import run_tasks, spans
 __all__ = ["normalized_cut"]
 __public__ = __all__
 
-_LIGHT = 1e-75  # weight of a sample; the fourth power is a number
+_LIGHT = 1e-75  # weight of a sample; its fourth power is not zero
 _UNEQUAL = 1e-8  # of the largest affinity
 _ROWS = 512  # of a dense K, for one product of a thread
 
@@ -111,7 +111,7 @@ def checked_degrees(degrees: Floats, used: Any = slice(None)) -> Floats:
 
 
 def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, Floats, Indices]:
-    """Return affinities, weights, degrees and places of the samples that are tied to any; tell if others are left out.
+    """Return affinities, weights, degrees and places of the samples that are tied to any; warn if others are left out.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, F
     used : (n,) array of int
         Places of the samples among all that were given.
     least : int
-        How many must remain.
+        Number that must remain.
     """
     degrees = A @ s
     if not np.isfinite(degrees).all():
@@ -140,7 +140,7 @@ def tied(A: Gram, s: Floats, used: Indices, least: int) -> tuple[Gram, Floats, F
 
 
 def checked_weights(s: Floats) -> Floats:
-    """Return weights whose products with each other are numbers; raise DomainError if they are not."""
+    """Return weights whose products with each other neither overflow nor vanish; else raise DomainError."""
     if len(s) and (s.min() < _LIGHT or s.max() > 1.0 / _LIGHT):
         raise DomainError(
             f"sample_weight goes from {s.min():.3g} to {s.max():.3g}; products of weights must be numbers, so that "

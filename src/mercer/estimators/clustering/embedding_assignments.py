@@ -17,7 +17,7 @@ _SETTLED = 1e-12  # of the sum of singular values
 
 
 def pivoted(V: Floats) -> Indices:
-    r"""Return clusters by pivoted QR: k samples that lie most apart, and a rotation that takes them to the axes.
+    r"""Return clusters by pivoted QR: the k samples farthest apart, and a rotation that takes them to the axes.
 
     Seed: [KIKS] Section 5.2, in place of its k-means; the method of Damle, Minden and Ying.
 
@@ -51,7 +51,7 @@ def discretized(V: Floats, rng: np.random.RandomState, n_init: int = 10) -> Indi
     ----------
     V : (n, k) array
     rng : RandomState
-        Of the first sample of each start.
+        Draws the first sample of each start.
     n_init : int, default 10
         Starts; the one that comes nearest is kept.
 
@@ -68,7 +68,7 @@ def discretized(V: Floats, rng: np.random.RandomState, n_init: int = 10) -> Indi
     n, k = V.shape
     best, labels = -np.inf, np.zeros(n, dtype=np.intp)
     for _ in range(n_init):
-        R = np.zeros((k, k))  # columns: samples that lie most apart from those before
+        R = np.zeros((k, k))  # columns: samples farthest from those before
         R[:, 0] = V[rng.randint(n)]
         near = np.zeros(n)
         for j in range(1, k):

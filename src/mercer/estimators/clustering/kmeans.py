@@ -55,13 +55,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples; a word of scikit-learn means what it
+        None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted for the variance: distances
         do not see the constant. For the cut the values should not be negative.
     n_clusters : int, default 8
         k.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     objective : {"variance", "cut"}, default "variance"
         The sum of squared distances, or the normalised cut.
     init : {"k-means++", "random"} or (n,) array of int, default "k-means++"
@@ -75,7 +75,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Added to the diagonal of K (over d_i, for the cut). It changes the sum for all partitions alike, makes an
         indefinite K definite, so that every step leads downhill, and holds samples where they are.
     batch_size : int, optional
-        Mini-batches of so many samples, in the coordinates of a Gram that has a factor, such as ``Nystrom(500)``.
+        Mini-batches of this many samples, in the coordinates of a Gram that has a factor, such as ``Nystrom(500)``.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`: by features where there are few (then it is the algorithm of Lloyd), else
         dense if it fits, else in tiles, which never form K. A matrix given as "precomputed" is not copied;
@@ -168,7 +168,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.n_threads = n_threads
         self.random_state = random_state
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     @property
     def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -224,7 +224,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -367,7 +367,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Parameters
         ----------
         X : raw data or packed samples
-            Of similarities computed elsewhere, with their diagonal: ``Similarities.pack(K, diagonal=...)``.
+            For similarities computed elsewhere, with their diagonal: ``Similarities.pack(K, diagonal=...)``.
 
         Notes
         -----

@@ -37,7 +37,7 @@ _RISE = 1e-9  # of the objective over its size: more than rounding
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """What the restarts have found: the best of them.
+    """The best result of the restarts.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Partition:
     inertia : float
         Weighted sum of squared distances to the centres, without the shift.
     n_iter : int
-        Assignments until this restart came to rest.
+        Assignments until this restart converged.
     status : Status
     """
 
@@ -162,7 +162,7 @@ def restarts_at_once(n: int, k: int, count: int) -> int:
 def lloyd(
     cloud: Cloud, starts: list[Indices], k: int, max_iter: int, monitor: Monitor | None = None, threads: Any = None
 ) -> Partition:
-    """Let all restarts come to rest, some at a time, and return the best."""
+    """Run all restarts until they converge, some at a time, and return the best."""
     size = restarts_at_once(len(cloud), k, len(starts))
     best: Partition | None = None
     for first in range(0, len(starts), size):
@@ -190,7 +190,7 @@ def _part(monitor: Monitor, done: float, share: float) -> Monitor:
 
 
 class _Restarts:
-    """Some restarts on their way."""
+    """Some restarts in progress."""
 
     def __init__(self, cloud: Cloud, labels: Indices, k: int, threads: Any, kept: Kept) -> None:
         self.cloud, self.k, self.threads, self.kept = cloud, k, threads, kept
@@ -211,7 +211,7 @@ class _Restarts:
         return {**now, "finished": done, "ended": self.ended.name}
 
     def _take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         self.finished = [Partition(*numbers, status=Status[name]) for *numbers, name in state["finished"]]
         self.ended = Status[state["ended"]]
         for name in ("labels", "before", "inertia", "U", "iteration"):
@@ -282,7 +282,7 @@ class _Restarts:
                 found[i, r], sizes[r, t] = t, 1
 
     def _move(self, found: Indices) -> None:
-        """Bring U to new labels."""
+        """Update U for new labels."""
         moved = np.flatnonzero((found != self.labels).any(axis=1))
         if len(moved) > _FEW * len(self.cloud) or not isinstance(self.cloud.gram, HasRows):
             self.U = self.cloud.products(self._indicators(np.arange(len(found)), found))

@@ -74,7 +74,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_clusters : int, default 8
         k.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     n_neighbors : int, None or "auto", default "auto"
         Tie samples by 1/2 if one is among this many nearest of the other under the kernel, and by 1 if each is, in a
         sparse graph without ties to themselves. None ties all pairs by k(x_i, x_j). "auto" is 10 without a kernel, and
@@ -92,7 +92,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     n_init : int, default 10
         Restarts of k-means.
     tol : float, default 1e-6
-        Of the residuals of eigenvectors, over the largest eigenvalue.
+        Tolerance of the residuals of eigenvectors, over the largest eigenvalue.
     max_iter : int, default 200
         Products with A at most, of blocks of columns.
     gram : GramSpec, optional
@@ -115,7 +115,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     cluster_centers_ : (k, k - 1) array
         Means of the clusters in the embedding.
     inertia_ : float
-        Of k-means in the embedding.
+        Inertia of k-means in the embedding.
     n_iter_ : int
         Products taken.
     expansion_ : Expansion or FeatureExpansion
@@ -214,7 +214,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     def _embed(self, A: Any, S: Any, s: Floats, d: Floats, chance: Any, run: Run) -> Floats:
         """Return the coordinates of the samples; keep the function that gives them."""
         k, eigenmap = self.n_clusters, self.form == "eigenmap"
-        self._raise = self.regularization * float(s @ d) / float(s.sum()) ** 2  # each affinity by so much
+        self._raise = self.regularization * float(s @ d) / float(s.sum()) ** 2  # added to each affinity
         d += self._raise * float(s.sum())
         root = np.sqrt(s / d)
         u = np.sqrt(s * d) if eigenmap else root
@@ -339,7 +339,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
             return Eigenpairs(values[::-1][:rank].copy(), B[::-1][:rank].T.copy(), np.zeros(rank), 1, True)
         monitor = run.solver_monitor(self.tol) if run.watched else None
         seed = int(chance.randint(2**31 - 1))
-        with serial_blas():  # products have threads of their own, and what lies between them is small
+        with serial_blas():  # products have threads of their own, and what is between them is small
             pairs = leading_eigenpairs(
                 product, n, rank, tol=self.tol, max_iter=self.max_iter, random_state=seed, monitor=monitor
             )

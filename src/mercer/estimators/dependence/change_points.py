@@ -1,7 +1,7 @@
 r"""Change points: where what comes after no longer looks like what came before.
 
-Symbols: x_1, x_2, ... samples in the order of time; before t lie the p last of them, x_{t-p}, ..., x_{t-1}, and from t
-on the f next ones; K a Gram matrix of samples near to each other in time.
+Symbols: x_1, x_2, ... samples in the order of time; before t come the last p of them, x_{t-p}, ..., x_{t-1}, and from t
+on the next f; K a Gram matrix of samples near to each other in time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ChangeScores:
     times : (s,) array of int
         t: the first sample after the change.
     scores : (s,) array
-        The larger, the more has changed.
+        The larger, the bigger the change.
     """
 
     times: Indices
@@ -164,7 +164,7 @@ def mmd_scan(
     Parameters
     ----------
     X : raw data or packed samples
-        In the order of time. Of a series that is more than its values, give `series_windows`.
+        In the order of time. For a series that is more than its values, give `series_windows`.
     window : int
         p, at least 2.
     kernel : Kernel, "precomputed" or None
@@ -172,7 +172,7 @@ def mmd_scan(
     future : int, optional
         f; None is p.
     estimator : {"unbiased", "biased"}, default "unbiased"
-        As of `mercer.inference.mmd`.
+        As in `mercer.inference.mmd`.
     memory, n_threads, monitor : optional
         See `mercer.inference.options.Limits`.
 
@@ -316,7 +316,7 @@ def krylov_scan(
     Parameters
     ----------
     X : raw data or packed samples
-        In the order of time; of a series `series_windows`, whose matrix of rows is its trajectory matrix.
+        In the order of time; for a series `series_windows`, whose matrix of rows is its trajectory matrix.
     window : int
         p, at least 2.
     kernel : Kernel, "precomputed" or None
@@ -326,7 +326,7 @@ def krylov_scan(
     rank : int, default 3
         r.
     steps : int, optional
-        Of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
+        Steps of the Lanczos process; None is 2 r for even r, and 2 r - 1 for odd r. With p + 1, one more than there are
         samples before, the score is that of the direct way.
     memory, n_threads, monitor : optional
         See `mercer.inference.options.Limits`.

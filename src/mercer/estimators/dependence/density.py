@@ -41,7 +41,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         and positive multiples. None is the Gaussian with Scott's width: the root mean variance of the columns times
         W^(-1 / (d + 4)).
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -96,7 +96,7 @@ class ParzenDensity(DensityMixin, KernelEstimator):
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

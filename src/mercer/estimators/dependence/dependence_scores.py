@@ -55,7 +55,7 @@ class Centring:
     sums : (n,) array
         L w.
     diagonal : (n,) array
-        Of L.
+        Diagonal of L.
     w : (n,) array
     estimate : {"biased", "unbiased"}
 
@@ -196,7 +196,7 @@ class FactorScores:
     kernel_for : callable
         The kernel for a number of columns.
     spec : GramSpec
-        Of low rank; built for each set of columns.
+        A Gram of low rank; built for each set of columns.
     targets : (n, s) array
         A factor of L.
     w : (n,) array

@@ -43,7 +43,7 @@ __public__ = ["DependenceSelector"]
 
 
 def _compares_rows(kernel: Kernel) -> bool:
-    """Tell whether a kernel, and each of its parts, takes whole rows of numbers."""
+    """Return whether a kernel, and each of its parts, takes whole rows of numbers."""
     parts = [part for part in kernel.get_params(deep=True).values() if isinstance(part, Kernel)]
     return all(part.domain is Vectors for part in (kernel, *parts))
 
@@ -110,7 +110,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         Share of the columns left that go in one round, at least one; 0 is always one. Of columns that come, one a
         round.
     estimate : {"unbiased", "biased"}, default "unbiased"
-        Of HSIC. The unbiased one needs at least four samples.
+        Estimate of HSIC. The unbiased one needs at least four samples.
     gram : GramSpec, optional
         How K_s and L are held. None and `Dense` keep one matrix of all samples, `Tiles` none, with the same result in
         about twice the time. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features` are
@@ -192,7 +192,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         X : (n, d) array, sparse matrix or packed vectors
         y : (n,) or (n, k) array, or data that ``target_kernel`` compares
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         if kernel is not None and not _compares_rows(kernel):
             raise CapabilityError(
                 f"DependenceSelector was given {kernel!r}, which does not compare rows of any number of columns; "
-                "it is asked about many sets of columns. Give a kernel of vectors, as Gaussian()."
+                "it is asked about many sets of columns. Give a kernel of vectors, such as Gaussian()."
             )
         remember_columns(self, X, packed, reset=True)
         return packed, kernel
@@ -256,7 +256,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         return spec
 
     def _scores(self, Z: Floats, targets: Samples, w: Floats, run: Run) -> Scores:
-        """Return what tells the dependence of sets of columns."""
+        """Return the object that scores sets of columns by dependence."""
         spec, kernel, kernel_for = self.gram_, self.target_kernel_, self._kernel_for(Z.shape[1])
         if spec.low_rank:
             with run.stage("targets", 0.05):

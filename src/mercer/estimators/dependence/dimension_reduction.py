@@ -37,7 +37,7 @@ __all__ = ["KernelDimensionReduction"]
 __public__ = __all__
 
 _FACTOR_TOL = 1e-7
-_HUGE = 1e100  # squares of it are numbers
+_HUGE = 1e100  # its square is finite
 _SETTLED = 1e-3
 
 
@@ -68,7 +68,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         others from random frames. The best is kept.
     max_iter : int, default 200
     tol : float, default 1e-4
-        Of the gradient over the frames, per radian, relative to the value.
+        Tolerance of the gradient over the frames, per radian, relative to the value.
     rank : int, default 200
         Columns of the incomplete factors at most.
     random_state : int, RandomState or None, default None
@@ -84,7 +84,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         V.
     mean_, scale_ : (d,) arrays
     value_, residual_ : float
-        Of what is minimised, and of its gradient.
+        Value of what is minimised, and residual of its gradient.
     values_ : (t,) array
         At the end of each search.
     n_iter_ : int
@@ -154,7 +154,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         X : (n, d) array, sparse matrix or packed vectors
         y : (n,) or (n, k) array, or data that ``target_kernel`` compares
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

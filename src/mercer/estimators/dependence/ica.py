@@ -42,7 +42,7 @@ __public__ = ["KernelICA", "amari_error"]
 
 _KICKS = 5  # times at most that pairs are turned out of a minimum
 _ALIKE = 1.1  # of the lowest contrast: minima that count as alike
-_EDGES = 5, 0.01  # a contrast with edges has settled when so many steps have lowered it by less than this part
+_EDGES = 5, 0.01  # a contrast with edges has settled when this many steps have lowered it by less than this part
 _FACTOR_TOL = 1e-7  # of what an incomplete factor leaves of the diagonal
 _SETTLED = 1e-3  # a search that rounding ended with a gradient below this has arrived
 _TINY = 1e-12  # of the largest: singular values below are rounding
@@ -55,7 +55,7 @@ def amari_error(W: Any, A: Any) -> float:
         + \sum_j \Big( \frac{\sum_i |p_{ij}|}{\max_i |p_{ij}|} - 1 \Big) \Big], \qquad P = W A
 
     Seed: [HSS] Section 3.3.3 (independent component analysis); the distance of Amari, Cichocki and Yang that its
-    experiments are told in, here over 2 d (d - 1).
+    experiments are reported in, here over 2 d (d - 1).
 
     Parameters
     ----------
@@ -198,23 +198,23 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         generalised variance, which takes in all correlations. "kcc": of its smallest eigenvalue alone, 1 - kcc for two
         components. "hsic": the sum over pairs of tr(K~_i K~_j) / n^2.
     kappa : float, optional
-        Ridge of the canonical correlations, as of `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
+        Ridge of the canonical correlations, as in `mercer.inference.kcc`; None is 0.02 for up to 1000 samples, and
         0.002 for more.
     n_init : int, default 3
         Searches, of which the best is kept: from what scikit-learn's `FastICA` finds by its contrasts "logcosh", "exp"
         and "cube", from the whitened samples' own axes, and from random rotations. Pairs of components are turned out
-        of local minima. None ends above its start, so the contrast is at most that of FastICA. Of minima of "kgv"
-        within a tenth of the lowest, which few samples do not tell apart, the one that is lowest at half the kernel's
+        of local minima. None ends above its start, so the contrast is at most that of FastICA. Among minima of "kgv"
+        within a tenth of the lowest, which few samples cannot distinguish, the one that is lowest at half the kernel's
         width is kept. "kcc", whose minima have edges, is searched from where "kgv" ends, until five steps lower it by
         less than a hundredth.
     max_iter : int, default 200
         Steps of each search.
     tol : float, default 1e-4
-        Of the gradient over the rotations, per radian, relative to the contrast.
+        Tolerance of the gradient over the rotations, per radian, relative to the contrast.
     rank : int, default 100
         Columns of the incomplete factors at most; as a rule some 20 are enough.
     random_state : int, RandomState or None, default None
-        Of the starts; None is 0.
+        Seed of the starts; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -234,7 +234,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     contrasts_ : (t,) array
         J at the end of the search from each start; of "kcc" there is one.
     residual_ : float
-        Of the gradient, as for ``tol``.
+        Residual of the gradient, as for ``tol``.
     n_iter_ : int
         Steps of the best search, at least 1.
     kernel_ : Kernel
@@ -305,7 +305,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         X : (n, d) array, sparse matrix or packed vectors
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -452,7 +452,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             best = found[-1]
         if not going:
             return replace(best, status=found[-1].status)
-        # minima that few samples do not tell apart are told apart at half the width; none is above a start
+        # minima that few samples cannot distinguish are compared at half the width; none is above a start
         highest = min([_ALIKE * best.value, *(function(V)[0] for V in begun)])
         alike = [f for f in found if f.value <= highest] if contrast == "kgv" and len(found) > 1 else []
         return min(alike, key=lambda f: self._value(2.0 * Z @ f.frame.T, w, contrast)[0]) if alike else best

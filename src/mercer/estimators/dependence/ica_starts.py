@@ -22,7 +22,7 @@ _ANGLES = np.linspace(0.0, np.pi / 2, 10)[1:-1]  # a quarter turn only changes o
 
 
 def starts(Z: Floats, w: Floats, count: int, rng: np.random.RandomState) -> Iterator[Floats]:
-    """Give rotations to begin with: those of FastICA, none, and random ones."""
+    """Yield starting rotations: those of FastICA, none, and random ones."""
     q = Z.shape[1]
     yield from (fast_rotation(Z, w, fun, rng) for fun in FAST[: count if q > 1 else 0])
     for place in range(len(FAST) if q > 1 else 0, count):
@@ -53,7 +53,7 @@ def turned_pairs(V: Floats, Z: Floats, contrast: Callable[[Floats], float]) -> F
     V : (q, q) array
     Z : (n, q) array
     contrast : callable
-        Of two components, (n, 2) -> float.
+        Contrast of two components, (n, 2) -> float.
 
     Returns
     -------

@@ -49,7 +49,7 @@ class MeanMatching:
     kernel : Kernel
         What None, or a kernel that is learned, was resolved to.
     solution : Solution
-        Of the quadratic program.
+        Solution of the quadratic program.
     """
 
     weights: Floats
@@ -94,13 +94,13 @@ def mean_matching(
     upper : float, default 1000.0
         B, at least 1. The smaller, the less a few samples may count.
     epsilon : float, default 0.0
-        How far the weights' mean may be from 1. Not negative.
+        How far the weights' mean may be from 1. Non-negative.
     weights : tuple of two arrays, (n,) and (m,), or None
-        Of X and of Z: a sample of weight w counts as w copies.
+        Weights of X and of Z: a sample of weight w counts as w copies.
     gram : GramSpec, optional
         How K is held; it must have rows, as `Dense` and `Tiles` have. None is `Auto`.
     solver : Solver, optional
-        Of the quadratic program; None is `SMO`, to a violation of 1e-6 of the mean of kappa.
+        Solver of the quadratic program; None is `SMO`, to a violation of 1e-6 of the mean of kappa.
     **limits
         ``memory``, ``n_threads``, ``monitor``; see `mercer.inference.Limits`.
 

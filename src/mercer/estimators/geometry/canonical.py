@@ -30,7 +30,7 @@ _SMALL = 400  # up to this order all singular vectors cost nothing
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What the functions of one view can be on the samples.
+    """The values that functions of one view can have on the samples.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def basis_of(gram: Gram, w: Floats, deadline: float | None = None) -> Basis:
     Notes
     -----
     A factor of r columns costs O(n r^2), by orthogonalisation and the singular values of the triangle: directions of
-    small variance stay orthonormal. A dense matrix costs O(n^3) and is decomposed where it lies.
+    small variance stay orthonormal. A dense matrix costs O(n^3) and is decomposed in place.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _svd(A: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _count(values: Floats, n: int, rounding: float) -> int:
-    """How many eigenvalues, the largest first, stand above rounding; n centred samples have n - 1 at most."""
+    """How many eigenvalues, the largest first, are above rounding; n centred samples have n - 1 at most."""
     floor = max(max(n, 2) * _EPS * float(np.max(np.abs(values), initial=0.0)), rounding)
     return min(int(np.sum(values > floor)), max(n - 1, 0))
 
@@ -185,7 +185,7 @@ def canonical(
         \end{pmatrix} \begin{pmatrix} \alpha \\ \beta \end{pmatrix}
 
     The eigenvalues come in pairs of rho and -rho, the singular values of diag(h_x) U_x^T U_u diag(h_u). With k views
-    all products of two of them stand beside the diagonal, and rho is the eigenvalue over k - 1.
+    all products of two of them are off the diagonal, and rho is the eigenvalue over k - 1.
 
     Seed: [STS] Eqs. (43), (49); [ST] "Kernel CCA"; [HSS] Section 3.3.2.
 
@@ -203,7 +203,7 @@ def canonical(
     Returns
     -------
     found : Canonical
-        Of each pair of directions either sign may come.
+        Either sign of each pair of directions may be returned.
 
     Examples
     --------

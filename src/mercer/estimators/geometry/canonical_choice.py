@@ -50,15 +50,15 @@ def left_out_correlation(
     penalty : callable
         ``penalty(view, N)`` returns p of a view when the weights sum to N, an array like N.
     stop : callable, optional
-        Asked before each step; a true answer ends it.
+        Called before each step; a true answer ends it.
 
     Returns
     -------
     correlation : float
-        Of more than two views the mean over pairs; -1 where a sample alone determines a direction, so that nothing is
+        For more than two views, the mean over pairs; -1 where a sample alone determines a direction, so that nothing is
         left without it.
     change : float
-        Of the scores in the last step, relative: above 1e-6 if the iteration was given up after 200 steps.
+        Change of the scores in the last step, relative: above 1e-6 if the iteration was given up after 200 steps.
 
     Notes
     -----
@@ -162,7 +162,7 @@ def shuffled_gap(
     .. math:: \Big\| \rho - \frac{1}{B} \sum_b \rho^{(b)} \Big\|
 
     Without a penalty shuffled views are as correlated as true ones, and under a very large one none are: between the
-    two there is a tau that tells them apart best.
+    two there is a tau that separates them best.
 
     Seed: [STS] Section 5.2, with the choice of Hardoon, Szedmak and Shawe-Taylor (2004).
 

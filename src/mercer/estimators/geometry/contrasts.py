@@ -79,7 +79,7 @@ def contrast(values: Any, kind: str = "variance", sample_weight: Any = None) -> 
 
 
 class FeatureExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """What transformers share whose scores are an expansion."""
+    """Base of transformers whose scores are an expansion."""
 
     n_components_: int
 
@@ -129,11 +129,11 @@ class KernelFeatureAnalysis(FeatureExtractor):
         Samples drawn for each feature, of which the best is taken; None looks at all. With 59 the one found is among
         the best twentieth with a probability of 95 %, at a cost that does not depend on n but through rows of K.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         Rows of K are all that is needed.
     random_state : int, RandomState or None, default None
-        Of the candidates; None is 0.
+        Seed of the candidates; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -142,7 +142,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     support_ : (q,) array of int
         The samples, in their order.
     contrasts_ : (q,) array
-        Of the corner that was taken, at each step.
+        Contrast of the corner that was taken, at each step.
     n_components_ : int
         Features found; fewer where there are no more directions.
     expansion_ : Expansion
@@ -162,7 +162,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     array([1, 2])
     """
 
-    policies = ("reject",)  # functions are made of some samples, and mending mixes all
+    policies = ("reject",)  # functions are made of some samples, and a repair mixes all
     constraints = {
         "n_components": Integer(1),
         "contrast": OneOf("variance", "kurtosis"),
@@ -207,7 +207,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -293,11 +293,11 @@ class KernelProjectionPursuit(FeatureExtractor):
     tol : float, default 1e-8
         A search ends when a step turns the direction by less.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed.
     random_state : int, RandomState or None, default None
-        Of the starts; None is 0.
+        Seed of the starts; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -378,7 +378,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -409,7 +409,7 @@ class KernelProjectionPursuit(FeatureExtractor):
         return self
 
     def _directions(self, K: Gram, w: Floats, run: Run) -> Directions:
-        """Return the principal directions among which is looked; as far as they came if the time is over."""
+        """Return the principal directions to search among; as far as they were found if time is up."""
         monitor = run.solver_monitor(_RESIDUAL) if run.watched else None
         unwatched(K)
         found = leading_directions(K, w, self.n_directions, tol=_RESIDUAL, monitor=monitor, deadline=run.deadline)

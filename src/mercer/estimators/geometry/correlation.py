@@ -145,7 +145,7 @@ class LeastSquaresCCA(KernelCCA):
     kernel : as for `KernelCCA`
     n_components : int, default 2
     nu : float or tuple of float, default 10.0
-        Cost of the variance against the norm, one for all views or one for each. Not negative; 0 is the
+        Cost of the variance against the norm, one for all views or one for each. Non-negative; 0 is the
         norm-constrained correlation.
     rank, gamma, degree, coef0, gram, memory, max_time, n_threads : as for `KernelCCA`
 

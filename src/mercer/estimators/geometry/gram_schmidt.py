@@ -45,10 +45,10 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     n_components : int, optional
         Samples in the basis at most; None goes on to ``tol``.
     tol : float, default 1e-8
-        The basis ends when every squared distance from it is at most so much of the largest k(x, x); in float32 no less
+        Ends when every squared distance from the basis is at most this share of the largest k(x, x); in float32 no less
         than 1e-6, which is rounding.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         Rows of K are all that is needed: as many as there are components.
     memory, max_time, n_threads : optional
@@ -67,7 +67,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     Notes
     -----
-    Samples have no weights: the basis depends on which ones there are, not on how often. Of several that are equally
+    Samples have no weights: the basis depends on which ones there are, not on how often. Among several that are equally
     far, as all are at the start if k(x, x) is constant, the first is taken. Cost r rows of K and O(n r^2); a new sample
     costs r kernel values.
 
@@ -80,7 +80,7 @@ class KernelGramSchmidt(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     (array([0, 1]), array([[6., 1.]]))
     """
 
-    policies = ("reject",)  # functions are made of some samples, and mending mixes all
+    policies = ("reject",)  # functions are made of some samples, and a repair mixes all
     constraints = {"n_components": Optional(Integer(1)), "tol": Interval(0.0, 1.0, closed="left")}
 
     def __init__(

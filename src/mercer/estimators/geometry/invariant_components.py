@@ -62,7 +62,7 @@ class InvariantComponents(FeatureExtractor):
     alpha : float, default 0.01
         The part of k(x, x)'s mean that is added to the noise in every direction. Positive.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K of samples and variants together is held. With ``Tiles()`` it is multiplied only, and never stored.
     memory, max_time, n_threads : optional
@@ -132,7 +132,7 @@ class InvariantComponents(FeatureExtractor):
         y : ignored
             Targets, as a pipeline gives them. What looks like samples is refused: variants are given by their name.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
         variants : raw data or packed samples, optional
             n disturbed copies of the samples in their order, or a multiple of n: copies of all, one after another.
 

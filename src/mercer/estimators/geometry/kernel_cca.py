@@ -79,34 +79,34 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         s. "variance": the total variance of the view, so that tau has no unit and eigenvalues lie in [-1, 1] whatever
         the kernel's scale is. "covariance": 1, Equation (48). "gram": 1/N, Equation (49).
     rank : int, optional
-        Of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array is
-        made. None uses K as ``gram`` holds it.
+        Rank of incomplete Cholesky factors of the Gram matrices, by rows of largest remaining diagonal; no n x n array
+        is made. None uses K as ``gram`` holds it.
     taus : sequence of float, default (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
         What "loo" and "permutation" choose from, for all views at once.
     n_permutations : int, default 10
         Shuffles of "permutation".
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec or a tuple of them, optional
         How K is held: in memory or by a factor (``Nystrom``, ``Features``).
     random_state : int, RandomState or None, default None
-        Of the shuffles; None is 0.
+        Seed of the shuffles; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
     Attributes
     ----------
     canonical_correlations_ : (m,) array
-        Correlations of the training scores, in [-1, 1] and in the order of the eigenvalues. Of more than two views the
-        mean over the pairs of views.
+        Correlations of the training scores, in [-1, 1] and in the order of the eigenvalues. For more than two views,
+        the mean over the pairs of views.
     eigenvalues_ : (q,) array
         rho, the maxima of the covariance, the largest first; for two views the positive halves of the pairs of rho and
         -rho. They are the correlations if tau is 0, at most 1 in the unit "variance", and of any size in the others,
-        where a function of norm one may have any variance. Of more than two views the mean over the others.
+        where a function of norm one may have any variance. For more than two views, the mean over the others.
     tau_ : (k,) array
         tau of each view.
     criterion_values_ : (len(taus),) array
-        Of "loo" and "permutation".
+        Criterion of "loo" and "permutation".
     scores_ : tuple of (n, m) arrays
         f at the training samples, for each view; NaN at samples of weight zero.
     dual_coefs_ : tuple of (n, m) arrays
@@ -122,7 +122,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Notes
     -----
     Two views are given as in scikit-learn, ``fit(X, Y)``; more as a list, ``fit([X, Y, Z])``. ``fit_transform`` returns
-    the scores of X alone, so that the transformer may stand in a pipeline. A sample of weight w counts as w copies; the
+    the scores of X alone, so that it can be used in a pipeline. A sample of weight w counts as w copies; the
     shuffles of "permutation" move samples with their weights. Cost O(n^3), or O(n r^2) with factors of rank r.
 
     Examples
@@ -192,7 +192,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         y : raw data or packed samples, optional
             The second view; a vector of numbers is one column. None if X is a list of views.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : raw data or packed samples
         view : int, default 0
-            Which view they are of: 0 is X of `fit`, 1 is y.
+            The view they belong to: 0 is X of `fit`, 1 is y.
         """
         check_is_fitted(self)
         Integer(0, len(self.expansions_) - 1).check("view", view, self)
@@ -245,7 +245,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         X : raw data or packed samples
             Fitted on more than two views, a list with a member for each of them; None leaves a view out.
         y : raw data or packed samples, optional
-            Of the second view.
+            Samples of the second view.
         """
         check_is_fitted(self)
         if len(self.expansions_) == 2:
@@ -276,7 +276,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         X, y : as for `fit`
-            Of more than two views, the mean over all pairs of them is returned.
+            For more than two views, the mean over all pairs of them is returned.
         """
         scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
         require_pairs(scores)
@@ -293,10 +293,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         X, y : as for `fit`
-            X are the queries. Of more than two views, the mean over all pairs of them is returned, the earlier one of
+            X are the queries. For more than two views, the mean over all pairs of them is returned, the earlier one of
             a pair being the queries.
         top : int, default 1
-            The partner must be among so many of the most similar ones.
+            The partner must be among this many of the most similar ones.
         """
         Integer(1).check("top", top, self)
         scores = [self.project(one, view) for view, one in enumerate(self._new_views(X, y))]
@@ -354,7 +354,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return parts
 
     def _width(self, kernel: Kernel, S: Samples) -> int:
-        """Return how many columns the basis of a view has at most; 1 if only its samples will tell."""
+        """Return how many columns the basis of a view has at most; 1 if that depends on its samples."""
         if self.rank is not None:
             return min(self.rank, len(S))
         spec = self._gram_spec(kernel, S)
@@ -431,7 +431,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                             left_out_correlation, bases, w, option, penalty, stop.is_set, deadline=run.deadline
                         )
                     finally:
-                        stop.set()  # whoever interrupts leaves no work behind
+                        stop.set()  # an interrupt leaves no work behind
                     worst = max(worst, change)
                 else:
                     penalties = [float(self._penalty(b, total, total)) for b in bases]
@@ -485,7 +485,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data.
+            Size of the training data.
         views : int, default 2
         """
         n, widths = n_samples, []
@@ -556,6 +556,6 @@ def _at(scores: Floats, used: Indices, n: int) -> Floats:
 
 
 def _factors(n: int, widths: list[int]) -> tuple[dict[str, int], int]:
-    """Return the buffers of factors of so many columns, and their sum."""
+    """Return the buffers of factors of this many columns, and their sum."""
     buffers = {"factors": 8 * n * sum(widths), "work space": 24 * n * max(widths) + 8 * sum(widths) ** 2}
     return buffers, sum(buffers.values())

@@ -45,7 +45,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     gram : GramSpec, optional
         A Gram of low rank: `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, ... None is ``Nystrom(500)``.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

@@ -65,10 +65,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples; a word of scikit-learn means what it
+        None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted where features are centred.
     n_components : int, float or None, default None
-        How many directions; a number between 0 and 1 is the share of the variance that they must have together. None
+        Number of directions; a number between 0 and 1 is the share of the variance that they must have together. None
         takes all in which the samples vary. Fewer are found where no more exist.
     centered : bool, default True
         Whether the mean of the images is the origin. Otherwise directions are those of largest second moment.
@@ -78,7 +78,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         reached. "auto": from the factor's own matrix for a Gram with at most n features; else "dense" for up to 500
         samples or more than n / 24 components; else "lanczos".
     tol : float, default 1e-8
-        Of residuals relative to the largest eigenvalue, for "lanczos".
+        Tolerance of residuals relative to the largest eigenvalue, for "lanczos".
     max_iter : int, optional
         Products with K, at most; None is 300 for "lanczos", and 6 for "randomized".
     preimage : Preimage, optional
@@ -86,11 +86,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         `Gradient` or `RidgeMap`. None is exact for the linear kernel, `FixedPoint` for a kernel of distances, and
         `Gradient` for others.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed, so ``Tiles()`` works for any n.
     random_state : int, RandomState or None, default None
-        Of the start of the iterations; None is 0.
+        Seed of the start of the iterations; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -201,7 +201,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -36,7 +36,7 @@ __all__ = ["KernelLPP", "LocalityPreservingProjection"]
 __public__ = __all__
 
 _EPS = float(np.finfo(float).eps)
-_RANK = 1e-12  # of the largest eigenvalue of K: a direction below it cannot be told from rounding
+_RANK = 1e-12  # of the largest eigenvalue of K: a direction below it cannot be distinguished from rounding
 _CONSTRAINTS = {
     "n_components": Integer(1),
     "n_neighbors": Optional(Integer(1)),
@@ -57,20 +57,20 @@ class LocalityPreservingProjection(ClassNamePrefixFeaturesOutMixin, TransformerM
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Of the affinities: its distances make neighbours, its values weigh them if so wished. None is the Gaussian at
-        the median distance between training samples; its neighbours are the Euclidean ones.
+        Kernel of the affinities: its distances make neighbours, its values weigh them if requested. None is the
+        Gaussian at the median distance between training samples; its neighbours are the Euclidean ones.
     n_components : int, default 2
         At most as many as there are directions in which the samples vary.
     n_neighbors : int or None, default 10
         Samples are tied if one is among this many nearest of the other, at most n - 1. None ties all pairs, with
         weight k(x_i, x_j).
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     centered : bool, default True
         Whether the mean of the samples, weighted by d, is the origin: then nothing depends on where the data lie, and
         no projection is nearly constant.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -222,16 +222,16 @@ class KernelLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEstim
         Samples are tied if one is among this many nearest of the other in feature space, at most n - 1. None ties all
         pairs, with weight k(x_i, x_j).
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     centered : bool, default True
         Whether functions have mean zero over the samples, weighted by d: the constant, with mu = 0, is dropped.
     regularization : float, default 1e-6
         rho, not negative: rho (sum_i d_i k(x_i, x_i)) \|f\|^2 is added to f^T L f.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. Of a Gram with a factor of rank r, as ``Nystrom(500)``, only n x r and r x r matrices are made;
-        of any other kind, ``Tiles()`` too, all eigenvectors of K are found, with three n x n arrays.
+        How K is held. For a Gram with a factor of rank r, such as ``Nystrom(500)``, only n x r and r x r matrices are
+        made; for any other kind, ``Tiles()`` too, all eigenvectors of K are found, with three n x n arrays.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 

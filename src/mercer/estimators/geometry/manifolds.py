@@ -49,7 +49,7 @@ _NOTHING = 1e-12  # eigenvalues so small have no function of their own
 
 
 class AffinityEstimator(KernelEstimator):
-    """What estimators share that look at samples through a graph of affinities."""
+    """Base of estimators that see samples through a graph of affinities."""
 
     n_neighbors: int | None
     weights: str
@@ -153,12 +153,12 @@ def chain_pairs(A: Any, root: Floats, u: Floats, count: int, **options: Any) -> 
 
 
 def _whole(n: int, count: int) -> bool:
-    """Tell whether all eigenvectors of a chain are found at once."""
+    """Return whether all eigenvectors of a chain are found at once."""
     return n <= _FEW or 8 * count > n
 
 
 class LaplacianEigenmap(AffinityEstimator):
-    r"""Laplacian eigenmap: samples are placed so that neighbours come to lie near each other.
+    r"""Laplacian eigenmap: samples are placed so that neighbours end up near each other.
 
     .. math:: \min_Z \; \tfrac12 \sum_{ij} A_{ij} \|z_i - z_j\|^2 = \operatorname{tr}(Z^\top L Z)
         \quad \text{with} \quad Z^\top D Z = I, \; Z^\top D 1 = 0, \qquad L \alpha = \mu D \alpha
@@ -170,7 +170,7 @@ class LaplacianEigenmap(AffinityEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Whose distances in feature space make neighbours, and whose values weigh them if so wished. None is the
+        Its distances in feature space make neighbours, and its values weigh them if requested. None is the
         Gaussian at the median distance between training samples; its neighbours are the Euclidean ones.
     n_components : int, default 2
         At most n - 1 exist.
@@ -178,17 +178,17 @@ class LaplacianEigenmap(AffinityEstimator):
         Samples are tied if one is among this many nearest of the other, at most n - 1. None ties all pairs, with
         weight k(x_i, x_j); then products with K are all that is needed.
     weights : {"one", "kernel"}, default "one"
-        Of an edge between neighbours: 1, or k(x_i, x_j), not negative.
+        Weight of an edge between neighbours: 1, or k(x_i, x_j), not negative.
     eigen_solver : {"auto", "dense", "factor", "filter"}, default "auto"
         For a graph of neighbours: all eigenvectors by LAPACK, a sparse factorisation, or polynomials of L. "auto"
         takes LAPACK for up to 500 samples, then polynomials until a factorisation promises to be cheaper, as it is on
         curves and surfaces.
     tol : float, default 1e-8
-        Of the residuals of D^(-1/2) L D^(-1/2).
+        Tolerance of the residuals of D^(-1/2) L D^(-1/2).
     max_iter : int, default 200
         Products with the inverse or K, or rounds of polynomials, at most.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held without ``n_neighbors``.
     memory, max_time, n_threads : optional
@@ -210,7 +210,7 @@ class LaplacianEigenmap(AffinityEstimator):
     Notes
     -----
     Only training samples are placed; `KernelLPP` gives a function of new ones. A graph in c parts has c - 1
-    coordinates that are constant on each part, with mu = 0, and a warning tells of it. Cost that of the neighbours and
+    coordinates that are constant on each part, with mu = 0, and a warning says so. Cost that of the neighbours and
     some hundred sparse products; memory O(n (k + q)).
 
     Examples
@@ -352,11 +352,11 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
     n_neighbors : int or None, default None
         Keep only affinities of this many nearest neighbours, in a sparse graph. None compares all pairs.
     tol : float, default 1e-8
-        Of residuals of eigenvectors.
+        Tolerance of residuals of eigenvectors.
     max_iter : int, default 300
         Products at most; with ``n_neighbors`` those with an inverse, or rounds of polynomials.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed.
     memory, max_time, n_threads : optional
@@ -377,7 +377,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
 
     Notes
     -----
-    A sample of weight w counts as w copies (with ``n_neighbors``, as one to whom a walk goes w times as often), one of
+    A sample of weight w counts as w copies (with ``n_neighbors``, as one that a walk visits w times as often), one of
     weight zero is placed as a new sample is: where a step leads to, with ``n_neighbors`` to the nearest samples that
     count. Of each psi the first of the largest entries is positive. `transform` of a training sample is its row of the
     embedding, and a new sample that is similar to nothing is put at the origin.
@@ -447,7 +447,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -524,8 +524,8 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
         check_is_fitted(self)
         if not hasattr(self, "expansion_"):
             raise CapabilityError(
-                f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are nobody's "
-                "neighbours in its graph; it places training samples alone. Use n_neighbors=None, which compares all "
+                f"DiffusionMap(n_neighbors={self.n_neighbors}) was asked for new samples, which are not "
+                "in its graph; it places training samples only. Use n_neighbors=None, which compares all "
                 "pairs."
             )
         return _shares(self._evaluate(X))

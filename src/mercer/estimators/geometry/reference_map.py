@@ -51,7 +51,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     .. math:: \min_{z, f, b} \; \tfrac12 \|z - s S z\|^2 - \tfrac{\gamma}{2} \|z\|^2 + \tfrac{\nu}{2} \|f\|^2
         + \tfrac{\eta}{2} \sum_{i \ne r} (z_i - f(x_i) - b)^2 + \tfrac{\eta}{2} (z_r - t)^2
 
-    A sample shall lie at s times the mean of its neighbours, near the value of a least-squares support vector machine
+    A sample should be at s times the mean of its neighbours, near the value of a least-squares support vector machine
     that extends the map to new samples. Different scales give different coordinates: a scale near 1 varies once
     along the data, a larger one sooner. Eliminating f and b leaves one symmetric linear system in z, whose right-hand
     side is the reference point alone.
@@ -62,7 +62,7 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Of f, and of the neighbours. None is the Gaussian at the median distance between training samples.
+        Kernel of f, and of the neighbours. None is the Gaussian at the median distance between training samples.
     reference : tuple of float, default (1.0, -1.0)
         Where the reference sample is put: one number, not zero, for each coordinate.
     scales : tuple of float, default (1.02, 1.1)
@@ -76,11 +76,11 @@ class ReferencePointMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Affin
     n_neighbors : int or None, default 10
         Over which means are taken. None takes all samples, weighted by the kernel.
     weights : {"one", "kernel"}, default "one"
-        Of a neighbour in a mean.
+        Weight of a neighbour in a mean.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held while it is built. Of low rank, `Nystrom` for example, the systems are solved by conjugate
+        How K is held while it is built. At low rank, `Nystrom` for example, the systems are solved by conjugate
         gradients, and no n x n array is formed; of any other kind, ``Tiles()`` too, the whole of K is.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
@@ -365,7 +365,7 @@ class _Products:
 
 
 class _LeftOver:
-    """What ridge regression with an intercept, on all samples but one, leaves of given values; zero at that one.
+    """What is left of given values after ridge regression with an intercept on all samples but one; zero at that one.
 
     The inverse of F F^T / c + 1 is 1 - F (F^T F + c)^-1 F^T; ``c`` is nu / eta.
     """

@@ -1,6 +1,6 @@
 r"""Maps of manifolds as kernels: matrices whose principal components are the coordinates of Isomap, LLE and others.
 
-Symbols: G shortest ways in the graph of neighbours, P = I - 1 1^T / n, W weights that rebuild a sample from its
+Symbols: G shortest paths in the graph of neighbours, P = I - 1 1^T / n, W weights that rebuild a sample from its
 neighbours, M a form that is zero on constants and nearly zero on coordinates of the manifold, lambda its largest
 eigenvalue; K the kernel matrix that is returned, for ``KernelPCA("precomputed")``.
 """
@@ -64,7 +64,7 @@ _FACTOR = Optional(Integer(1))
 def isomap_kernel(
     X: Any, n_neighbors: int = 10, *, kernel: Kernel | None = None, memory: int | str | None = None
 ) -> Floats:
-    r"""Isomap as a kernel: inner products from the lengths of shortest ways through neighbours.
+    r"""Isomap as a kernel: inner products from the lengths of shortest paths through neighbours.
 
     .. math:: K = -\tfrac12 P \, (G_{ij}^2) \, P
 
@@ -76,7 +76,7 @@ def isomap_kernel(
     n_neighbors : int, default 10
         Each sample is tied to this many nearest; the graph must be connected.
     kernel : Kernel, optional
-        Whose distances in feature space are used; None is the Euclidean distance.
+        Its distances in feature space are used; None is the Euclidean distance.
     memory : int or str, optional
         Budget in bytes.
 
@@ -139,9 +139,9 @@ def locally_linear_kernel(
         This part of the trace is added to the diagonal of each local Gram matrix. Positive, since more neighbours than
         dimensions leave the weights open.
     kernel : Kernel, optional
-        In whose feature space samples are rebuilt; None is the space of the samples.
+        Samples are rebuilt in its feature space; None is the space of the samples.
     factor : int, optional
-        q. Instead of K return its best factor with so many columns, from the sparse M alone.
+        q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
@@ -212,9 +212,9 @@ def hessian_kernel(
     n_components : int, default 2
         r, the dimension of the manifold.
     kernel : Kernel, optional
-        In whose feature space the manifold lies; None is the space of the samples.
+        The manifold is in its feature space; None is the space of the samples.
     factor : int, optional
-        q. Instead of K return its best factor with so many columns, from the sparse M alone.
+        q. Instead of K return its best factor with this many columns, from the sparse M alone.
     memory : int or str, optional
         Budget in bytes.
 
@@ -289,7 +289,7 @@ def unfolding_kernel(
 
     with t the variance of the samples as they are, and the mean of d^2 over the edges. First K = Q Y Q^T, with the
     smoothest functions on the graph in the columns of Q, which is a small semidefinite program in Y. All these
-    functions are flat at the boundary, where distances come out too short; so a search by gradients goes on from there
+    functions are flat at the boundary, where distances come out too short; a search by gradients continues from there
     over all K = Z Z^T with as many columns as Y has dimensions.
 
     Seed: [KIKS] Section 5.1 [59].
@@ -299,13 +299,13 @@ def unfolding_kernel(
     X : raw data or packed samples
     n_neighbors : int, default 4
     rank : int, optional
-        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. Of more it
-        takes 12 and goes on by gradients with penalties up to a thousand times as large, with a warning that tells how
+        Columns of Q, 8 to 20 for thousands of samples. None solves the exact problem for up to 50 samples. For more it
+        takes 12 and continues by gradients with penalties up to a thousand times as large, with a warning that says how
         far distances are kept: to some hundredths of their mean.
     penalty : float, default 100
         nu, used with a rank.
     kernel : Kernel, optional
-        Whose distances in feature space are kept; None is the Euclidean distance.
+        Its distances in feature space are kept; None is the Euclidean distance.
     memory : int or str, optional
         Budget in bytes.
 
@@ -318,7 +318,7 @@ def unfolding_kernel(
     -----
     Where neighbours hold the samples so firmly that nearly nothing else keeps their distances, the program has no
     interior, and no interior-point method an answer; K is then found by steps from the samples' own Gram matrix, which
-    keeps them all, and a warning tells so.
+    keeps them all, and a warning says so.
 
     A semidefinite program, solved by the interior-point method of clarabel (``pip install mercer[qp]``). Cost grows
     with the sixth power of the rank, or of n. Whatever the rank, K is an n x n array: for up to some ten thousand
@@ -364,7 +364,7 @@ def unfolding_kernel(
     if r < n - 1:
         Z = _stretched(Z, i, j, squares / size, penalty, variance)
         if chosen:
-            for firmer in _FIRMER:  # nobody has asked for this penalty, and distances are what is to be kept
+            for firmer in _FIRMER:  # this penalty was not given, and distances are what must be kept
                 Z = _stretched(Z, i, j, squares / size, firmer * penalty, variance)
             warn_caller(
                 f"The exact unfolding is for up to {_EXACT} samples, and {n} were given: K was looked for from "

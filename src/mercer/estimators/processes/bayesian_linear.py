@@ -122,11 +122,11 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     fit_intercept : bool, default True
         Whether there is a constant b, with a flat prior.
     tol : float, default 1e-6
-        Of the search for hyper-parameters: slope of the evidence, relative to it, or for ``ard`` its gain.
+        Tolerance of the search for hyper-parameters: slope of the evidence, relative to it, or for ``ard`` its gain.
     max_iter : int, default 1000
         Steps of the search.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -215,7 +215,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
         y : (n,) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -354,7 +354,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
     # use ----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return the mean of the prediction at new data, (m,), and how sure it is if asked for.
+        """Return the mean of the prediction at new data, (m,), and its uncertainty if asked for.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class BayesianLinearRegression(RegressorMixin, KernelEstimator):
             parts.append(np.asarray(F @ self.root_.T) - self.moments_.mean @ self.root_.T)
         return np.concatenate(parts)
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     def _default_kernel(self) -> Kernel:
         return Linear()
@@ -510,7 +510,7 @@ def _is_numeric(prior: Any) -> bool:
 
 
 def _finite(m: Moments, kernel: Kernel) -> Moments:
-    """Return moments that are numbers, or raise."""
+    """Return finite moments, or raise."""
     if not np.isfinite(m.square).all():
         raise overflow_error(kernel)
     if not (np.isfinite(m.energy) and np.isfinite(m.moment).all()):

@@ -47,7 +47,7 @@ class ExpectationPropagation:
     root : (n,) array
         S.
     factor : CholeskyFactor
-        Of B; the latent variance at x is k(x, x) - |L^-1 S k|^2.
+        Factor of B; the latent variance at x is k(x, x) - |L^-1 S k|^2.
     evidence : float
         Approximate logarithm of the marginal likelihood.
     residual : float

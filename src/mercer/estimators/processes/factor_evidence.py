@@ -25,7 +25,7 @@ __all__ = ["FactorData", "ManyFactors", "OneFactor", "factor_posterior"]
 
 @dataclass(frozen=True, eq=False)
 class FactorData:
-    """What a latent factor model is fitted to.
+    """The data of a latent factor model.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class ManyFactors:
     value : float
         Log evidence.
     factor : CholeskyFactor
-        Of C, (N, N) for N observed values.
+        Factor of C, (N, N) for N observed values.
     alpha : (N,) array
         C^-1 y.
     coef : (n, Q) array
@@ -120,7 +120,7 @@ class OneFactor:
     value : float
         Log evidence.
     factor : CholeskyFactor
-        Of s^2 K + W^-1, (n, n).
+        Factor of s^2 K + W^-1, (n, n).
     coef : (n, 1) array
         The mean of g is k(x, samples) coef.
     scale : float

@@ -61,7 +61,7 @@ class LatentFactor:
     weights : (r, k) array
         Means: that of the latent function at x is phi(x)^T v.
     factor : CholeskyFactor
-        Of A, of order k r, one class after the other.
+        Factor of A, of order k r, one class after the other.
     state : object
         Where the search for a similar one may begin: it does not depend on the coordinates.
     evidence : float
@@ -524,7 +524,7 @@ def _times(gram: Factored, V: Floats) -> Floats:
 
 
 def _solved(factor: CholeskyFactor, G: Floats) -> Floats:
-    """Return A^-1 G for G (r, k), the functions one after the other."""
+    """Return A^-1 G for G (r, k), the functions one after another."""
     return factor.solve(G.T.ravel()).reshape(G.shape[1], -1).T
 
 

@@ -53,7 +53,7 @@ __public__ = __all__
 _RANK = 100  # of the preconditioner where no solver says otherwise
 _LEARNED = 1000  # samples from whose distances the length scale of the default kernel is learned
 _TILES = 2**20  # bytes of the products of a few tiles with all vectors
-_PATIENT = 20_000  # samples beyond which a search by products, which takes hours, is nobody's choice but the user's
+_PATIENT = 20_000  # samples beyond which a search by products, which takes hours, must be the user's choice
 _NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
@@ -84,18 +84,18 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     normalize_y : bool or None, default None
         Whether the process is one about the mean of y. Starts and bounds that are not given follow the variance of y
         about that mean, so that a y + b has the predictions a f + b. False takes y as it is, about zero. None is True
-        where hyper-parameters are searched, and False for ``fixed="all"`` and for mean functions of one's own. Numbers
+        where hyper-parameters are searched, and False for ``fixed="all"`` and for your own mean functions. Numbers
         that are given have the unit of y in any case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of y, the
-        size of a kernel within a factor of 1e6 of it, both farther if they start elsewhere; others within a factor of
-        1e5 of their start.
+        Bounds of hyper-parameters, in raw values. Where none are given: the noise from 1e-8 to 10 times the variance of
+        y, the size of a kernel within a factor of 1e6 of it, both farther if they start elsewhere; others within a
+        factor of 1e5 of their start.
     restarts : int, default 0
         Further starts of the search, at random.
     gram : GramSpec, optional
         None chooses by `Auto`: `Features` (the weight-space view, the same numbers) where the kernel has fewer features
         than there are samples, else `Dense` if it fits, else `Tiles`, with which nothing of the size of K is held and
-        the evidence is estimated. Of more than 20 000 samples a search by tiles takes hours: it has to be asked for.
+        the evidence is estimated. Beyond 20 000 samples a search by tiles takes hours: it has to be asked for.
     solver : Solver, optional
         None: Cholesky for a dense K, Woodbury for features, conjugate gradients with a pivoted Cholesky preconditioner
         for tiles; its ``tol``, ``max_iter`` and ``rank`` are obeyed.
@@ -109,9 +109,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         The search ends when the largest derivative of the log evidence in the logarithm of a parameter is below tol;
         with ``gram=Tiles()``, which estimates it, below tol times 1 + abs(log evidence).
     random_state : int, RandomState or None, default 0
-        Of restarts and probes, and of the quarter of many samples with which a search begins.
+        Seed of restarts and probes, and of the quarter of many samples with which a search begins.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. When the time is over the best hyper-parameters so far are used.
+        Budgets; see `KernelEstimator`. When time is up, the best hyper-parameters so far are used.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     noise_ : float or (n,) array
         Optimised; an array if one was given.
     log_marginal_likelihood_ : float
-        Of the training data, under ``kernel_`` and ``noise_``.
+        Log evidence of the training data, under ``kernel_`` and ``noise_``.
     log_marginal_likelihood_error_ : float
         Its standard error; 0.0 unless it was estimated (``gram=Tiles()``).
     tuned_ : Tuned or None
@@ -149,9 +149,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
     evidences are added. With mean functions the evidence is the restricted one (see
     `mercer.estimators.processes.process_evidence`). From 1000 samples on, where neither bounds nor several noises are
     given, the search begins with a quarter of them (2000 at most), chosen at random; where it ends there, the search on
-    all begins, of which ``tuned_`` tells. A search that ends where the evidence is that of white noise is begun again:
+    all begins, which ``tuned_`` describes. A search that ends where the evidence is that of white noise is begun again:
     with the kernel in the size of y, and at four random places. If that does not help, or if a bound is active at the
-    optimum, a warning tells so. Cost O(n^3) per step of the search in one n x n array, O(n D^2) plus one pass over
+    optimum, a warning says so. Cost O(n^3) per step of the search in one n x n array, O(n D^2) plus one pass over
     tiles for D features. The model keeps the n x n factor, from which variances come.
 
     Examples
@@ -231,7 +231,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             units = Units.of(Y, w, self._centred())
             observed = Observations.of(S, Y - units.mean, w, border[used])
             if border.shape[1]:
-                Border.of(observed.border)  # refuses functions that the samples cannot tell apart
+                Border.of(observed.border)  # refuses functions that the samples cannot distinguish
             starts = self._starts(kernel.learn(S, values, w), observed, self._noises(used, len(packed), units), units)
             way = self._evidence_form(starts[0].kernel, observed, run)
             self.kernel_, self.noise_ = self._search(way, starts, units, run)

@@ -1,4 +1,4 @@
-"""What the search of a sparse Gaussian process maximises, over hyper-parameters and inducing points together."""
+"""The objective of the search of a sparse Gaussian process, over hyper-parameters and inducing points together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class InducingObjective:
 
 
 def stand_for_all(S: Samples, Z: Samples) -> bool:
-    """Whether every sample is an inducing point: then Q = K whatever the kernel, and nothing is won by moving."""
+    """Whether every sample is an inducing point: then Q = K whatever the kernel, and nothing is gained by moving."""
     if not (isinstance(S, Vectors) and isinstance(S.X, np.ndarray) and isinstance(Z, Vectors)):
         return False
     if len(S) > 4 * len(Z):

@@ -40,7 +40,7 @@ class Laplace:
     root : (n,) array
         Square roots of W.
     factor : CholeskyFactor
-        Of B; the latent variance at x is k(x, x) - |L^-1 W^1/2 k|^2.
+        Factor of B; the latent variance at x is k(x, x) - |L^-1 W^1/2 k|^2.
     bend : (n,) array
         Third derivatives of the log-likelihood over W.
     evidence : float
@@ -198,7 +198,7 @@ def laplace_weights(K: Floats, found: Laplace) -> Floats:
 
 
 def is_fast(before: float, now: float, n: int, tol: float = _CLOSE) -> bool:
-    """Tell whether steps that shrink as the last one did reach the mode sooner than a new factor would."""
+    """Return whether steps that shrink as the last one did reach the mode sooner than a new factor would."""
     if now >= before:
         return False
     return np.log(now / tol) <= max(5, n / _WORTH) * np.log(before / now)

@@ -55,8 +55,8 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     .. math:: y_j(x) = \sum_q A_{jq} \, g_q(x) + \epsilon_j, \qquad g_q \sim GP(0, k_q), \quad
         \epsilon_j \sim N(0, d_j)
 
-    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output tells
-    about the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
+    so that :math:`\mathrm{cov}(y_i(x), y_j(x')) = \sum_q A_{iq} A_{jq} k_q(x, x')`: what is seen of one output bears
+    on the others, most of all where these were not observed. Kernels, mixing and noise maximise the evidence.
 
     Seed: [HSS] Section 4.1.7, which names the model (Teh, Seeger and Jordan: mixing multiple Gaussian processes).
 
@@ -79,7 +79,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the units of y in any case,
         and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values; where none are given, a noise is from 1e-8 to 10 times the variance of its output.
+        Bounds of raw values; where none are given, a noise is from 1e-8 to 10 times the variance of its output.
     restarts : int, default 0
         Further starts of the search.
     max_iter : int, default 200
@@ -88,13 +88,13 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         The search ends when the largest derivative of the log evidence is below tol, in the mixing in units of the
         standard deviations of the outputs, in the logarithms of all else.
     random_state : int, RandomState or None
-        Of the restarts, and of columns of the mixing beyond the number of outputs.
+        Seed of the restarts, and of columns of the mixing beyond the number of outputs.
     gram : GramSpec, optional
         How the K_q are held. None and `Dense` hold them whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
         `RandomFeatures` and `Features` put F_q F_q^T in their place: no n x n array is formed. Landmarks are chosen
         once, where the search starts, and serve for all parameters of the kernels.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -115,9 +115,9 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
     gram_ : GramSpec
         What None was resolved to.
     residual_trace_ : float
-        Of a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
+        For a Gram of low rank: the largest tr(K_q - F_q F_q^T) / tr K_q.
     tuned_ : Tuned
-        The way of the search.
+        The path of the search.
     n_iter_ : int
         Its steps.
 
@@ -202,7 +202,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
         y : (n,) or (n, J) array
             Real targets; NaN where an output was not observed.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             try:
                 given = check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite="allow-nan", input_name="y")  # pyright: ignore
             except (ValueError, TypeError):
-                given = np.empty(0)  # the door below says what is wrong
+                given = np.empty(0)  # the check below says what is wrong
             missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
             if missing.any():
                 y = np.where(missing, 0.0, given)

@@ -35,7 +35,7 @@ class LowRankFactors:
     value : float
         Log evidence.
     factor : CholeskyFactor
-        Of B.
+        Factor of B.
     beta : (R,) array
         The mean of g_q is F_q(x) beta_q.
     alpha : (n, J) array

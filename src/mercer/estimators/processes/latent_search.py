@@ -1,4 +1,4 @@
-"""What the search for a latent factor model maximises: the log evidence, in units of the outputs.
+"""The objective of the search for a latent factor model: the log evidence, in units of the outputs.
 
 Symbols as in `mercer.estimators.processes.latent_factor`.
 """

@@ -35,7 +35,7 @@ class Expert:
     half : (a,) array
         sqrt(omega / noise).
     factor : CholeskyFactor
-        Of B, (a, a).
+        Factor of B, (a, a).
     alpha : (a, J) array
         (K + noise / omega)^-1 y; the mean is k(x, rows) alpha.
     noise : float
@@ -76,7 +76,7 @@ def expert(K: Floats, y: Floats, omega: Floats, noise: float) -> Expert:
         Prior covariance of the samples.
     y : (n, J) array
     omega : (n,) array
-        Not negative; samples of weight zero are not looked at.
+        Non-negative; samples of weight zero are not looked at.
     noise : float
 
     Returns

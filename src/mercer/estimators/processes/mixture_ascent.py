@@ -32,7 +32,7 @@ from mercer.selection.units import Units, warn_of_search
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 
-Late = Callable[[], bool | Status]  # tells whether the time is over
+Late = Callable[[], bool | Status]  # returns whether time is up
 _SMALLEST = 1e-8  # responsibilities below it are zero
 _LOW = 1e-4  # smallest noise that is searched, relative to the mean square of y
 _STEPS = 6  # of the search for hyper-parameters between two looks at the responsibilities
@@ -59,7 +59,7 @@ class Beliefs:
         The bound after every sweep.
     status : Status
     gain : float
-        Of the last sweep.
+        Gain of the last sweep.
     """
 
     R: Floats
@@ -209,7 +209,7 @@ class Ascent:
         return replace(now, path=tuple(path), status=status, gain=float(gain))
 
     def size(self, bound: float) -> float:
-        """What changes of a bound are small beside, whatever the unit of y: how far it is from white noise."""
+        """The scale for changes of a bound, whatever the unit of y: its distance from white noise."""
         return 1.0 + abs(bound - self.white if math.isfinite(self.white) else bound)
 
     def changed(self, now: Beliefs, rise: float, late: Late = lambda: False) -> Beliefs:
@@ -354,7 +354,7 @@ class _Criterion:
 
 
 def _grouped(columns: Floats, weight: Floats, count: int) -> Indices:
-    """Labels of at most so many groups: centres far from each other, then the means of their nearest samples."""
+    """Labels of at most this many groups: centres far from each other, then the means of their nearest samples."""
     points = Vectors(np.ascontiguousarray(columns))
     centres = columns[choose_inducing(Gaussian(1.0), points, count)]
     labels = np.zeros(len(columns), dtype=np.intp)

@@ -57,7 +57,7 @@ class WholeExperts:
         n packed samples.
     y : (n, J) array
     keep : int
-        How many of the latest Gram matrices are kept.
+        Number of latest Gram matrices that are kept.
     n_threads : int, optional
     """
 
@@ -110,7 +110,7 @@ class LowRankExpert:
     bound : float
         Log of the integral of prod_n N(y_n; f(x_n), noise)^omega_n over the prior of f, whose covariance is F F^T.
     factor : CholeskyFactor
-        Of B.
+        Factor of B.
     beta : (r, J) array
         The mean is F(x) beta.
     noise : float
@@ -162,7 +162,7 @@ def low_rank_expert(part: KernelFactor, y: Floats, omega: Floats, noise: float) 
     part : KernelFactor
     y : (n, J) array
     omega : (n,) array
-        Not negative.
+        Non-negative.
     noise : float
 
     Notes
@@ -194,9 +194,9 @@ class LowRankExperts:
         n packed samples.
     y : (n, J) array
     keep : int
-        How many of the latest factors are kept.
+        Number of latest factors that are kept.
     spec : GramSpec
-        Of low rank.
+        A Gram of low rank.
     kernel : Kernel
         Where the search starts.
     resources : Resources

@@ -7,7 +7,7 @@ The variance at t is kappa - |L^-1 k|^2 + |R^-T (b - B^T G^-1 k)|^2. Every way o
 samples, arrays (P, Q, E) whose columns belong to them and with which covariances are prior - P^T Q + E^T E; variances
 are its diagonal, summed column by column. The same pieces of T are used for both, so they agree to the bit.
 
-Of latent functions, which classes are seen of: L and S such that the variance at t is kappa - |L^-1 S k|^2, or the
+For the latent functions of classifiers: L and S such that the variance at t is kappa - |L^-1 S k|^2, or the
 coordinates phi(t) of a factor of K.
 """
 
@@ -277,7 +277,7 @@ class SoftmaxPosterior:
 class CoordinatePosterior:
     """Latent functions in the r coordinates phi of a factor of K, and beyond them as their prior is.
 
-    The variance at t is kappa - |phi|^2 + |R phi|^2: what the coordinates do not tell of a sample remains unknown. With
+    The variance at t is kappa - |phi|^2 + |R phi|^2: what the coordinates do not say of a sample remains unknown. With
     a factor of full rank it is that of the exact process.
 
     Attributes
@@ -338,7 +338,7 @@ def posterior_of(found: Conditioned, border: Floats, shift: Floats, tol: float, 
 
 @dataclass(frozen=True, eq=False)
 class MeanFunctions:
-    """Functions whose coefficients are known to nobody beforehand: the mean of a process is a sum of them.
+    """Functions with unknown coefficients: the mean of a process is a sum of them.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 r"""Gaussian process classification: latent functions with a Gaussian prior, and classes that depend on them.
 
 Symbols: n samples with weights w_i, c classes, f latent functions, K their prior covariance at the samples, a the
-coefficients of their posterior means. Of a Gram of low rank K = F F^T, and all is done in the r coordinates of F.
+coefficients of their posterior means. With a Gram of low rank K = F F^T, and all is done in the r coordinates of F.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     fixed : tuple of str, or "all", default ()
         Free parameters of the kernel that are held, by the names of `mercer.free_parameters.free_names`.
     bounds : mapping of name to (low, high), optional
-        Of free parameters; others stay within a factor of 1e5 of their start.
+        Bounds of free parameters; others stay within a factor of 1e5 of their start.
     restarts : int, default 0
         Further starts of the search.
     class_weight : dict or "balanced", optional
         Factors of the weights of each class.
     gram : GramSpec, optional
-        None is `Dense`: K whole, as `Tiles` too, because an exact posterior is itself an n x n array. Of low rank, as
+        None is `Dense`: K whole, as for `Tiles`, because an exact posterior is itself an n x n array. Of low rank, as
         `Nystrom`, `IncompleteCholesky`, `SparseGreedy`, `RandomFeatures` and `Features`, K = F F^T is the covariance of
         a model with r weights, and no n x n array is formed; landmarks stay those that were found where the search
         starts.
@@ -108,9 +108,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     tol : float, default 1e-4
         A search ends when the largest derivative in coordinates is below tol.
     random_state : int, RandomState or None, default 0
-        Of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
+        Seed of the restarts, and of the quarter of many samples with which a search begins; not of the `gram`.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. The time is looked at between evaluations of the evidence.
+        Budgets; see `KernelEstimator`. The time is checked between evaluations of the evidence.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -368,7 +368,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def _condition(self, way: Way) -> None:
         """Keep what predictions need."""
         self.expansion_, self.posterior_, self.log_marginal_likelihood_, residual = way.condition(self.kernel_)
-        if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was built anew, with the landmarks of the start
+        if isinstance(way, FactorWay) and way.spec != self.gram_:  # it was rebuilt, with the landmarks of the start
             self.gram_, K = way.spec, way.build(self.kernel_)
             if is_low_rank(K):
                 self.residual_trace_, self.gram_error_ = float(K.residual.trace), float(K.residual.entries)
@@ -420,7 +420,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Return the most probable class of new data, shape (m,)."""
         check_is_fitted(self)
-        if len(self.classes_) == 2:  # by symmetry of the link the mean alone tells
+        if len(self.classes_) == 2:  # by symmetry of the link the mean alone decides
             return self.classes_[(self._evaluate(X) > 0.0).astype(np.intp)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 

@@ -148,7 +148,7 @@ class Conditioned:
     residual : float
         Largest over the outputs of the length of y - G a - B m over that of y.
     factor : CholeskyFactor or None
-        Of G (dense), or of I + F^T diag(s)^-1 F (features).
+        Factor of G (dense), or of I + F^T diag(s)^-1 F (features).
     partial : (n, r) array or None
         Pivoted factor of K, of the preconditioner.
     inverse_border : (n, q) array
@@ -199,7 +199,7 @@ class Conditioner(Protocol):
 
 
 class _Contracting:
-    """What contracts weights of K with its derivatives."""
+    """A mixin that contracts weights of K with its derivatives."""
 
     resources: Resources
     estimated = False  # whether value and derivatives depend on random probes
@@ -354,7 +354,7 @@ class IterativeEvidence(_Contracting):
     observations : Observations
     resources : Resources, optional
     rank : int, default 100
-        Of the pivoted Cholesky factor of K in the preconditioner.
+        Rank of the pivoted Cholesky factor of K in the preconditioner.
     probes : int, default 16
         Random vectors for the determinant and the traces of its derivatives.
     tol : float, default 1e-4
@@ -364,14 +364,14 @@ class IterativeEvidence(_Contracting):
     max_iter : int, default 1000
         Products per solve.
     seed : int, default 0
-        Of the probes, which are the same in every evaluation: the estimate is a fixed, smooth function.
+        Seed of the probes, which are the same in every evaluation: the estimate is a fixed, smooth function.
     products : GramSpec, optional
-        What multiplies with K, as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
+        What multiplies with K, such as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
         preconditioner.
 
     Notes
     -----
-    Memory O(n (rank + probes)). The value is a mean over probes; its standard error is told. Derivatives use the same
+    Memory O(n (rank + probes)). The value is a mean over probes, with its standard error. Derivatives use the same
     probes and are estimates of the exact derivatives, not derivatives of the estimate.
     """
 

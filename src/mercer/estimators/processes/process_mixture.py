@@ -65,7 +65,7 @@ class Component:
     root : (a, a) array
         Upper triangular factor of I + H K H.
     count : float
-        How many samples it has, N_t.
+        Number of its samples, N_t.
     weight : float
         Its expected weight.
     where : tuple of arrays or None
@@ -112,7 +112,7 @@ class LowRankComponent:
     root : (r, r) array
         Upper triangular factor of B = I + F^T Omega F / noise.
     count : float
-        How many samples it has, N_t.
+        Number of its samples, N_t.
     weight : float
         Its expected weight.
     where : tuple of arrays or None
@@ -147,7 +147,7 @@ class LowRankComponent:
 
 @dataclass(frozen=True, eq=False)
 class ComponentPredictions:
-    """What each component says about new samples.
+    """The predictions of each component for new samples.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class ComponentPredictions:
         Probability that a new sample belongs to the component; rows add up to one.
     mean : (m, c) or (m, c, k) array
     std : (m, c) array
-        Of a new y, noise included.
+        Standard deviation of a new y, noise included.
     """
 
     weight: Floats
@@ -202,7 +202,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any case,
         and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values. The noise stays above 1e-4 times the variance of y where no bounds are given.
+        Bounds of raw values. The noise stays above 1e-4 times the variance of y where no bounds are given.
     restarts : int, default 0
         Further starts from other groupings of the samples; the highest bound wins.
     max_iter : int, default 200
@@ -211,13 +211,13 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         A start ends when a sweep raises the bound by less than tol times 1 + abs(bound), where the bound is measured
         from the log evidence of white noise.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         How K is held. None and `Dense` hold it whole. `Nystrom`, `IncompleteCholesky`, `SparseGreedy`,
         `RandomFeatures` and `Features` put F F^T in its place: no n x n array is formed. Landmarks are chosen once,
         where the search starts, and serve for all components and parameters of the kernel.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -236,7 +236,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     intercept_ : (J,) array
         The mean of y, or zeros; the functions of the components are added to it.
     lower_bound_ : float
-        Of the log evidence.
+        Lower bound of the log evidence.
     bounds_path_ : (t,) array
         The bound after every sweep of the best start; it never falls.
     status_ : Status
@@ -244,7 +244,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
     gram_ : GramSpec
         What None was resolved to.
     residual_trace_ : float
-        Of a Gram of low rank: the largest tr(K - F F^T) / tr K of a component.
+        For a Gram of low rank: the largest tr(K - F F^T) / tr K of a component.
 
     Notes
     -----
@@ -332,7 +332,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         y : (n,) or (n, k) array
             Real targets; the outputs of one sample belong to one component.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -427,7 +427,7 @@ class GaussianProcessMixture(MultiOutputMixin, RegressorMixin, WholeOrFactor, Ke
         ----------
         X : raw data or packed samples
         return_std : bool, default False
-            Of y, noise and the distance between components included.
+            Whether to return that of y, noise and the distance between components included.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The search for kernel and noise of a Gaussian process: from where, on which samples, and what is told of it."""
+"""The search for kernel and noise of a Gaussian process: its starts, its samples, and what is reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["SOME", "Begin", "EvidenceSearch"]
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
 _GONE = 1e-3  # a noise that has fallen so far on some of the samples
 _AGAIN = 4  # further starts where the evidence is that of white noise
-_MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than so many
+_MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than this many
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Begin:
 
 
 class EvidenceSearch:
-    """What a Gaussian process does to find its kernel and noise: starts, a search on some samples, one on all."""
+    """The search of a Gaussian process for its kernel and noise: starts, a search on some samples, one on all."""
 
     kernel: Any
     noise: Any
@@ -113,7 +113,7 @@ class EvidenceSearch:
             return starts
         if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
             return starts
-        if -found.value - part.white(1.0) <= WHITE:  # so few tell nothing; all of them may
+        if -found.value - part.white(1.0) <= WHITE:  # so few say nothing; all of them may
             return starts
         best = np.asarray(found.beside["noise"])
         if best < _GONE * starts[0].noise:  # what interpolates some may not interpolate all

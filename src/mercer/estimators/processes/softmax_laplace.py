@@ -41,7 +41,7 @@ class SoftmaxLaplace:
     inner : (c, n, n) array
         E_c.
     coupling : CholeskyFactor
-        Of M.
+        Factor of M.
     shares : (n, c) array
         w P, the diagonals of D_c.
     evidence : float

@@ -1,7 +1,7 @@
 r"""Evidence of sparse Gaussian processes, in which a few inducing points stand for all samples, and its gradient.
 
 Symbols: u the m inducing points, f the n samples, K_uu = L L^T, A = K_fu L^-T (n, m) so that Q = A A^T is the Nystrom
-approximation of K, Lambda the covariance that is left to each sample (or block of samples) by itself, w the weights,
+approximation of K, Lambda the covariance that is left to each sample (or block of samples) alone, w the weights,
 B = I + A^T Lambda^-1 A, beta = B^-1 A^T Lambda^-1 y the whitened coefficients, J the number of outputs.
 """
 
@@ -48,7 +48,7 @@ _TIE = 1e-9  # relative difference of residual variances that rounding may make
 
 @dataclass(frozen=True, eq=False)
 class SparseData:
-    """What a sparse Gaussian process is fitted to, and how.
+    """The data of a sparse Gaussian process, and the method.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class SparseData:
         Positive; a sample of weight w stands for w copies.
     method : {"sor", "dtc", "fitc", "pitc", "variational", "nystrom"}
     blocks : sequence of slice
-        Of "pitc": consecutive rows that are treated exactly among themselves.
+        For "pitc": consecutive rows that are treated exactly among themselves.
     resources : Resources
         Threads.
     """
@@ -85,9 +85,9 @@ class Inducing:
     value : float
         Log evidence of the approximate model, or for "variational" the lower bound of the exact one.
     L : CholeskyFactor
-        Of K_uu, (m, m).
+        Factor of K_uu, (m, m).
     B : CholeskyFactor
-        Of I + A^T Lambda^-1 A, (m, m).
+        Factor of I + A^T Lambda^-1 A, (m, m).
     beta : (m, J) array
         Mean of the whitened inducing variables L^-1 f(u); predictions are L^-1 k_u(x) times it.
     A : (n, m) array
@@ -162,12 +162,12 @@ class Inducing:
 
 @dataclass(frozen=True, eq=False)
 class Whitened:
-    """What depends on the kernel and the inducing points, and not on the noise.
+    """The quantities that depend on the kernel and the inducing points, but not on the noise.
 
     Attributes
     ----------
     L : CholeskyFactor
-        Of K_uu.
+        Factor of K_uu.
     A : (n, m) array
         K_fu L^-T.
     rest : (n,) array
@@ -201,7 +201,7 @@ def whiten(data: SparseData, kernel: Kernel, points: Samples) -> Whitened:
     K_uu = np.empty((len(Z), len(Z)))
     fill(kernel, Comparison(kernel, Z, Z, np.float64), K_uu, n_threads=n_threads)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", JitterWarning)  # of inducing points, told in the result
+        warnings.simplefilter("ignore", JitterWarning)  # of inducing points, reported in the result
         L = safe_cholesky(K_uu)
     A = np.empty((len(S), len(Z)))
     fill(kernel, Comparison(kernel, S, Z, np.float64), A, n_threads=n_threads)
@@ -240,7 +240,7 @@ def inducing_posterior(
     noise : float
         Variance of the noise.
     whitened : Whitened, optional
-        Of this kernel and these points, if it is known.
+        That of this kernel and these points, if it is known.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def inducing_posterior(
 
 
 class _Own:
-    """What is left to the samples themselves, Lambda, and its part in the derivative."""
+    """The covariance left to the samples themselves, Lambda, and its part in the derivative."""
 
     def rows(self, n: int) -> list[slice]:
         return spans(n, _ROWS)
@@ -494,7 +494,7 @@ def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:
     S : Samples
         Packed and prepared.
     count : int
-        At most so many.
+        At most this many.
 
     Returns
     -------
@@ -538,7 +538,7 @@ def choose_inducing(kernel: Kernel, S: Samples, count: int) -> Indices:
 
 
 def _places(S: Samples) -> Floats:
-    """Numbers that tell samples apart, whatever their order; for other samples than vectors the order itself."""
+    """Numbers that distinguish samples, whatever their order; for other samples than vectors the order itself."""
     if not isinstance(S, Vectors):
         return -np.arange(len(S), dtype=float)
     direction = np.random.default_rng(0).normal(size=S.width)

@@ -85,15 +85,15 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     method : {"variational", "fitc", "pitc", "dtc", "sor", "nystrom"}, default "variational"
         "variational" maximises a lower bound of the exact evidence, so that more inducing points are never worse.
         "nystrom" replaces K but not the covariances with new samples: means may be far off and variances negative
-        where the inducing points are too few, which is told by a warning.
+        where the inducing points are too few, which a warning reports.
     inducing : int or samples, default 200
         Their number: samples are chosen one after another, each where the chosen ones leave the largest variance.
         Or the inducing points themselves.
     optimize_inducing : bool, default True
         Whether inducing points move with the hyper-parameters. It concerns dense vectors and kernels with derivatives
-        in their inputs; others (strings, sparse rows) stay where they are, as do those among which is every sample.
+        in their inputs; others (strings, sparse rows) stay where they are, as do those that include every sample.
     blocks : int or (n,) array of labels, optional
-        Of "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
+        For "pitc": how many blocks, made of the samples nearest to as many chosen ones, or the block of each sample.
         None makes blocks of about the size of the inducing points.
     fixed : tuple of str or "all", default ()
         Names of kernel parameters, or "noise", that are held; "all" searches nothing.
@@ -102,7 +102,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         about zero. None is False for ``fixed="all"`` and else True. Numbers that are given have the unit of y in any
         case, and so have all results.
     bounds : mapping of name to (low, high), optional
-        Of raw values; where none are given, as in `GaussianProcessRegressor`.
+        Bounds of raw values; where none are given, as in `GaussianProcessRegressor`.
     restarts : int, default 0
         Further starts of the search, in which inducing points stay; they move at the end.
     max_iter : int, default 200
@@ -110,8 +110,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     tol : float, default 1e-5
         The search ends when the largest derivative of the objective in the logarithm of a parameter is below tol.
     random_state : int, RandomState or None
-        Of the restarts.
-    gamma, degree, coef0 : of scikit-learn's words
+        Seed of the restarts.
+    gamma, degree, coef0 : of scikit-learn's named kernels
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -134,7 +134,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
     jitter_ : float
         What was added to the covariance of the inducing points so that it could be factored; 0.0 as a rule.
     tuned_, n_iter_ : Tuned, int
-        The way of the search, and its steps.
+        The path of the search, and its steps.
 
     Notes
     -----
@@ -214,7 +214,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         y : (n,) or (n, k) array
             Real targets; several outputs share kernel, noise and inducing points.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -378,7 +378,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     @property
     def expansion_(self) -> Expansion:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The mean as an element of the kernel's space; `predict` goes by another way, safer near singular K_uu."""
+        """The mean as an element of the kernel's space; `predict` uses another formula, safer near singular K_uu."""
         own, single = self.posterior_, self.target_.columns is None
         samples = own.samples if own.training is None else own.training.samples
         coef = linalg.solve_triangular(own.root, own.beta) if own.training is None else own.training.alpha
@@ -443,7 +443,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """What the Nystrom method keeps of the training samples.
+    """The part of the training samples that the Nystrom method keeps.
 
     Attributes
     ----------
@@ -481,7 +481,7 @@ class InducingPosterior:
         L_B^T, upper triangular, with B = L_B L_B^T.
     beta : (m, J) array
     training : TrainingPart or None
-        Of the Nystrom method.
+        For the Nystrom method.
     """
 
     kernel: Kernel
@@ -560,7 +560,7 @@ class InducingPosterior:
 
 
 def _told(variance: Floats, what: str) -> Floats:
-    """Variances with negative ones set to zero, and a warning that tells of them."""
+    """Variances with negative ones set to zero, with a warning about them."""
     negative = variance < 0.0
     if negative.any():
         warn_caller(

@@ -1,6 +1,6 @@
-"""The largest evidence of many samples, begun with few: curvature that is learned cheaply and used where it is dear.
+"""The largest evidence of many samples, begun with few: curvature that is learned cheaply and used where it is costly.
 
-An evaluation costs n^3, so that a quarter of the samples is searched for a sixtieth of the price. There lies a point
+An evaluation costs n^3, so that a quarter of the samples is searched for a sixtieth of the price. It ends at a point
 near the optimum of all, and the second derivatives there, times the ratio of the numbers of samples, are nearly those
 of all: a few quasi-Newton steps with them replace the many by which L-BFGS would learn them. Symbols: theta coordinates
 that move, g and H first and second derivatives of minus the log evidence in them.
@@ -31,9 +31,9 @@ _FEW = 4  # parameters up to which a search begins on some of the samples
 
 
 def few_parameters(kernel: Kernel, fixed: Any) -> bool:
-    """Tell whether a search should begin on some of the samples.
+    """Return whether a search should begin on some of the samples.
 
-    Of many parameters, as length-scales of all columns, some of the samples have optima of their own, from which that
+    With many parameters, as length scales of all columns, some of the samples have optima of their own, from which that
     of all is not reached; and the search on all takes almost as many steps.
     """
     names = free_parameters.free_names(kernel)
@@ -66,7 +66,7 @@ class Coordinates:
         kernel, noise = self.at(moving)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", JitterWarning)  # told of once, by the fit at the end
+                warnings.simplefilter("ignore", JitterWarning)  # reported once, by the fit at the end
                 found = evidence(kernel, np.asarray(noise), slopes=bool(self.moves[:-1].any()))
         except (np.linalg.LinAlgError, ValueError):
             return np.inf, np.zeros(int(self.moves.sum()))
@@ -81,7 +81,7 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where a few quasi-Newton steps have come to, and the way."""
+    """Where a few quasi-Newton steps have led, and the path."""
 
     kernel: Kernel
     noise: Floats

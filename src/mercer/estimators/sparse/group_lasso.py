@@ -1,4 +1,4 @@
-r"""Group lasso: columns that come and go together, or one after the other along a hierarchy.
+r"""Group lasso: columns that come and go together, or one after another along a hierarchy.
 
 Symbols: b the coefficients, g groups of columns with weights omega_g, alpha the penalty.
 """
@@ -146,7 +146,7 @@ class GroupLasso(SparseRegressor):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -60,7 +60,7 @@ class KernelLasso(SparseRegressor):
     solver : {"coordinate_descent", "lars", "linear_program"}, default "coordinate_descent"
         As in `Lasso`; all three give the same coefficients.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None is dense if it fits, else tiles: then only the rows of the samples in use are kept.
     fit_intercept : bool, default True
@@ -140,7 +140,7 @@ class KernelLasso(SparseRegressor):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -259,7 +259,7 @@ def kernel_path(
 
     While the active set S and its signs s stay the same, the solution is this smooth function of the parameter theta;
     it is not linear. Each value starts from the active set of the one before: one linear system makes the prediction,
-    the optimality conditions tell whether it is the solution, and where they fail the active set is corrected.
+    the optimality conditions say whether it is the solution, and where they fail the active set is corrected.
 
     Seed: [KIKS] Section 4.1.3, reference [40].
 

@@ -41,7 +41,7 @@ SOLVERS = ("coordinate_descent", "lars", "linear_program")
 
 
 class SparseRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    """What estimators with a penalty on coefficients share: one problem for each output, a word for the solver."""
+    """Base of estimators with a penalty on coefficients: one problem for each output, a solver by name."""
 
     alpha: float
     tol: float
@@ -81,7 +81,7 @@ class SparseRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return coef, np.array(intercepts).reshape(values.shape[1:])
 
     def _solve_one(self, problem: PenalisedLeastSquares, run: Run) -> Solution:
-        """Solve the problem of one output by the solver that the word means."""
+        """Solve the problem of one output by the solver of that name."""
         solver = self._named_solver()
         self.solver_ = solver
         return solver.solve(problem, monitor=run.solver_monitor(self.tol) if run.watched else None)
@@ -193,7 +193,7 @@ class Lasso(SparseRegressor):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -46,12 +46,12 @@ from mercer.targets import Multiclass, Real
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]
 __public__ = __all__
 
-_SMALLEST, _LARGEST = 1e-140, 1e140  # targets whose squares, and those times a few thousand, are numbers
+_SMALLEST, _LARGEST = 1e-140, 1e140  # targets whose squares, times a few thousand, are in range
 _ROWS = 4096  # new samples whose values at the relevance vectors are in memory at once
 
 
 class RelevanceVectorMachine(KernelEstimator):
-    """What relevance vector machines for numbers and for classes share."""
+    """Base of relevance vector machines for regression and for classification."""
 
     algorithm: str
     fit_intercept: bool
@@ -65,7 +65,7 @@ class RelevanceVectorMachine(KernelEstimator):
         "max_iter": Integer(1),
     }
 
-    # the doors ----------------------------------------------------------------------------------------
+    # entry points -------------------------------------------------------------------------------------
 
     def _check_order(self, kernel: Kernel) -> None:
         """Accept every kernel: its values are basis functions, whatever matrix they make."""
@@ -84,7 +84,7 @@ class RelevanceVectorMachine(KernelEstimator):
                 {"normal matrix, its factor and a copy": 24 * n * n},
                 ("algorithm='fast'",),
             ).require(self.memory)
-        unwatched(K)  # the solver looks at the time and has its best to give
+        unwatched(K)  # the solver watches the time and returns its best
         return Design(K, self.fit_intercept)
 
     def _maximise(self, problem: SparseEvidence, run: Run, until: float) -> Solution:
@@ -181,7 +181,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     max_iter : int, default 1000
         Passes over all basis functions, or updates.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; None chooses by `Auto`. With `Tiles` columns of K are computed when they are needed.
     memory, max_time, n_threads : optional
@@ -271,7 +271,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
         y : (n,) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -335,7 +335,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
 
 
 class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
-    r"""Relevance vector machine for classes: few kernels, and probabilities that know how sure the function is.
+    r"""Relevance vector machine for classes: few kernels, and probabilities that include the function's uncertainty.
 
     .. math:: p(t = 1 \mid x, v) = \frac{1}{1 + e^{-f(x)}}, \quad f(x) = \sum_j v_j k(x, x_j) + v_0, \qquad
               p(t = 1 \mid x) \approx \frac{1}{1 + e^{-\kappa f(x)}}, \quad
@@ -430,7 +430,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -506,7 +506,7 @@ class RelevanceVectorClassifier(ClassifierMixin, RelevanceVectorMachine):
 
 
 def _finite(values: Floats, kernel: Kernel) -> Floats:
-    """Return values that are numbers, or raise: the kernel has overflowed."""
+    """Return finite values, or raise: the kernel has overflowed."""
     if not np.isfinite(values).all():
         raise overflow_error(kernel)
     return values

@@ -50,7 +50,7 @@ class GraphicalStructure(KernelEstimator):
     method : {"graphical_lasso", "neighbourhood"}, default "graphical_lasso"
         The penalised likelihood, or a lasso for each variable.
     rule : {"or", "and"}, default "or"
-        Of "neighbourhood": an edge where either variable uses the other, or where both do.
+        For "neighbourhood": an edge where either variable uses the other, or where both do.
     standardize : bool, default False
         Whether the columns are scaled to variance 1 first; alpha is then in the unit of a correlation.
     tol : float, default 1e-10
@@ -145,7 +145,7 @@ class GraphicalStructure(KernelEstimator):
         X : (n, d) array-like, sparse matrix, data frame or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class GraphicalStructure(KernelEstimator):
         X : (m, d) data
         sample_weight : (m,) array, optional
         """
-        self._deviations(X)  # the doors
+        self._deviations(X)  # checks
         other: Any = clone(self)
         other.set_params(warm_start=False).fit(X, sample_weight=sample_weight)
         forth = conditional_divergence(self.covariance_, self.precision_, other.precision_)
@@ -325,7 +325,7 @@ def conditional_divergence(covariance: Floats, precision: Floats, other: Floats)
     Parameters
     ----------
     covariance, precision : (d, d) arrays
-        Of the first Gaussian, over which the expectation is taken.
+        Covariance and precision of the first Gaussian, over which the expectation is taken.
     other : (d, d) array
         Precision of the second.
 

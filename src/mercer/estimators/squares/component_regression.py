@@ -55,16 +55,16 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples; a word of scikit-learn means what it
+        None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted: centring removes the constant.
     n_components : int, optional
         r; at most as many as there are directions in which the samples vary. None chooses it by `criterion`.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: the
-        components are found in the columns of the factor. From products alone, as of `Tiles`, the first components
-        come, so that `n_components` must be given.
+        How K is held. None is `Dense`. A Gram of low rank, such as ``Nystrom(500)``, and `Features` need no n x n
+        array: the components are found in the columns of the factor. From products alone, as with `Tiles`, the first
+        components are found, so that `n_components` must be given.
     criterion : {"loo", "gcv"}, default "loo"
         What a chosen number of components minimises: the mean squared error of left-out samples, or generalised
         cross-validation. The components are held; only the regression on them is done without the sample.
@@ -138,7 +138,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return Dense() if self.gram is None else super()._planned_gram(n_samples)
 
     def _can_use(self, spec: GramSpec) -> bool:
-        """Tell whether a Gram gives what is needed: all components, unless their number is known."""
+        """Return whether a Gram gives what is needed: all components, unless their number is known."""
         return self.n_components is not None or is_stored(spec) or _has_factor(spec)
 
     def _decompose(self, gram: Gram, w: Floats, run: Run) -> Directions:
@@ -255,7 +255,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 
 def _has_factor(spec: GramSpec | None) -> bool:
-    """Tell whether a Gram is held by a factor, of a rank or a count of features."""
+    """Return whether a Gram is held by a factor, of a rank or a count of features."""
     return has_features(spec) or hasattr(spec, "rank") or hasattr(spec, "count")
 
 

@@ -36,7 +36,7 @@ __all__ = [
 
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _ROWS = 4096  # of a factor at a time
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
 
 Folds = str | Sequence[Indices]
@@ -56,7 +56,7 @@ class FactorSpectrum:
 
     @classmethod
     def of(cls, gram: Any, weight: Floats, intercept: bool, allowed: float = np.inf) -> FactorSpectrum:
-        """Decompose F^T W F, centred if there is an intercept; B is held within so many bytes."""
+        """Decompose F^T W F, centred if there is an intercept; B is held within this many bytes."""
         n, r = len(weight), gram.factor(slice(0, 1)).shape[1]
         origin, square = np.zeros(r), np.zeros((r, r))
         if intercept:
@@ -90,7 +90,7 @@ class FactorSpectrum:
         return self.values[:, None] + self.penalised[:, None] * alphas
 
     def share(self, B: Floats, divisors: Floats, weight: Floats, which: str) -> Floats:
-        """What errors of the fit are divided by, (m, p), at some rows of B: of a copy left out, or by "gcv" of all."""
+        """The divisors of the errors of the fit, (m, p), at some rows of B: of a copy left out, or by "gcv" of all."""
         if which == "gcv":
             dof = np.sum(self.values[:, None] / divisors, axis=0)
             return np.tile(1.0 - dof / self.weight.sum(), (len(B), 1))

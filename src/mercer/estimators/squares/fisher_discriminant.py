@@ -67,7 +67,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     alpha : float, default 1.0
         mu, the ridge. Positive; in the unit of k(x, x).
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words for kernels.
+        Parameters of scikit-learn's named kernels.
     regulariser : {"norm", "coefficients"}, default "norm"
         R: K for the squared length of the direction, I for that of its coefficients; with weights 1 / w_i on its
         diagonal, which is what copies have.
@@ -79,13 +79,13 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Whether the scatter within classes is summed over samples, as in [STS], or each class counts the same whatever
         its size, as in [ST]; there the factor of class c is the harmonic mean of the class sizes over W_c.
     n_components : int, optional
-        How many directions are kept, at most c - 1; None is all.
+        Number of directions kept, at most c - 1; None is all.
     priors : {"equal", "shares"} or (c,) array, default "equal"
-        Of the classes: "equal" decides by the nearest class mean, for two classes at the middle as in the seeds.
+        Priors of the classes: "equal" decides by the nearest class mean, for two classes at the middle as in the seeds.
     gram : GramSpec, optional
         None chooses by `Auto`; the Rayleigh form needs a dense matrix.
     solver : Solver, optional
-        Of the dual form. None: Cholesky for a dense K, Woodbury for a factor, conjugate gradients for tiles.
+        Solver of the dual form. None: Cholesky for a dense K, Woodbury for a factor, conjugate gradients for tiles.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -194,7 +194,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

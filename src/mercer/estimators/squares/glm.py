@@ -51,7 +51,7 @@ def _is_ordinal(estimator: Any) -> bool:
     if isinstance(estimator.family, str) and estimator.family == "ordinal":
         return True
     raise AttributeError(
-        f"KernelGLM has no predict_proba with family={estimator.family!r}; it is there with family='ordinal'. Make the "
+        f"KernelGLM has no predict_proba with family={estimator.family!r}; it exists with family='ordinal'. Make the "
         "estimator as KernelGLM(..., family='ordinal'), and fit it."
     )
 
@@ -70,7 +70,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf",
         "linear", "poly", "precomputed", ...) means what it means there. A sum of kernels is fitted as a sum of
         functions, see `components`.
     family : str or Loss, default "poisson"
@@ -82,20 +82,20 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         Weight of the penalty. Positive. scikit-learn's GLMs divide the sum of the losses by the number of samples: n
         times their alpha is the alpha here.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     fit_intercept : bool, default True
         Whether a constant that is not penalised is added; the thresholds of ordinal responses are such constants.
     basis : Kernel, optional
-        One with a finite feature map, as ``Linear().on([0, 2])`` or ``RankOne(function)``: its features are the
+        One with a finite feature map, such as ``Linear().on([0, 2])`` or ``RankOne(function)``: its features are the
         functions b, besides the constant.
     order : sequence of labels, optional
-        Of the classes of ordinal responses, from the lowest to the highest; None is sorted.
+        Order of the classes of ordinal responses, from the lowest to the highest; None is sorted.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`.
     solver : Solver, optional
-        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``.
+        Solver of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``.
     tol : float, default 1e-6
-        Of the gradient, relative; see `Newton`.
+        Tolerance of the gradient, relative; see `Newton`.
     max_iter : int, default 100
         Newton steps.
     memory, max_time, n_threads : optional
@@ -116,13 +116,13 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         Only of ordinal responses.
     n_iter_ : int
         Newton steps.
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----
     A sample of weight w counts as w copies. ``score`` is the share of the deviance that is explained. Conditionally
     positive definite kernels are accepted where the constant and the basis contain their null space, as
-    ``ThinPlate()`` with ``basis=Linear()``. Cost as of `KernelLogisticRegression`.
+    ``ThinPlate()`` with ``basis=Linear()``. Cost as in `KernelLogisticRegression`.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    # doors --------------------------------------------------------------------------------------------
+    # entry points -------------------------------------------------------------------------------------
 
     @property
     def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -270,7 +270,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         y : (n,) array
             Responses of the family; (n, 2) successes and failures are accepted by "binomial".
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -86,11 +86,11 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "precomputed", ...) means what it means there. Conditionally positive definite kernels are accepted.
     loss : str or Loss, default "squared"
         psi, convex: "squared", "absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",
-        "linex", "poisson", "gamma", "binomial", or a loss with its parameters, as ``Huber(0.5)``, or of your own.
+        "linex", "poisson", "gamma", "binomial", or a loss with its parameters, such as ``Huber(0.5)``, or of your own.
     alpha : float, default 1.0
         Weight of the regulariser. Positive; with the square C = 1 / alpha is that of support vector machines.
     regularizer : {"square", "norm"} or Regularizer, default "square"
@@ -101,16 +101,16 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         degree one; a constant and some columns; or functions that take all data at once, as an array (n, d), and
         return (n,) or (n, s) numbers.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`; where SMO is the solver, tiles beyond 2048 samples.
     solver : Solver, optional
         None is `Newton` for smooth losses, `SMO` for losses with kinks and a box dual besides a constant, else
         `ProximalPoint`.
     tol : float, default 1e-7
-        Of the default solver; see `mercer.solvers.risk_path.choose_solver`.
+        Tolerance of the default solver; see `mercer.solvers.risk_path.choose_solver`.
     max_iter : int, default 100
-        Of Newton's and the proximal point method.
+        Iterations of Newton's and the proximal point method.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -129,10 +129,10 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
     norm_, risk_, objective_ : float
         Length of f, sum of the weighted losses, and what is minimised.
     dual_gap_ : float
-        Of the problem with penalty lambda: its objective is above its minimum by no more than this.
+        Duality gap of the problem with penalty lambda: its objective is above its minimum by no more than this.
     loss_ : Loss
     n_iter_ : int
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----
@@ -223,7 +223,7 @@ class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
         y : (n,) or (n, k) array
             Numbers that the loss accepts.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -266,7 +266,7 @@ def _has_probabilities(estimator: Any) -> bool:
     if isinstance(loss, (Logistic, Multinomial)):
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with loss={estimator.loss!r}; it is there with a loss that "
+        f"{type(estimator).__name__} has no predict_proba with loss={estimator.loss!r}; it exists with a loss that "
         "has probabilities. Make the estimator with loss='logistic' or 'multinomial', and fit it."
     )
 
@@ -277,8 +277,8 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     .. math:: \min_{f \in \mathcal{H}, m} \; \sum_i w_i \, \psi\bigl(y_i, f(x_i) + b(x_i)^\top m\bigr)
         + \alpha \, \Omega(\|f\|^2), \qquad y_i \in \{-1, 1\}
 
-    The support vector machine, logistic regression and least squares differ in psi alone. Of several classes each has
-    a function against all others; with "multinomial" they are fitted together.
+    The support vector machine, logistic regression and least squares differ in psi alone. With several classes, each
+    has a function against all others; with "multinomial" they are fitted together.
 
     Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (21)-(25), (46), (48).
 
@@ -294,7 +294,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     regularizer, unpenalized : optional
         As in `KernelMachine`; ``unpenalized="constant"`` is the bias of support vector machines.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram, solver, tol, max_iter : optional
         As in `KernelMachine`.
     memory, max_time, n_threads : optional
@@ -305,7 +305,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
     classes_ : (c,) array
     expansion_, dual_coef_, intercept_, basis_coef_, penalty_, norm_, risk_, objective_, dual_gap_, loss_, n_iter_
         As in `KernelMachine`; one function for two classes, else one per class.
-    kernel_, gram_, solver_, solution_ : as of every estimator
+    kernel_, gram_, solver_, solution_ : as in every estimator
 
     Notes
     -----
@@ -378,7 +378,7 @@ class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -38,7 +38,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     if estimator.probability:
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it is there with "
+        f"{type(estimator).__name__} has no predict_proba with probability={estimator.probability!r}; it exists with "
         f"probability=True. Make the estimator as {type(estimator).__name__}(..., probability=True), and fit it."
     )
 
@@ -60,7 +60,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         What an error costs, the seed's gamma. Positive. None takes the C of the smallest left-out squared error, all
         of them at the price of one eigendecomposition.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words for kernels.
+        Parameters of scikit-learn's named kernels.
     multi_class : {"ovr", "ovo", "minimal", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovr"
         How more than two classes are coded by problems of two: each against the rest, all pairs, the fewest problems
         (the binary digits of the class), or an output code. Problems in which all classes take part share one
@@ -77,7 +77,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_decision_`` and ``loo_predictions_``.
     random_state : int or None, default None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         None chooses by `Auto`. ``Nystrom(500, sampler="entropy")`` is the fixed-size machine.
     solver : Solver, optional
@@ -184,7 +184,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

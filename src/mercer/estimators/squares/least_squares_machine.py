@@ -1,4 +1,4 @@
-r"""What least squares support vector machines share: one linear system with a bias, for several outputs and all C.
+r"""Common to least squares support vector machines: one linear system with a bias, for several outputs and all C.
 
 Symbols: Y (n, k) targets, one column per output, w sample weights, a coefficients, b the bias, G = K + diag(1 / (C w)),
 P the block of the inverse of (G, 1; 1^T, 0) that maps y to a, s^2 the scale of the prior.
@@ -119,7 +119,7 @@ class LeastSquaresMachine(KernelEstimator):
         return () if self._needs_posterior() or self.selection is not None else POLICIES
 
     def _needs_posterior(self) -> bool:
-        """Tell whether variances are asked for."""
+        """Return whether variances are asked for."""
         return False
 
     # hyper-parameters ---------------------------------------------------------------------------------

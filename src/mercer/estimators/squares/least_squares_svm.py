@@ -55,7 +55,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         What an error costs, the seed's gamma; kernel ridge regression has alpha = 1 / C. Positive. None takes the C of
         the smallest left-out error, all of them at the price of one eigendecomposition.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words for kernels.
+        Parameters of scikit-learn's named kernels.
     selection : {"loo", "evidence"} or None, default None
         How C and the free parameters of the kernel are chosen, both starting at what is given: by the smallest
         left-out error, or by the largest evidence, by gradients. None takes them as they are given.
@@ -79,7 +79,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_predictions_``.
     random_state : int or None, default None
-        Of the restarts.
+        Seed of the restarts.
     gram : GramSpec, optional
         None chooses by `Auto`. ``Nystrom(500, sampler="entropy")`` is the fixed-size machine, which is fitted in the
         coordinates of its landmarks, for millions of samples.
@@ -99,7 +99,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     kernel_, gram_, solver_, solution_
         As in `KernelRidge`.
     log_evidence_ : float
-        Of all outputs, at the most likely scale of the prior; NaN with a solver that keeps no factor.
+        Log evidence of all outputs, at the most likely scale of the prior; NaN with a solver that keeps no factor.
     noise_variance_ : float or (k,) array
         s^2 / C, the variance of the errors in the Bayesian view.
     scale_ : (k,) array
@@ -121,7 +121,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     -----
     A sample of weight w counts as w copies, also in the evidence; it is left out with its whole weight. Several
     targets share the factorisation, and the weights of ``robust``, which look at the mean squared standardised error;
-    C and the kernel are chosen before samples are reweighted. In the words of the Bayesian literature mu = 1 / s^2 and
+    C and the kernel are chosen before samples are reweighted. In Bayesian notation mu = 1 / s^2 and
     zeta = C / s^2.
     Cost O(n^3) in the memory of K; O(n r^2) with r landmarks.
 
@@ -199,7 +199,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

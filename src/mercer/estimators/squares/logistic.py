@@ -40,19 +40,19 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
 
     Several classes have one function each and are fitted together, by the softmax
     :math:`P(c \mid x) \propto e^{f_c(x) + b_c}` and the penalty :math:`\tfrac12 \sum_c \|f_c\|^2`. At the solution
-    :math:`a_i = C w_i (1 - p_i) y_i`: no coefficient is zero, and each tells how wrong the model is on its sample.
+    :math:`a_i = C w_i (1 - p_i) y_i`: no coefficient is zero, and each says how wrong the model is on its sample.
 
     Seed: [HSS] Eq. (104), Section 3.2.3.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf",
         "linear", "poly", "precomputed", ...) means what it means there.
     C : float, default 1.0
         Weight of the data against the penalty, as in scikit-learn's LogisticRegression. Positive.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     fit_intercept : bool, default True
         Whether a constant that is not penalised is added, one per function.
     class_weight : None, "balanced" or dict
@@ -60,8 +60,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`.
     solver : Solver, optional
-        Of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``, or `PrimalNewton` on a Gram of low rank whose
-        normal equations would take long.
+        Solver of `SmoothRisk`; None is `Newton` with ``tol`` and ``max_iter``, or `PrimalNewton` on a Gram of low rank
+        whose normal equations would take long.
     tol : float, default 1e-6
         About the error of the probabilities, as a root mean square; see `Newton` and `PrimalNewton`.
     max_iter : int, default 100
@@ -168,7 +168,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

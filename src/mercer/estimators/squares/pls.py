@@ -59,7 +59,7 @@ class KernelPLS(
     max_components : int, default 10
         Most components that "dof" and "cv" look at.
     criterion : {"gcv", "bic", "aic"}, default "bic"
-        Of "dof": generalised cross-validation, or the Bayesian or Akaike's information criterion.
+        For "dof": generalised cross-validation, or the Bayesian or Akaike's information criterion.
     cv : int, cross-validator or list of (train, test), default 5
         Folds of "cv"; a number shuffles the samples.
     sparsity : {None, "epsilon", "threshold", "landmarks"}, default None
@@ -68,16 +68,16 @@ class KernelPLS(
         ``threshold`` times the largest are set to zero. "landmarks": directions are combinations of ``n_landmarks``
         samples drawn at random.
     epsilon : float, default 0.1
-        In the unit of y. Not negative; 0 is without sparsity.
+        In the unit of y. Non-negative; 0 is without sparsity.
     threshold : float, default 0.1
         Between 0, which is without sparsity, and 1.
     n_landmarks : int, default 100
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; products are all that is needed, so ``Tiles()`` works for any n.
     random_state : int, RandomState or None, default None
-        Of folds and landmarks; None is 0.
+        Seed of folds and landmarks; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -98,9 +98,9 @@ class KernelPLS(
     projections_ : Expansion or FeatureExpansion
         The scores as functions.
     criterion_values_ : (max,) array
-        Of "dof" and "cv", for 1, 2, ... components.
+        Criterion of "dof" and "cv", for 1, 2, ... components.
     degrees_of_freedom_ : (max,) array
-        Of "dof".
+        For "dof".
     kernel_, gram_ : the objects that None was resolved to
     solution_ : Solution
         Its residual is the share of y, by length, that is not fitted.
@@ -187,7 +187,7 @@ class KernelPLS(
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What kernel machines of any convex loss share: the functions that are not penalised, the search for the penalty.
+"""Common to kernel machines of any convex loss: the functions that are not penalised, the search for the penalty.
 
 Symbols: psi the loss, Omega the regulariser of s = |f|^2, alpha its weight, B the values of the functions that are not
 penalised, m their coefficients.
@@ -45,7 +45,7 @@ _REGULARIZERS = {"square": NormPower(2.0), "norm": NormPower(1.0)}
 
 
 class RepresenterMachine(KernelEstimator):
-    """What kernel machines of regression and of classification share."""
+    """Base of kernel machines for regression and classification."""
 
     highest_order = 2
     loss: Any
@@ -63,7 +63,7 @@ class RepresenterMachine(KernelEstimator):
     }
     words: ClassVar[Mapping[str, Loss]]
 
-    # doors --------------------------------------------------------------------------------------------
+    # entry points -------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

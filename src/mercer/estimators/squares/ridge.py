@@ -42,7 +42,7 @@ class Weighted(NamedTuple):
     Attributes
     ----------
     count : int
-        How many samples there were with them.
+        Number of samples including them.
     samples, values, weight, used : what `mercer.estimators.estimator.weighted` returns
     """
 
@@ -54,7 +54,7 @@ class Weighted(NamedTuple):
 
 
 class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    """What kernel ridge regression is once its ridge and its kernel are known."""
+    """Kernel ridge regression once its ridge and its kernel are known."""
 
     gram: GramSpec | None = None
     solver: Solver | None = None
@@ -121,12 +121,12 @@ class KernelRidge(RidgeEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn
+        None is the Gaussian at the median distance between training samples. A scikit-learn name
         ("rbf", "linear", "poly", "precomputed", ...) means what it means there.
     alpha : float, default 1.0
         The ridge. Positive; in the unit of k(x, x).
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held. None chooses by `Auto`: the primal form where the kernel has fewer features than
         there are samples, else dense if it fits, else tiles.
@@ -218,7 +218,7 @@ class KernelRidge(RidgeEstimator):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

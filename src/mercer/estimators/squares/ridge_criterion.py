@@ -27,7 +27,7 @@ from mercer.solvers.linear.cholesky_solver import Factored
 __all__ = ["RidgeCriterion"]
 
 _BLOCK = 256
-_FLOOR = 1e-24  # of the mean square of y: below it errors are rounding, and their logarithm would be pursued for ever
+_FLOOR = 1e-24  # of the mean square of y: below it errors are rounding, and their logarithm would be pursued forever
 
 
 class _Error(NamedTuple):
@@ -124,7 +124,7 @@ class RidgeCriterion:
         return out
 
     def _share(self, inverse: Floats, shift: Floats) -> Floats:
-        """What an error of the fit is divided by."""
+        """The divisor of each error of the fit."""
         if self.cv == "gcv":
             n = len(shift)
             return np.full(n, (self.total - n + float(np.sum(shift * inverse))) / self.total)

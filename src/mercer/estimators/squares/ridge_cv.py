@@ -54,7 +54,7 @@ __public__ = __all__
 _GRID = np.logspace(-8.0, 4.0, 25)  # ridges where the search starts, in units of the mean of k(x, x)
 _FEW = 500  # samples that decide where the search for a kernel starts
 _ROWS = 4096  # of a factor at a time
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _FLOOR = 1e-24  # of the mean square of y: below it errors are rounding
 _FOLDS = Satisfies(
     "a splitter of scikit-learn, pairs (train, test) of indices",
@@ -77,25 +77,26 @@ class KernelRidgeCV(RidgeEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        Where the search starts. None is the Gaussian at the median distance between training samples; a word of
+        Where the search starts. None is the Gaussian at the median distance between training samples; a name of
         scikit-learn means what it means there.
     alphas : array, optional
         Ridges to choose from, positive; the kernel is then held. None moves the ridge continuously.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
-        How K is held. None is `Dense`. A Gram of low rank, as ``Nystrom(500)``, and `Features` need no n x n array: all
-        is found in the r columns of the factor. Grams that offer products only, as `Tiles`, are refused.
+        How K is held. None is `Dense`. A Gram of low rank, such as ``Nystrom(500)``, and `Features` need no n x n
+        array: all is found in the r columns of the factor. Grams that offer products only, such as `Tiles`, are
+        refused.
     cv : None, "gcv", int, splitter or iterable, default None
-        Which samples are left out: None one at a time; an int so many folds of neighbouring samples; a splitter of
+        Which samples are left out: None one at a time; an int that many folds of neighbouring samples; a splitter of
         scikit-learn, or pairs (train, test) of indices, the folds "test", which must be a partition; "gcv" is
         generalised cross-validation.
     fit_intercept : bool, default False
         Whether a constant that is not penalised is added to the function.
     fixed : tuple of str, or "all", default ()
-        Free parameters of the kernel that are held, as ``"length_scale"``; "all" moves the ridge alone.
+        Free parameters of the kernel that are held, such as ``"length_scale"``; "all" moves the ridge alone.
     bounds : mapping of name to (low, high), optional
-        Of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
+        Bounds of the kernel's free parameters and of ``"alpha"``; a factor of 1e5 from the start where not given.
     restarts : int, default 0
         Further searches from random places; the best is kept.
     max_iter : int, default 200
@@ -103,9 +104,9 @@ class KernelRidgeCV(RidgeEstimator):
     tol : float, default 1e-5
         Largest derivative of the logarithm of the error at which a search ends.
     random_state : int, RandomState or None
-        Of the restarts.
+        Seed of the restarts.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. When the time is over, the best parameters so far are taken.
+        Budgets; see `KernelEstimator`. When time is up, the best parameters so far are taken.
 
     Attributes
     ----------
@@ -126,14 +127,14 @@ class KernelRidgeCV(RidgeEstimator):
     Notes
     -----
     A sample of weight w counts as w copies, also here: one of its copies is left out at a time, and a sample of weight
-    below one is left out whole. Folds are left out whole. Of several outputs the errors are added up; they share the
+    below one is left out whole. Folds are left out whole. With several outputs errors are added up; they share the
     ridge and the kernel. Cost of a step 2 n^3 operations and two n x n arrays; of a grid one eigendecomposition and
     three.
 
     With a Gram of low rank the errors are those of the approximated matrix, as the fitted function is; its landmarks
     stay where they are, also if their own errors are looked at. Cost O(n r^2) once and O(n r) for a ridge, memory
     O(r^2) and, if it fits, n r. While the kernel is moved the landmarks are held, and a step costs O(n r^2) and a few
-    arrays of n r numbers; the Gram of the kernel that was found is built anew. `Features` and `RandomFeatures` have no
+    arrays of n r numbers; the Gram of the kernel that was found is rebuilt. `Features` and `RandomFeatures` have no
     landmarks: with them the parameters must be held. A factor with as many columns as samples saves nothing, and the
     n x n matrix is decomposed.
 
@@ -207,7 +208,7 @@ class KernelRidgeCV(RidgeEstimator):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -245,7 +246,7 @@ class KernelRidgeCV(RidgeEstimator):
         return [fold[fold >= 0] for fold in folds if np.any(fold >= 0)]
 
     def _moves(self, kernel: Kernel) -> bool:
-        """Tell whether a parameter of the kernel is to be found."""
+        """Return whether a parameter of the kernel is to be found."""
         names = free_names(kernel)
         if not names or (isinstance(self.fixed, str) and self.fixed == "all"):
             return False

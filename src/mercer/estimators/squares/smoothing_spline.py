@@ -232,7 +232,7 @@ class SmoothingSpline(MultiOutputMixin, RegressorMixin, KernelEstimator):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

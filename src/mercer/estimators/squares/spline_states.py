@@ -6,7 +6,7 @@ Between two places the least integral of the squared m-th derivative that leads 
 length of L^-1 (s_(i+1) - A s_i), with Taylor's matrix A and the covariance L L^T of m-fold integrated noise over h.
 So the smoothing spline solves a sparse problem of least squares, two blocks of m columns at a time: it is made
 triangular by reflections from left to right, and solved from right to left. Nothing is subtracted, and a small distance
-is divided by only to weigh a row, so places may be as near to each other as they like.
+is divided by only to weigh a row, so places may be arbitrarily close to each other.
 """
 
 from __future__ import annotations

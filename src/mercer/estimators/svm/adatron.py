@@ -49,11 +49,11 @@ class KernelAdatron(Scoring):
     max_iter : int, optional
         Working sets at most; None allows 60, or one for every 50 samples if that is more.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
         How K is held; must offer rows. None chooses by `Auto`.
     solver : Solver, optional
-        Of a BoxQP without sums; None is ``Adatron(tol, max_iter)``.
+        Solver of a BoxQP without sums; None is ``Adatron(tol, max_iter)``.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -126,7 +126,7 @@ class KernelAdatron(Scoring):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -41,7 +41,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
 
     or, with ``penalty="l1"``, :math:`\|w\|_1 + |v|` in place of the last term,
     with :math:`\psi(m) = \max(0, 1 - m)` for ``loss="hinge"`` and :math:`\psi(m) = \max(0, 1 - m)^2` for
-    ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and other than elsewhere in mercer, the squared hinge has no
+    ``"squared_hinge"``. As in scikit-learn and LIBLINEAR, and unlike elsewhere in mercer, the squared hinge has no
     1/2 here: the same C gives scikit-learn's numbers.
 
     Seed: [KIKS] Section 4.2, Eq. (18), with C w_i in place of C / l; [SS] Eq. (46).
@@ -63,10 +63,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     intercept_scaling : float, default 1.0
         s, the value of the constant column: the larger, the less the bias is penalised. Positive.
     tol : float, default 1e-4
-        Of the default solver: largest violation of the optimality conditions. As a rule the result is better by
+        For the default solver: largest violation of the optimality conditions. As a rule the result is better by
         orders of magnitude.
     max_iter : int, default 1000
-        Of the default solver: passes over the samples.
+        For the default solver: passes over the samples.
     class_weight : dict, "balanced" or None, default None
         C of a class is multiplied by it, as in scikit-learn: with three classes or more, each problem of one class
         against the rest multiplies that one class only. "balanced" is the total weight over the number of classes
@@ -75,7 +75,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         With three classes or more: each against the rest, or all together,
         :math:`\psi = \max_{m \ne y} \max(0, 1 + f_m - f_y)`.
     random_state : int, RandomState or None, default None
-        Of the order in which samples are visited; None is 0.
+        Seed of the order in which samples are visited; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. The problems of one class against the rest are solved in several threads.
 
@@ -157,7 +157,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -249,7 +249,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     C : float, default 1.0
         Weight of the losses against the penalty. Positive.
     epsilon : float, default 0.0
-        Half-width of the tube, in the unit of y. Not negative.
+        Half-width of the tube, in the unit of y. Non-negative.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
     solver : Solver, optional
         None is `DualDescent`, finished by Newton's method; `BundleMethod` and `CuttingPlane` solve the same problem.
@@ -258,11 +258,11 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
     intercept_scaling : float, default 1.0
         s, the value of the constant column: the larger, the less the bias is penalised. Positive.
     tol : float, default 1e-4
-        Of the default solver: largest violation of the optimality conditions, in units of half the range of y.
+        For the default solver: largest violation of the optimality conditions, in units of half the range of y.
     max_iter : int, default 1000
-        Of the default solver: passes over the samples.
+        For the default solver: passes over the samples.
     random_state : int, RandomState or None, default None
-        Of the order in which samples are visited; None is 0.
+        Seed of the order in which samples are visited; None is 0.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. Several outputs are fitted in several threads.
 
@@ -336,7 +336,7 @@ class LinearSVR(MultiOutputMixin, RegressorMixin, LinearMachine):
         y : (n,) or (n, k) array
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What linear machines share: rows with a constant column, one problem for each output, and threads to solve them."""
+"""Common to linear machines: rows with a constant column, one problem for each output, and threads to solve them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TICK = 0.05  # seconds between two looks at the clock while threads work
 
 
 class LinearMachine(KernelEstimator):
-    """What linear machines share: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
+    """Base of linear machines: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
 
     kernel: ClassVar[Linear] = Linear()
     gram: ClassVar[Features] = Features()
@@ -129,7 +129,7 @@ class LinearMachine(KernelEstimator):
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Of the training data; for sparse samples the mean number of entries in a row will do as n_features.
+            Size of the training data; for sparse samples the mean number of entries in a row will do as n_features.
         """
         threads = min(thread_count(self.n_threads), max(n_targets, 1))
         side = n_features + 1 if n_features <= 1000 else 0
@@ -145,7 +145,7 @@ class LinearMachine(KernelEstimator):
 
 
 def _solve_in_threads(problems: Sequence[Any], solver: Solver, run: Run, n_threads: int | None) -> list[Solution]:
-    """Solve problems in threads while this one looks at the clock, tells callbacks, and answers Ctrl-C."""
+    """Solve problems in threads while this one watches the clock, calls callbacks, and answers Ctrl-C."""
     solutions: list[Solution | None] = [None] * len(problems)
     stop: list[Status] = []
 

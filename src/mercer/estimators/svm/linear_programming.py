@@ -75,7 +75,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         What f is linear in: values of the kernel at the training samples, or the features of the kernel, which
         must have finitely many (``kernel="linear"``, Spectrum, ...); w is then sparse in the features.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words.
+        Parameters of scikit-learn's named kernels.
     class_weight : dict, "balanced" or None, default None
         Multiplies the weights of the samples of a class.
     gram : GramSpec, optional
@@ -169,7 +169,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         y : (n,) array
             Class labels.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
         self.intercept_ = intercept
         self.n_iter_ = max(vertex.iterations for vertex in found)
 
-    # the doors ---------------------------------------------------------------------------------------
+    # entry points ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         if isinstance(self.norm, (int, float)) and not isinstance(self.norm, bool) and self.norm == 2:
@@ -337,7 +337,7 @@ class _Factored:
 
 
 class _Parts(NamedTuple):
-    """What a program has of M: <w, m(x_i)> = unit <inner_i, v>, where v is w, or else ties v = ties w."""
+    """The part of M that a program needs: <w, m(x_i)> = unit <inner_i, v>, where v is w, or else ties v = ties w."""
 
     unit: float
     inner: Any

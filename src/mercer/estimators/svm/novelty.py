@@ -28,7 +28,7 @@ from mercer.solvers import SMO, Solver
 __all__ = ["Ball", "OneClassSVM", "SVDD", "enclosing_ball"]
 __public__ = ["OneClassSVM", "SVDD", "enclosing_ball"]
 
-_ROUNDING = 1e-12  # of the size of the terms of a decision value: by less nobody is outside
+_ROUNDING = 1e-12  # of the size of the terms of a decision value: by less no sample is outside
 _EXACT = 1e-9  # of the same: a smaller violation is all rounding
 
 
@@ -62,7 +62,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
         X : raw data or packed samples
         y : ignored
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class NoveltyDetector(OutlierMixin, SupportVectorMachine):
             problem = self._program(K, w)
             solution = self._solve(problem, run, until=0.9)
             values = self._store_function(K, problem, solution)
-            # who is not at the upper end of its box is inside, whatever the tolerance left of its decision value
+            # a sample not at the upper end of its box is inside, whatever the tolerance left of its decision value
             inside = (values >= 0) | (solution.coef < problem.upper)
             self.coverage_ = float(w[inside].sum() / w.sum())
             self._store(solution, used, S)
@@ -131,12 +131,12 @@ class OneClassSVM(NoveltyDetector):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Must be positive definite.
     nu : float, default 0.5
         Upper bound on the share of training samples outside and lower bound on that of support vectors. In (0, 1].
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+        Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of the largest k(x, x).
     max_iter : int, optional
@@ -394,7 +394,7 @@ def _product(K: Gram, solution: Solution) -> Floats:
 
 
 def _slack(solution: Solution, size: float) -> float:
-    """Return by how much a decision value may be wrong for no reason but rounding, whose terms are of a size."""
+    """Return by how much rounding alone may change a decision value whose terms are of a size."""
     return _ROUNDING * size + (solution.residual if solution.residual <= _EXACT * size else 0.0)
 
 
@@ -408,7 +408,7 @@ class Ball:
     coef : (n,) array
         The centre is the sum of coef_i Phi(x_i); not negative, all together one.
     solution : Solution
-        Of the quadratic program, with its duality gap.
+        Solution of the quadratic program, with its duality gap.
     """
 
     radius: float

@@ -1,4 +1,4 @@
-"""What all support vector machines do: one box-constrained quadratic program or several, and one expansion.
+"""Common to all support vector machines: one box-constrained quadratic program or several, and one expansion.
 
 Symbols: beta the signed coefficients, rho the multipliers of the program, b the bias.
 """
@@ -81,7 +81,7 @@ class SupportVectorMachine(KernelEstimator):
                 )
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
-        """Return what scikit-learn's support vector machines mean by a word: gamma="scale", coef0=0."""
+        """Return what scikit-learn's support vector machines mean by a name: gamma="scale", coef0=0."""
         gamma = GAMMA.get(word) if self.gamma is None else self.gamma
         if gamma is None or gamma == "scale":
             gamma = 1.0 if word == "linear" else _scale(S, weight)
@@ -108,7 +108,7 @@ class SupportVectorMachine(KernelEstimator):
         return Tiles(precision="mixed" if self.tol >= _SINGLE_TOL and self._is_bounded() else "double")
 
     def _is_bounded(self) -> bool:
-        """Tell whether no coefficient can grow so large that float32 would show."""
+        """Return whether no coefficient can grow so large that float32 would show."""
         return True
 
     def _default_solver(self, gram: Gram) -> Solver:
@@ -136,7 +136,7 @@ class SupportVectorMachine(KernelEstimator):
 
         def progress(fraction: float) -> bool:
             run.monitor(fraction)
-            return False  # each program ends by itself, with the best it has
+            return False  # each program ends on its own, with the best it has
 
         with run.stage("solver", until):
             run_tasks(range(len(problems)), work, n_threads=threads, monitor=progress, stop=stop)

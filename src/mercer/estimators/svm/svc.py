@@ -39,17 +39,17 @@ class SVC(SupportVectorClassifier):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
     C : float, default 1.0
         Cost of an error of size one. Positive; ``inf`` allows none and needs classes that can be separated.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+        Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     loss : {"hinge", "squared_hinge"}, default "hinge"
         "squared_hinge" costs half the square of the slack.
     multi_class : {"ovo", "ovr", "crammer_singer", "dense", "sparse", "exhaustive"} or (c, L) array, default "ovo"
-        How more than two classes are told apart: all pairs, each class against the rest, all together, or by an output
+        How more than two classes are separated: all pairs, each class against the rest, all together, or by an output
         code (a kind of code, or its matrix of -1, 0 and 1).
     class_weight : dict or "balanced", optional
         Factors of the weights of classes.
@@ -169,7 +169,7 @@ class SVC(SupportVectorClassifier):
         return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _function will say so
 
     def _is_primal(self, K: Gram) -> bool:
-        """Tell whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
+        """Return whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
         if self.solver is not None or self.probability or not self._is_bounded():
             return self.solver is not None and isinstance(self.solver, solvers.PrimalNewton)
         return solvers.PrimalNewton.suits(K, _LOSSES[self.loss])

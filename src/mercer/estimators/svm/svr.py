@@ -54,7 +54,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         """Keep what a machine knows of its solutions besides the functions."""
 
     def _is_one(self) -> bool:
-        """Tell whether the model is one function, whose values are a vector."""
+        """Return whether the model is one function, whose values are a vector."""
         return self.target_.columns is None
 
     # fit ----------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         y : (n,) array, or (n, k) where several outputs are accepted
             Real targets.
         sample_weight : (n,) array, optional
-            Not negative; a sample of weight w counts as w copies.
+            Non-negative; a sample of weight w counts as w copies.
 
         Returns
         -------
@@ -144,16 +144,16 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A word of scikit-learn ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
     C : float, default 1.0
         Cost of an error of size one outside the tube. Positive; ``inf`` allows no error: the shortest function in the
         tube, which must have one.
     epsilon : float, default 0.1
-        Half-width of the tube, in the unit of y. Not negative; 0 estimates the conditional median.
+        Half-width of the tube, in the unit of y. Non-negative; 0 estimates the conditional median.
     gamma, degree, coef0 : optional
-        Parameters of scikit-learn's words, at its defaults for them (``gamma="scale"``, 3, 0).
+        Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3
         Largest violation of the optimality conditions, in the unit of y.
     max_iter : int, optional
@@ -482,7 +482,7 @@ class QuantileSVR(SupportVectorRegressor):
 
     Notes
     -----
-    Of the training weight at most tau lies below the function and at most 1 - tau above it; on it lie the free support
+    At most tau of the training weight lies below the function and at most 1 - tau above it; on it lie the free support
     vectors. A sample of weight w counts as w copies. Sorting is the monotone rearrangement of Chernozhukov,
     Fernandez-Val and Galichon (2010): at every point, not at the training samples alone, the functions do not cross,
     and the pinball losses of an observation, added over the quantiles, can only fall. What is sorted is no longer one

@@ -51,7 +51,7 @@ class Adatron(Solver):
     Solves BoxQP with an empty ``total``. Needs rows. Working sets hold the most violating and the free variables;
     a compiled loop sweeps over them on their block of K, then one product updates the gradient of all.
     Cost of a step q, of an iteration n q with q variables in the set; memory 4 n + q^2 numbers.
-    A violation that the updates say is small is computed anew, in float64, before it is believed.
+    A violation that the updates say is small is recomputed in float64 before it is trusted.
 
     References
     ----------
@@ -135,7 +135,7 @@ class _Descent(WorkingSets):
         self.refresh()
 
     def refresh(self) -> None:
-        """Compute the gradient and the violations anew."""
+        """Recompute the gradient and the violations."""
         product = self.fine @ self.beta if self.beta.any() else 0.0
         self.g = self.linear + self.ridge * self.beta + product
         self.look()
@@ -168,7 +168,7 @@ class _Descent(WorkingSets):
         return self.move(index, before, beta)
 
     def move(self, index: Indices, before: Floats, beta: Floats) -> bool:
-        """Take new values of some variables, and bring their changes to the gradient of all."""
+        """Take new values of some variables, and update the gradient of all."""
         moved = np.flatnonzero(before != beta)
         self.beta[index] = beta
         change = (beta - before)[moved]

@@ -1,11 +1,11 @@
 """Steps over all free variables of a working set at once: Newton's direction, bent where a box ends.
 
-Symbols: W the working set; F the free variables in it, which lie inside their boxes; B (F, groups) which group each
+Symbols: W the working set; F the free variables in it, which are inside their boxes; B (F, groups) which group each
 belongs to; rho the multipliers. With the others where they are, the optimum over F moves by d with
 K_FF d + B c = -g_F and B^T d = 0, where c = -rho.
 
 Pairs find out which variables end at an end of their box, and are slow among those that do not: where coefficients
-may be large the free block is nearly singular. A step on the face of the free variables is the other way round.
+may be large the free block is nearly singular. A step on the face of the free variables does the opposite.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _LEFT = 1e-9  # of the gradient, that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
 _NOISE = 1e-12  # of the longest part of a direction: less is what rounding left when others were taken away
 _SHARE = 0.25  # of the free variables that may reach an end until the block is factored again
-_TURNS, _TURNED = 8, 40  # of the direction, until the block is factored again: so many, or one for so many variables
-_UNHEARD = 1e8  # operations between two looks at whether the end is wished for
+_TURNS, _TURNED = 8, 40  # of the direction, until the block is refactored: this many, or one for this many variables
+_UNHEARD = 1e8  # operations between two looks at whether the end is requested
 _FEW = 4  # groups up to which the sums of their columns are held
 
 
@@ -57,7 +57,7 @@ class Face:
         self.lower, self.upper = box
         _, self.group = np.unique(group, return_inverse=True)
         self.groups = int(self.group.max(initial=-1)) + 1
-        self.work, self.halted = 0, False  # since somebody was asked whether to go on, and what was answered
+        self.work, self.halted = 0, False  # since the caller was last asked whether to go on, and the answer
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
         self.free: Bools
         self.look()
@@ -72,14 +72,14 @@ class Face:
         Parameters
         ----------
         halted : callable, optional
-            Asked now and then; a true answer ends the work, with what has been reached, and is kept in `halted`.
+            Called now and then; a true answer ends the work, with what has been reached, and is kept in `halted`.
 
         Returns
         -------
         moved : bool
             False if there is nothing to gain on this face, or no factorisation works.
         blocked : int
-            How many variables reached an end of their box on the way, and are free no more.
+            Number of variables that reached an end of their box on the way and are no longer free.
         """
         F = np.flatnonzero(self.free)
         if not len(F):
@@ -122,7 +122,7 @@ class Face:
         return sums
 
     def _levelled(self, F: Indices) -> Floats:
-        """Gradient of the free variables of F less the mean of each group: its level is no matter but of rounding."""
+        """Gradient of the free variables of F less the mean of each group: its level only matters for rounding."""
         return (self.g - self.multipliers()[self.group])[F]
 
     def _follow(self, F: Indices, d: Floats, sums: Floats) -> tuple[bool, int]:
@@ -162,7 +162,7 @@ class Face:
         return None
 
     def _is_solved(self, F: Indices, B: Floats, solve: Callable[[Floats], Floats]) -> bool:
-        """Tell whether a factor is one: a block that is singular but for rounding has one that tells nothing."""
+        """Return whether a factor is valid: a block that is singular but for rounding has one that means nothing."""
         right = self._levelled(F)
         d = _bordered(B, np.zeros(0, np.intp), solve(B), solve(-right))
         if d is None:
@@ -221,7 +221,7 @@ def _bend(K, g, beta, box, free, groups, path):
     """Go along d to the minimum; where a variable reaches an end of its box, go on without it.
 
     The path is (d, v, sums): v = K d is kept up to date, and so are the sums of the columns of the free variables of
-    each group, by which the others make up for the one that stays; without sums their columns are added up anew.
+    each group, by which the others make up for the one that stays; without sums their columns are summed again.
     Where there is no end of what can be gained nothing is done.
     """
     d, v, sums = path
@@ -235,7 +235,7 @@ def _bend(K, g, beta, box, free, groups, path):
         slope, bend, room, first, longest = 0.0, 0.0, np.inf, -1, 0.0
         for k in range(q):
             if free[k] and d[k] != 0.0:
-                slope += (g[k] - level[group[k]]) * d[k]  # d sums to zero, so a level is no matter but of rounding
+                slope += (g[k] - level[group[k]]) * d[k]  # d sums to zero, so a level only matters for rounding
                 bend += v[k] * d[k]
                 longest = max(longest, abs(d[k]))
                 here = ((box[1][k] if d[k] > 0.0 else box[0][k]) - beta[k]) / d[k]

@@ -54,7 +54,7 @@ class SequentialDual(Solver):
     -----
     Solves MulticlassQP. Needs rows. Cost of a step q c with q samples in the working set, of an iteration one
     product of n q c; memory 3 n c + q^2 numbers.
-    A violation that the updates say is small is computed anew, in float64, before it is believed.
+    A violation that the updates say is small is recomputed in float64 before it is trusted.
 
     References
     ----------
@@ -130,13 +130,13 @@ class _Descent(WorkingSets):
         self.refresh()
 
     def refresh(self) -> None:
-        """Compute the gradient and the violations anew."""
+        """Recompute the gradient and the violations."""
         self.G[...] = self.fine @ self.B if self.B.any() else 0.0
         self.G[np.arange(len(self.codes)), self.codes] -= 1.0
         self.look()
 
     def look(self) -> None:
-        """Compute the violations anew, and which samples have coefficients that can move both ways."""
+        """Recompute the violations, and which samples have coefficients that can move both ways."""
         _violations(self.G, self.B, self.codes, self.upper, self.v, self.free)
 
     def objective(self) -> float:

@@ -232,7 +232,7 @@ def _groups(problem: BoxQP) -> Indices:
 
 
 def _means(values: Floats, group: Indices, where: Bools, count: int) -> tuple[Floats, Bools]:
-    """Means of the values per group where told, and which groups have any."""
+    """Means of the selected values per group, and which groups have any."""
     number = np.bincount(group[where], minlength=count)
     total = np.bincount(group[where], weights=values[where], minlength=count)
     return total / np.maximum(number, 1), number > 0

@@ -29,7 +29,7 @@ _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the di
 
 
 def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[[], bool] = lambda: False) -> bool:
-    """Move the variables near the margin to the exact optimum, in place; tell whether that was an improvement.
+    """Move the variables near the margin to the exact optimum, in place; return whether that was an improvement.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     most : int
         Variables near the margin up to which it is tried.
     halted : callable, optional
-        Asked between factorisations; a true answer ends the work, with what has been reached.
+        Called between factorisations; a true answer ends the work, with what has been reached.
     """
     gram: Any = problem.gram.refined()
     before = violation(problem, beta, g)
@@ -113,7 +113,7 @@ class _Near:
             self.free |= enter
 
     def _free_a_pair(self, scale: float) -> bool:
-        """Free the two variables of a group that gain most by moving against each other; tell whether there are any."""
+        """Free the two variables of a group that gain most by moving against each other; return whether any exist."""
         best, pair = scale, None
         for s in range(self.member.shape[1]):
             up = np.flatnonzero((self.group == s) & (self.beta < self.upper))
@@ -161,7 +161,7 @@ class _Near:
         del A, factor
         left = self.g[F] + self._product(F, d)[F]
         left -= B @ ((B / B.sum(axis=0)).T @ left)
-        # a block that is singular but for rounding has a factor, which tells nothing
+        # a block that is singular but for rounding has a factor, which means nothing
         return d if np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max() else None
 
     def _by_centring(self, F: Indices, B: Floats) -> Floats | None:
@@ -172,7 +172,7 @@ class _Near:
             self.level = _JITTER.index(jitter)  # what was too little once will be again
             A, size = centred(self.K[np.ix_(F, F)], B, mean)
             A[np.diag_indices_from(A)] += jitter * size
-            try:  # the matrix is made anew for every attempt, so that there is never a copy of it
+            try:  # the matrix is rebuilt for every attempt, so that there is never a copy of it
                 factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
                 d = cho_solve(factor, -right)
             except LinAlgError:
@@ -183,7 +183,7 @@ class _Near:
         return None
 
     def _advance(self, F: Indices, d: Floats) -> bool:
-        """Go as far along d as the box allows; tell whether an end was reached on the way."""
+        """Go as far along d as the box allows; return whether an end was reached on the way."""
         lower, upper, beta = self.lower[F], self.upper[F], self.beta[F]
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(d > 0, (upper - beta) / d, np.where(d < 0, (lower - beta) / d, np.inf))

@@ -67,7 +67,7 @@ class RowCache:
         return self.hits / max(1, self.hits + self.misses)
 
     def held(self, index: Indices) -> Any:
-        """Tell which of some rows are held, without counting as a use."""
+        """Return which of some rows are held, without counting as a use."""
         return self._slot[index] >= 0
 
     def entries(self, index: Indices, columns: Indices) -> Floats:

@@ -37,7 +37,7 @@ __all__ = ["SMO"]
 __public__ = __all__
 
 _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
-_WHOLE = 2048  # up to so many variables all of them are the working set, in float64
+_WHOLE = 2048  # up to this many variables all of them are the working set, in float64
 _CHEAP = 4e8  # operations for all entries together that make it so
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
 _SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
@@ -57,10 +57,10 @@ _BLOCK = 1 << 20  # variables in a block of K, whatever the memory
 _PATIENCE, _EAGER = 20, 4  # pairs for every variable of a working set, until all free ones are moved at once; later on
 _FEWEST = 1000  # pairs that take as long as a step on few free variables
 _DENSER = 40  # how many operations of a factorisation take as long as one of the descent by pairs
-_REFRESHES = 20  # gradients computed anew that each showed what rounding had hidden: it will go on to
+_REFRESHES = 20  # gradients recomputed that each showed what rounding had hidden: it will go on to
 _SLOW = 8  # steps on the free variables in a row that hardly lower the violation, until they are made half as often
 _AGAIN = 30  # steps on the free variables in a row, while some reach an end of their box: pairs would free them again
-_POLISHES = 4  # of the exact optimum, in turn with gradients computed anew
+_POLISHES = 4  # of the exact optimum, in turn with gradients recomputed
 _UNSEEN = 1e-6  # of the tolerance: what rounding may do to the gradient of an exact solution
 _POLISHED = 2000  # free variables up to which the optimum is computed exactly
 
@@ -90,7 +90,7 @@ class SMO(Solver):
     Solves BoxQP with at least one sum. Needs rows. The working set holds the worst violators of both ends and all
     free variables, so it grows with their number. Where pairs are slow on it, as with large boxes, up to 3072 free
     variables move together in between, by a Cholesky factorisation in float64. The violation is computed again in
-    float64 before it is believed, so CONVERGED means that it is at most tol; a Gram in float32 is left where rounding
+    float64 before it is trusted, so CONVERGED means that it is at most tol; a Gram in float32 is left where rounding
     would be more than is left of it. At the end, up to 2000 free variables are solved for exactly; their solution is
     taken if it violates less. The result is the same for any number of threads.
     Memory 4 q^2 bytes for a working set of q, at most 24 q^2 where pairs are slow, and the row cache; where a memory
@@ -152,7 +152,7 @@ class _Run:
         self.whole = n <= self.order and (n <= 512 or cheap)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
-        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group lie side by side
+        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group are adjacent
         self.ridge = np.minimum(np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,)), _STIFFEST)
         self.beta = feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
@@ -180,7 +180,7 @@ class _Run:
         self.began = time.monotonic() - kept.seconds
         self.monitor: Monitor | None = None
         self.rows: list[tuple[float, float, float]] = []
-        self.refreshed = False  # whether the gradient was computed anew where rounding might hide a violation
+        self.refreshed = False  # whether the gradient was recomputed where rounding might hide a violation
         self.sharpened = self.stiff = False
         used = np.flatnonzero(self.beta)
         if kept.state is not None:
@@ -202,7 +202,7 @@ class _Run:
         return state
 
     def _take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         if self.single and not state["single"]:
             self._double()
         for name in _STATE:
@@ -214,7 +214,7 @@ class _Run:
         if "block" in state:
             self.block = state["block"][0], state["block"][1]
 
-    # what stands where -------------------------------------------------------------------------------
+    # what is where -----------------------------------------------------------------------------------
 
     def _ends(self) -> tuple[Floats, Floats]:
         """Return m and M of each group among the variables looked at."""
@@ -274,7 +274,7 @@ class _Run:
         """Improve one working set; None if the problem turns out to have no minimum."""
         W, starts = self._working_set(m, M)
         K = self._block_of(W)
-        if self.rounds < 3:  # of a conditionally definite kernel the diagonal tells nothing
+        if self.rounds < 3:  # of a conditionally definite kernel the diagonal says nothing
             self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
         found = self._improve(W, starts, K, gap, monitor)
         if found is None:
@@ -362,7 +362,7 @@ class _Run:
         return K
 
     def _runs_off(self, g: Floats, beta: Floats, W: Indices) -> bool:
-        """Scale variables without an upper end to the best multiple, and tell whether they grow without end.
+        """Scale variables without an upper end to the best multiple, and return whether they grow without end.
 
         A solution has beta' K beta = -p' beta. Where the classes cannot be separated the left side vanishes beside the
         right, and the best multiple of every iterate is larger than the last.
@@ -490,7 +490,7 @@ class _Run:
         self.aside = []
 
     def _polish(self) -> None:
-        """Solve for the free variables exactly; of few large ones again, while a gradient computed anew tells more."""
+        """Solve for the free variables exactly; of few large ones again, while a recomputed gradient shows more."""
         most, every = min(_POLISHED, self.order), np.arange(len(self.beta))
         rounding = _EPS * self.scale * float(np.abs(self.beta).sum())
         again = self.whole and rounding > _UNSEEN * self.options.tol
@@ -506,7 +506,7 @@ class _Run:
                 return
 
     def _halted(self) -> bool:
-        """Ask between the factorisations of a polish, which is longer than a round, whether the end is wished for."""
+        """Ask between the factorisations of a polish, which is longer than a round, whether the end is requested."""
         return self.monitor is not None and bool(self.monitor(self.rounds, self.rows[-1][1]))
 
     # precision ----------------------------------------------------------------------------------------
@@ -540,7 +540,7 @@ class _Run:
         return float(self.error * self.scale * np.sqrt(self.wander))
 
     def _sharpen(self) -> None:
-        """Compute a gradient anew of whose violation rounding to float32 may be a part; the second time, for good."""
+        """Recompute a gradient whose violation may be partly due to rounding to float32; the second time, for good."""
         self.active, self.aside = None, []
         if self.sharpened:
             self._refine()

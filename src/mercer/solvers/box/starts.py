@@ -29,7 +29,7 @@ def _at_ends(problem: BoxQP) -> Floats:
 
 
 def is_cone(problem: BoxQP) -> bool:
-    """Tell whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
+    """Return whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
     ends = np.concatenate([problem.lower, problem.upper])
     return bool(np.isinf(ends).any() and ((ends == 0) | np.isinf(ends)).all() and not np.any(problem.total))
 

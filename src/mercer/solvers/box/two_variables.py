@@ -1,4 +1,4 @@
-r"""Two-variable descent inside a working set: the compiled heart of SMO.
+r"""Two-variable descent inside a working set: the compiled core of SMO.
 
 Legend: K (q, q) the block of the working set, ridge included; g the gradient; beta the variables; a *group* is
 a run of variables whose sum is fixed; i the variable that goes up, j the one that goes down, by the same step t.
@@ -63,7 +63,7 @@ def descend(
 # The searches return a place. "contract" only leaves out roundings.
 @compiled(fastmath={"contract"})
 def _lowest32(g, lift, center, mask):
-    """Place of the smallest g + lift; near `center` differences are told apart to the last bit but few."""
+    """Place of the smallest g + lift; near `center` differences are resolved to the last few bits."""
     best = np.int32(-2147483648)
     for k in range(g.size):
         bits = to_bits(center - g[k] - lift[k])

@@ -20,7 +20,7 @@ _LARGEST_SET = 2048  # variables whose block of K is descended on at a time, in 
 _CALLS = 20  # of the compiled loop at most for one working set
 _EASED = 0.1  # a working set is solved to this part of the violation it started with
 _ROUNDS = 60  # of polishing at most
-_EXACT = 1e-13  # of the largest gradient: a smaller violation cannot be told from rounding
+_EXACT = 1e-13  # of the largest gradient: a smaller violation cannot be distinguished from rounding
 _NARROW = 1e-5  # of the largest |Phi(x)|: with a smaller margin samples count as not separable
 POLISHED = 2000  # free coefficients up to which they are solved for by a factorisation
 PROXIMAL = 1e-10  # of the largest curvature, so that a singular K can be factored; the step only gets shorter
@@ -28,7 +28,7 @@ WORK = 50_000_000  # numbers touched by one call of the compiled loop: some 50 m
 
 
 class WorkingSets(ABC):
-    """State of one run: violations of all variables, and how far it is; a subclass has coefficients and gradient.
+    """State of one run: violations of all variables, and its progress; a subclass has coefficients and gradient.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class WorkingSets(ABC):
 
     @abstractmethod
     def refresh(self) -> None:
-        """Compute the gradient and the violations anew."""
+        """Recompute the gradient and the violations."""
 
     @abstractmethod
     def objective(self) -> float:
@@ -92,7 +92,7 @@ class WorkingSets(ABC):
         return max(float(np.max(self.v, initial=0.0)), 0.0)
 
     def record(self) -> float:
-        """Remember how far the run is; the largest violation."""
+        """Record the progress of the run; return the largest violation."""
         worst = self.violation()
         self.rows.append((self.objective(), worst, time.perf_counter() - self.began))
         return worst
@@ -111,7 +111,7 @@ class WorkingSets(ABC):
             if worst <= tol and not refreshed:
                 self.refresh()
                 refreshed, worst = True, self.violation()
-                if worst > 0.5 * believed:  # no nearer than when last computed anew
+                if worst > 0.5 * believed:  # no nearer than when last recomputed
                     if self.gram is self.fine:
                         return Status.STALLED
                     self.gram = self.fine  # float32 is not exact enough for this tolerance
@@ -131,7 +131,7 @@ class WorkingSets(ABC):
         return Status.CONVERGED if self.violation() <= tol else Status.MAX_ITER
 
     def infeasible(self) -> bool:
-        """Tell whether unbounded coefficients say that no function has a margin to speak of.
+        """Return whether unbounded coefficients say that no function has a margin to speak of.
 
         Any f with margin 1 has gain <= <f_now, f> <= |f_now| |f|, so that the margin of the unit ball is at most
         |f_now| / gain.

@@ -31,7 +31,7 @@ class HasDense(Protocol):
     """A Gram that can be written out as a matrix."""
 
     def to_dense(self) -> Floats:
-        """All of K, (n, n), in memory that is the caller's."""
+        """All of K, (n, n), in memory that the caller owns."""
         ...
 
 
@@ -48,9 +48,9 @@ class Cholesky(Solver):
     ----------
     precision : {"double", "mixed"}, default "double"
         "mixed" factors in float32, which takes half the time, and refines the solution by conjugate gradients with
-        products in float64 until no more is left than a factor in float64 leaves. If that does not come about in a
+        products in float64 until no more is left than a factor in float64 leaves. If that does not happen in a
         few steps, because the matrix is too badly conditioned, the factor is computed in float64 after all.
-        ``details`` of the solution tell the precision of the factor and the number of steps.
+        ``details`` of the solution give the precision of the factor and the number of steps.
 
     Notes
     -----
@@ -167,7 +167,7 @@ class Factored:
     Attributes
     ----------
     factor : CholeskyFactor
-        Of G, or with a border of the block of Q^T G Q that belongs to coefficients orthogonal to it.
+        Factor of G, or with a border of the block of Q^T G Q that belongs to coefficients orthogonal to it.
     border : Border or None
         The coordinates Q.
     above : (s, n - s) array

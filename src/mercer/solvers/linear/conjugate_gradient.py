@@ -65,7 +65,7 @@ class ConjugateGradient(Solver):
         large eigenvalues. ``"nystrom"`` does the same with a factor from one product of K with `rank` random columns,
         for Grams that offer products alone.
     rank : int, default 100
-        Of the factor: n times as many numbers are held.
+        Rank of the factor: n times as many numbers are held.
     block : bool, default False
         Whether several outputs search in the space of all their directions together (block conjugate gradients): fewer
         products, and O(n k^2) operations besides each. Of use where the products are what costs.
@@ -74,8 +74,8 @@ class ConjugateGradient(Solver):
     -----
     Solves LinearSystem, with or without a border; K need be positive definite only for coefficients
     orthogonal to the border. Needs products (and for the preconditioners "diagonal" and "pivoted" the diagonal and
-    rows). The outputs are independent runs that share their products, unless `block`; each ends by itself. A residual
-    that the recurrence says is small is computed anew before it is believed. The number of iterations grows with the
+    rows). The outputs are independent runs that share their products, unless `block`; each ends on its own. A residual
+    that the recurrence says is small is recomputed before it is trusted. The number of iterations grows with the
     square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
     what the product needs.
 
@@ -146,7 +146,7 @@ class ConjugateGradient(Solver):
         )
 
     def _preconditioner(self, problem: LinearSystem, n: int) -> Callable[[Floats], Floats] | None:
-        """What multiplies with D^-1, (n, k) to (n, k)."""
+        """The function that multiplies by D^-1, (n, k) to (n, k)."""
         if self.preconditioner is None:
             return None
         shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))
@@ -183,7 +183,7 @@ class _System:
         return np.asarray(self.gram @ V, dtype=np.float64) + self.shift * V
 
     def project(self, R: Floats) -> Floats:
-        """What of R no choice of the multipliers can remove."""
+        """The part of R that no choice of the multipliers can remove."""
         return R - self.basis @ (self.basis.T @ R) if self.border is not None else R
 
     def precondition(self, R: Floats) -> Floats:
@@ -264,10 +264,10 @@ class _Run:
         self.r = system.project(self.left)
         self.p = np.zeros_like(self.r)
         self.rho = np.ones(k)
-        self.believed = np.full(k, np.inf)  # residual when last computed anew
+        self.believed = np.full(k, np.inf)  # residual when last recomputed
 
     def left_now(self, columns: Any) -> Floats:
-        """Y - G a, (n, k), computed anew in some columns."""
+        """Y - G a, (n, k), recomputed in some columns."""
         if len(columns):
             self.left[:, columns] = self.rhs.values[:, columns] - self.system @ self.a[:, columns]
         return self.left
@@ -359,7 +359,7 @@ class _Run:
         self.stalled[j[bend <= 0.0]] = True
 
     def revive(self, tol: float) -> Bools:
-        """Compute the residuals of ended columns anew; those larger than tol after all start again."""
+        """Recompute the residuals of ended columns; those larger than tol after all start again."""
         doubtful = np.flatnonzero(~self.verified & ~self.stalled)
         again = np.zeros_like(self.stalled)
         if not len(doubtful):

@@ -35,7 +35,7 @@ class Centring:
     gram : Gram
         Anything that multiplies as K does.
     weight : (n,) array
-        Not negative; a sample of weight zero is left out.
+        Non-negative; a sample of weight zero is left out.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def nipals(
     count : int
         Most components.
     thin : callable, optional
-        Makes the coefficients u of a direction sparse; it is not told of anything else.
+        Makes the coefficients u of a direction sparse; it sees nothing else.
     monitor : callable, optional
         Called as ``monitor(component, rest)`` with the share of Y that is left.
 
@@ -239,7 +239,7 @@ class _Basis:
         return True
 
     def told(self, monitor: Monitor | None, rest: Floats) -> bool:
-        """Tell the monitor; whether it wants to stop."""
+        """Call the monitor; return whether it wants to stop."""
         if monitor is None or not self.more:
             return False
         answer = monitor(self.size, float(np.linalg.norm(rest)) / (self.length or 1.0))
@@ -266,7 +266,7 @@ def degrees_of_freedom(eigenvalues: Floats, z: Floats, count: int) -> tuple[Floa
     Parameters
     ----------
     eigenvalues : (n,) array
-        Of K, centred.
+        Eigenvalues of K, centred.
     z : (n,) array
         The target in the coordinates of the eigenvectors.
     count : int

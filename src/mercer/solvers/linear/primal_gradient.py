@@ -42,15 +42,15 @@ class PrimalGradient(Solver):
     Parameters
     ----------
     tol : float, default 1e-4
-        Of the length of what is left of the equations, relative to the right-hand side, both in the norm of M^-1; this
-        is about the relative error of the function in the norm of the objective.
+        Tolerance of the length of what is left of the equations, relative to the right-hand side, both in the norm of
+        M^-1; this is about the relative error of the function in the norm of the objective.
     samples : int, default 32
         m / r, how many samples the preconditioner has for each column of F. With n or more it is `Woodbury`.
     max_iter : int, default 100
 
     Notes
     -----
-    Solves LinearSystem with a positive shift, with or without a border. Needs a Gram of low rank, as `Nystrom`,
+    Solves LinearSystem with a positive shift, with or without a border. Needs a Gram of low rank, such as `Nystrom`,
     `IncompleteCholesky`, `RandomFeatures`. By the law of large numbers all eigenvalues of M^-1 N are near one, within
     about 1 / sqrt(samples): each pass divides the error by about ten. Cost O(m r^2 + r^3) and n r kernel values per
     iteration, memory O(r^2 + n k). There is no factor of N, so no leave-one-out by closed form. Samples are drawn with
@@ -102,7 +102,7 @@ class PrimalGradient(Solver):
 
         def watch(iteration: int, relative: float) -> bool:
             now = _largest(relative * size, whole)
-            if iteration == len(rows):  # a run that is taken up tells of its last iteration once more
+            if iteration == len(rows):  # a resumed run reports its last iteration once more
                 rows.append((np.nan, now, time.perf_counter() - began))
             answer.append(monitor(iteration, now) if monitor is not None else False)
             return bool(answer[-1])

@@ -4,7 +4,7 @@ Symbols: ``G`` the symmetric matrix, (n, n), shift included; ``L`` its lower fac
 with E about 1e-7 times the condition of G.
 
 A factor in float32 takes half the time. Conjugate gradients on G, preconditioned by it, have the residual of a
-factor in float64 after a few steps, or tell by it that they have not. One n x n array of float64 is enough: below
+factor in float64 after a few steps, or show by it that they have not. One n x n array of float64 is enough: below
 its diagonal are the entries of G, and the other half, row by row, holds the triangle of float32 numbers ::
 
     row i    g g g g . . . . | l l l l       g: 8 bytes, columns 0 to i - 1
@@ -25,9 +25,9 @@ from mercer.runtime.interrupts import in_background, lapack
 __all__ = ["MixedFactor", "Refined", "mixed_cholesky"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_GOOD = 0.1  # a residual of so many roundings of G X ends the refinement: a factor in float64 leaves as much
-_FAIR = 2.0  # more than so many are not accepted
-_EARLY = 4  # steps after which the residual tells whether the rest would take too long
+_GOOD = 0.1  # a residual of this many roundings of G X ends the refinement: a factor in float64 leaves as much
+_FAIR = 2.0  # more than this many are not accepted
+_EARLY = 4  # steps after which the residual shows whether the rest would take too long
 _NOTHING = 1e-20  # entries so small against the largest are zero: numbers below 1e-38 would slow the factorisation
 
 
@@ -62,7 +62,7 @@ class MixedFactor:
     diagonal : (n,) array
         Diagonal of G.
     single : (n, n) array, float32
-        Its upper triangle, diagonal included, is L^T; it lies in the memory of `array`.
+        Its upper triangle, diagonal included, is L^T; it is in the memory of `array`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class MixedFactor:
         steps, fresh = 0, True
         given = _lengths(rhs)
         size = _largest(_lengths(self.product(np.ones((len(rhs), 1)))) / max(len(rhs), 1) ** 0.5)  # of G, from below
-        limit = min(max(len(rhs) // 500, _EARLY), 12)  # so many steps cost about what the factor has saved
+        limit = min(max(len(rhs) // 500, _EARLY), 12)  # this many steps cost about what the factor has saved
         while steps < limit:
             Z: Any = self.solve(R)
             now: Any = np.einsum("ij,ij->j", R, Z)
@@ -124,7 +124,7 @@ class MixedFactor:
         return Refined(X, rhs - self.product(X), steps, False)
 
     def release(self) -> Floats:
-        """Write G, both triangles, over the factor, which is lost, and hand the array over."""
+        """Write G, both triangles, over the factor, which is lost, and return the array."""
         np.einsum("ii->i", self.array)[:] = self.diagonal
         restore_symmetry(self.array)
         np.einsum("ii->i", self.array)[:] = self.diagonal

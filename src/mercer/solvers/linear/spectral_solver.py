@@ -33,7 +33,7 @@ class Spectral(Solver):
     Solves LinearSystem with one shift for all samples, with or without a border, by the Schur complement of G. Needs
     ``Gram.eigh``, which `Kronecker` offers for all pairs of some objects: there q_1^3 + q_2^3 operations for two
     eigendecompositions, and n (q_1 + q_2) for each right-hand side. Samples of different weight have different shifts:
-    then conjugate gradients are what is left. ``state`` of the solution is a `Diagonalized`, which solves for other
+    then use conjugate gradients. ``state`` of the solution is a `Diagonalized`, which solves for other
     shifts and has the diagonal of the inverse, hence predictions of left-out samples.
 
     Examples
@@ -52,7 +52,7 @@ class Spectral(Solver):
 
     @staticmethod
     def fits(problem: Any) -> bool:
-        """Tell whether this is a linear system with the same shift for all samples, and a Gram with eigenvalues."""
+        """Return whether this is a linear system with the same shift for all samples, and a Gram with eigenvalues."""
         if not isinstance(problem, LinearSystem) or not isinstance(problem.gram, HasEigen):
             return False
         shift = np.asarray(problem.shift)

@@ -20,7 +20,7 @@ from mercer.solvers.solver import Columns, Monitor, Solver, largest_ratio
 __all__ = ["Woodbury", "NormalFactored"]
 __public__ = ["Woodbury"]
 
-_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be told from one
+_NOTHING = 64 * np.finfo(np.float64).eps  # nearer to one a leverage cannot be distinguished from one
 _TILE = 2**20  # numbers: 8 MB of the factor at a time
 
 
@@ -91,7 +91,7 @@ class NormalFactored:
     Attributes
     ----------
     factor : CholeskyFactor
-        Of P^T W P + unit * (I on the factor's columns), for P = (F, Q1), (r + s, r + s).
+        Factor of P^T W P + unit * (I on the factor's columns), for P = (F, Q1), (r + s, r + s).
     gram : object
         Gives the rows of F.
     border : Border or None

@@ -57,7 +57,7 @@ class BlockDescent(Solver):
     polish : bool, default True
         Whether conjugate gradients on the coefficients inside their bounds help descent along.
     random_state : int, optional
-        Of the order of the samples; None is 0, so that every run gives the same bits.
+        Seed of the order of the samples; None is 0, so that every run gives the same bits.
 
     Notes
     -----
@@ -125,7 +125,7 @@ class _Run:
         self.measure()
 
     def measure(self) -> float:
-        """Compute weights and slopes anew from the coefficients; the largest violation."""
+        """Recompute weights and slopes from the coefficients; the largest violation."""
         B, rows, n = self.B, self.rows, np.arange(len(self.codes))
         self.W = _by_column(rows.combine, B)
         self.G = G = _by_column(rows.scores, self.W) + 1.0

@@ -90,7 +90,7 @@ class CuttingPlane(Solver):
     -----
     Solves LinearRisk, for losses with a box dual (hinge, squared hinge, tubes, Huber, pinball). The line search is
     exact: the slope along a line is piecewise linear, with at most four breaks for each sample, which are sorted, in
-    O(n log n). The objective falls at every iteration, other than that of the bundle method. Cost and memory of an
+    O(n log n). The objective falls at every iteration, unlike that of the bundle method. Cost and memory of an
     iteration otherwise as there.
 
     Examples

@@ -1,7 +1,7 @@
 """Linear machines with few columns: a squared hinge and the sum of the weights' sizes, one column at a time.
 
 Symbols: x_ij entries of F, the samples with their constant column; z_ij = y_i x_ij; w the weights, b_i = 1 - sum_j
-z_ij w_j what misses to the margin, c_i the costs; g_j the derivative of the losses in w_j, h_j their curvature.
+z_ij w_j what is missing to the margin, c_i the costs; g_j the derivative of the losses in w_j, h_j their curvature.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ColumnDescent(Solver):
     max_iter : int, default 1000
         Passes over all columns.
     random_state : int, optional
-        Of the order in which columns are visited; None is 0.
+        Seed of the order in which columns are visited; None is 0.
 
     Notes
     -----
@@ -117,7 +117,7 @@ class _Columns:
 
 
 class _Run:
-    """Weights, what misses to the margin, and the order of the columns."""
+    """Weights, what is missing to the margin, and the order of the columns."""
 
     def __init__(self, options: ColumnDescent, columns: _Columns, c: Floats, start: Floats | None) -> None:
         self.options, self.columns, self.c = options, columns, c
@@ -131,7 +131,7 @@ class _Run:
         began, status = time.perf_counter(), Status.MAX_ITER
         g, violation = self.slope(self.b), np.inf
         for iteration in range(self.options.max_iter + 1):
-            self.b = 1.0 - self.Z @ self.w  # anew: errors of the updates do not add up
+            self.b = 1.0 - self.Z @ self.w  # recomputed: errors of the updates do not add up
             if iteration:
                 self.solve_support()
             g = self.slope(self.b)
@@ -202,7 +202,7 @@ class _Run:
             Z = Z.toarray()[near] if sp.issparse(Z) else Z[near]
             root = np.sqrt(2.0 * self.c[near])[:, None] * Z
             H = root.T @ root
-            # columns that depend on each other have a way down for ever, on which a weight becomes zero
+            # columns that depend on each other have an endless way down, on which a weight becomes zero
             H[np.diag_indices_from(H)] += _RIDGE * max(float(np.trace(H)), 1e-300) / len(J)
             step = -np.linalg.solve(H, left)
             ends = np.full(len(J), np.inf)

@@ -43,7 +43,7 @@ _NUMBERS = "worth", "spent", "inner", "rounds", "before", "left", "ended"
 
 
 class DualDescent(Solver):
-    r"""Dual coordinate descent: each sample in turn is given the coefficient that is best for it.
+    r"""Dual coordinate descent: each sample in turn is given its best coefficient.
 
     .. math:: \beta_i \leftarrow \arg\min_{\ell_i \le b \le u_i} \; \tfrac12 (\|x_i\|^2 + r_i)(b - \beta_i)^2
               + G_i (b - \beta_i) + \epsilon_i |b|, \qquad w \leftarrow w + (\beta_i^{new} - \beta_i) x_i
@@ -61,10 +61,10 @@ class DualDescent(Solver):
     shrinking : bool, default True
         Whether samples at an end of their box are left out for a while.
     polish : bool, default True
-        Whether Newton's method finishes what descent began. Descent is quick to come near and slow to arrive; a few
+        Whether Newton's method finishes what descent began. Descent gets near quickly and converges slowly; a few
         Newton steps on the samples whose loss is curved give all digits.
     random_state : int, optional
-        Of the order of the samples; None is 0, so that every run gives the same bits.
+        Seed of the order of the samples; None is 0, so that every run gives the same bits.
 
     Notes
     -----
@@ -155,7 +155,7 @@ class _Run:
             self.take_up(kept.state)
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         self.beta[:], self.w[:], self.order[:], self.state[:] = (state[name] for name in _ARRAYS)
         for name in _NUMBERS:
             setattr(self, name, state[name])
@@ -163,7 +163,7 @@ class _Run:
         self.trace = [tuple(row) for row in state["trace"].tolist()]
 
     def snapshot(self) -> dict[str, Any]:
-        """What a run within a descent is made of."""
+        """The state of a run within a descent."""
         names = (*_ARRAYS, *_NUMBERS)
         point = [self.point.beta, self.point.w, self.point.f]
         return {**{name: getattr(self, name) for name in names}, "trace": np.array(self.trace), "point": point}
@@ -238,7 +238,7 @@ class _Run:
                 return False
 
     def measure(self) -> float:
-        """Compute weights and values anew from the duals; their violation, which goes into the trace."""
+        """Recompute weights and values from the duals; their violation, which goes into the trace."""
         self.point = Point.of(self.rows, self.beta)
         self.w[:] = self.point.w
         return self.record()
@@ -251,7 +251,7 @@ class _Run:
         return violation
 
     def polish(self) -> float:
-        """Let Newton's method go on from here; the violation it reaches."""
+        """Let Newton's method continue from here; return the violation it reaches."""
         if self.factored:
             self.point = refine(self.rows, self.terms, self.point, self.exact, self.ask)
         else:

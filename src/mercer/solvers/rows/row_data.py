@@ -72,7 +72,7 @@ class Rows:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether columns are told one by one."""
+        """Whether the rows are sparse."""
         return len(self.indices) > 0 or self.offsets[-1] == 0
 
     @property

@@ -186,7 +186,7 @@ def _newton(rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: 
             tried, values = w + k * move, f + k * change
             now = 0.5 * float(tried @ tried) + terms.risk(values)
         if k == 0.0 or not now <= value + 1e-13 * abs(value):
-            break  # rounding: there is no way down any more
+            break  # rounding: no descent is possible any more
         w, f, value = tried, values, now
     return f
 

@@ -33,7 +33,7 @@ class Terms:
     Attributes
     ----------
     table : (n, 6) array
-        Columns y, eps, lo, up, r and the squared length of the row: what one step of descent reads lies together.
+        Columns y, eps, lo, up, r and the squared length of the row: what one step of descent reads is contiguous.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Terms:
         f, step : (n,) arrays
             Values, and what they change by.
         slope, bend : float
-            Of the part of the objective that is quadratic; the bend is not negative.
+            Slope and bend of the part of the objective that is quadratic; the bend is not negative.
 
         Returns
         -------
@@ -246,7 +246,7 @@ def _events(table, f, step, start, times, jumps, bends):
                 else:
                     inside += change
             if math.isinf(far) and (side == 0) == ahead:
-                inside += 1.0  # the bend began infinitely long ago
+                inside += 1.0  # the bend began at minus infinity
             start[1] += inside * bend
         start[0] -= beta * d
     return count

@@ -39,7 +39,7 @@ class Envelope:
     slope : array of the shape of y
         u.
     least : float, default 0.0
-        Share of s below which a curvature is not told: far from the minimum an envelope can be straight everywhere,
+        Share of s below which a curvature is not reported: far from the minimum an envelope can be straight everywhere,
         and a step on it endless.
 
     Examples

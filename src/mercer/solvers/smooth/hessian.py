@@ -11,7 +11,7 @@ The left side is symmetric and positive in the inner product of the space of fun
 place of that of vectors, so that conjugate gradients never divide by W, which vanishes where a class is certain.
 With W bar in place of W, that of another point or a bound, the system is one with M = K + lambda / W bar: a factor
 of M gives d, and v follows without a product with K, as (r - lambda d) / W bar. That is the preconditioner.
-That inner product does not see what of r lies in the null space of K, as when samples are repeated, and the
+That inner product does not see the part of r in the null space of K, as when samples are repeated, and the
 iteration would let it grow. Therefore K is K + E while a step is sought, E a thousandth of lambda / W bar, ``slack``.
 """
 
@@ -63,7 +63,7 @@ class Curvature:
     Attributes
     ----------
     diagonal : (n, k) array
-        Of W.
+        Diagonal of W.
     slope : (n, k) array
         First derivatives in f, weighted.
     mixed : (n, q) array
@@ -157,14 +157,14 @@ class System(ABC):
 
     @abstractmethod
     def refresh(self, point: Move) -> Move:
-        """The point with its values computed anew from what they are made of."""
+        """The point with its values recomputed from what they are made of."""
 
     @abstractmethod
     def adopt(self, curvature: Curvature, solves: int) -> None:
-        """Prepare for steps at a point; `solves` tells how many preconditioned solves the last step took."""
+        """Prepare for steps at a point; `solves` is how many preconditioned solves the last step took."""
 
     def adopt_again(self, curvature: Curvature, count: int) -> None:
-        """Be prepared as another run was, whose last of `count` preparations was for this curvature."""
+        """Restore the preparation of another run, whose last of `count` preparations was for this curvature."""
         self.adopt(curvature, 0)
         self.factorisations = count
 
@@ -234,7 +234,7 @@ class _Factored(System):
 
 @runtime_checkable
 class HasArray(Protocol):
-    """A Gram that holds its matrix and gives it away."""
+    """A Gram that holds its matrix and can release it."""
 
     def release(self) -> Floats:
         """K, to be overwritten."""
@@ -401,7 +401,7 @@ class FreeSystem(System):
 
 
 def system_of(problem: ConvexRisk) -> System:
-    """The way that suits the Gram of a problem."""
+    """The form that suits the Gram of a problem."""
     if isinstance(problem.gram, HasFactor):
         return PrimalSystem(problem)
     return DenseSystem(problem) if isinstance(problem.gram, HasArray) else FreeSystem(problem)

@@ -45,7 +45,7 @@ class HasProducts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What else is known at the minimum of a risk.
+    """Further results at the minimum of a risk.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Newton(Solver):
     only conditionally. Each step is shortened until the objective falls by a share of what its slope promises, so
     that the objective never rises: not on separable data, not with a tiny penalty. The systems are solved loosely
     first and to the precision that quadratic convergence can use later; each inner iteration is a solve with the
-    factor of K + lambda / W at the start, no product with K. Where many are needed the factor is made anew. A Gram
+    factor of K + lambda / W at the start, no product with K. Where many are needed the factor is rebuilt. A Gram
     that holds its matrix is asked for it by ``release()`` and cannot be used afterwards: K stays in one triangle, the
     factor is in the other. With ``Gram.factor`` all is done in its coordinates; by products alone, as on tiles, there
     is no preconditioner. Cost n^3 / 3 operations once and 2 n^2 k per inner iteration; memory the one n x n array and
@@ -141,7 +141,7 @@ class _Progress(NamedTuple):
     idle: int = 0  # steps that gained nothing
     steps: int = 0
     best: float = np.inf  # residual
-    verified: bool = False  # whether the values are computed anew
+    verified: bool = False  # whether the values are recomputed
     recorded: int = 0  # rows of the trace
 
 
@@ -194,14 +194,14 @@ class _Risk:
 
 
 class Descent:
-    """A point on its way to the minimum, and on from there where the penalty or the loss changes a little.
+    """A point moving to the minimum, and on from there where the penalty or the loss changes a little.
 
     Parameters
     ----------
     problem : ConvexRisk
         Its loss has a second derivative, or a generalised one.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
     kept : Kept, optional
         The place of the state.
     """
@@ -232,7 +232,7 @@ class Descent:
         }  # fmt: skip
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on where another run was."""
+        """Continue where another run stopped."""
         self.point = self.at_top = Move(*(state[name] for name in Move._fields))
         self.at = _Progress(*(state[name] for name in _Progress._fields))
         self.rows = [tuple(row) for row in state["rows"].tolist()]
@@ -264,7 +264,7 @@ class Descent:
         return table[:, 0] if self.risk.y.ndim == 1 else table
 
     def turn_to(self, penalty: float) -> None:
-        """Go on with another penalty; a factor that is far from the new system is made anew."""
+        """Continue with another penalty; a factor that is far from the new system is rebuilt."""
         ratio = penalty / self.penalty
         self.penalty = self.system.penalty = penalty
         self.rows = []
@@ -356,7 +356,7 @@ class Descent:
                 self.kept.offer(self.state)
             r, t = self.left()
             now = self.objective(self.point)
-            if self.residual <= tol and not verified:  # the values were added up: before they are believed, anew
+            if self.residual <= tol and not verified:  # the values were added up: recompute before trusting them
                 self.point, verified = self.system.refresh(self.point), True
                 continue
             self.rows.append((now, self.residual, time.perf_counter() - self.began))
@@ -395,7 +395,7 @@ class Descent:
         return Status.STALLED if idle >= _PATIENCE and not falls else None
 
     def verify(self, status: Status, tol: float) -> Status:
-        """Status at values computed anew."""
+        """Status at values recomputed."""
         self.point = self.system.refresh(self.point)
         self.left()
         return Status.CONVERGED if self.residual <= tol else status

@@ -54,7 +54,7 @@ _ENOUGH = 1e-4  # Armijo: share of the decrease that the slope promises
 _ROUNDING = 1e-13  # of the objective: a smaller increase is none
 _HALVINGS = 40
 _LOOSE = 1e-2  # how far the minimum on a few samples is sought
-_LOOSER = 5e-2  # the same of bent losses, whose steps on a few samples cost as much as those on all
+_LOOSER = 5e-2  # the same for bent losses, whose steps on a few samples cost as much as those on all
 _PATIENCE = 4  # steps that gain nothing
 _GROWTH = 4.0  # of the strength of envelopes
 _STRAIGHT = 1e-2  # of the strength: the least curvature that the first envelopes are taken to have
@@ -92,18 +92,18 @@ class PrimalNewton(Solver):
         of a loss that is straight in parts more, where the last steps gained more. It is about the relative error of
         the function in the norm of the Hessian. For losses with kinks the root of the duality gap over the objective.
     samples : int, default 8
-        How many samples the preconditioner has for each column of F. They are drawn by their second derivatives.
+        Samples of the preconditioner for each column of F. They are drawn by their second derivatives.
     max_iter : int, default 100
         Newton steps; of losses with kinks, smooth risks.
 
     Notes
     -----
     Solves ConvexRisk for smooth losses without parameters of their own and for all with a box dual, with or without a
-    border. Outputs that a loss joins, as the softmax does, are solved together, others one after the other. Needs a
-    Gram of low rank that is read in passes, as `Nystrom`, `RandomFeatures`, `IncompleteCholesky`. ``gap`` is a bound
-    of what the objective is above its minimum, :math:`\|g\|^2 / (2 \lambda)` for smooth losses. Cost n r kernel values
-    for each pass, some ten to thirty; memory O(r^2) and a few numbers for each sample, none of them n r. Samples are
-    drawn without chance: the result is repeatable. ``state`` of the solution is a `Minimum`.
+    border. Outputs that a loss joins, as the softmax does, are solved together, others one after another. Needs a
+    Gram of low rank that is read in passes, such as `Nystrom`, `RandomFeatures`, `IncompleteCholesky`. ``gap`` is a
+    bound of what the objective is above its minimum, :math:`\|g\|^2 / (2 \lambda)` for smooth losses. Cost n r kernel
+    values for each pass, some ten to thirty; memory O(r^2) and a few numbers for each sample, none of them n r. Samples
+    are drawn without chance: the result is repeatable. ``state`` of the solution is a `Minimum`.
 
     References
     ----------
@@ -176,7 +176,7 @@ class PrimalNewton(Solver):
 
     @staticmethod
     def suits(gram: Any, loss: Any) -> bool:
-        """Tell whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
+        """Return whether a risk is best minimised by passes: the factor is large, and the loss is without kinks."""
         if not is_low_rank(gram) or not handles(loss):
             return False
         n, r = len(gram.samples), gram.rank
@@ -194,7 +194,7 @@ class _Point(NamedTuple):
 
 
 class _Run:
-    """A point on its way to the minimum."""
+    """A point moving to the minimum."""
 
     point: _Point
     factor: CholeskyFactor
@@ -541,7 +541,7 @@ class _Run:
     # the preconditioner -------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Look at the second derivatives; make M anew where the last one took many passes."""
+        """Look at the second derivatives; rebuild M where the last one took many passes."""
         terms = self.terms
         self._bend = terms.bend(self.point.f)
         r = self.r

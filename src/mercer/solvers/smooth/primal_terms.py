@@ -144,7 +144,7 @@ class Terms:
         return out
 
     def nearest(self, f: Floats, count: int) -> Indices:
-        """Places of the samples, at least so many, that are nearest to where a bent loss is curved."""
+        """Places of the samples, at least this many, that are nearest to where a bent loss is curved."""
         distance = self.distance(f)
         return np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
 
@@ -282,7 +282,7 @@ def conjugate(
     forcing : float
         Share of the length of `left`, in the norm of M^-1, that may remain.
     ended : callable
-        Asked after each product whether to end.
+        Called after each product; whether to end.
     """
     z = solve(left)
     step, p = np.zeros_like(left), z
@@ -419,7 +419,7 @@ def to_come(objectives: list[float]) -> float:
 
 
 def unkept(monitor: Monitor | None) -> Monitor | None:
-    """A monitor that is told the same, and keeps no states: those of a step are made again."""
+    """A monitor that gets the same calls, and keeps no states: those of a step are made again."""
     if monitor is None:
         return None
 

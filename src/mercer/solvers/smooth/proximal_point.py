@@ -24,7 +24,7 @@ __public__ = ["ProximalPoint"]
 _GROWTH = 4.0  # of the strength, from one smooth risk to the next
 _INNER = 40  # Newton steps of one smooth risk
 _LOOSEST, _TIGHTEST = 1e-3, 1e-13  # gradients to which smooth risks are solved
-_STRAIGHT = 1e-2  # of the strength: the least curvature that the first smooth risk tells
+_STRAIGHT = 1e-2  # of the strength: the least curvature that the first smooth risk reports
 _PATIENCE = 6  # smooth risks without a smaller gap
 _NOTHING = 1e-15  # of the loss of the zero function: an objective below it is zero
 
@@ -98,7 +98,7 @@ class ProximalPath:
     start : (n,) or (n, k) array, optional
         Coefficients near the solution.
     monitor : callable, optional
-        As of `Solver.solve`.
+        As in `Solver.solve`.
     """
 
     def __init__(self, problem: ConvexRisk, start: Floats | None, monitor: Monitor | None) -> None:
@@ -123,7 +123,7 @@ class ProximalPath:
 
     @property
     def envelope(self) -> Envelope:
-        """The smooth loss of now."""
+        """The current smooth loss."""
         return self.descent.risk.given
 
     def at(self, penalty: float, tol: float, limit: int) -> Solution:
@@ -191,7 +191,7 @@ class ProximalPath:
 
 
 def slack_of(descent: Descent, slopes: Floats) -> float:
-    """What a gap is larger by because coefficients are not those of some weighted slopes, (n,) or (n, k)."""
+    """By how much a gap is larger because coefficients are not those of some weighted slopes, (n,) or (n, k)."""
     point, system = descent.point, descent.system
     off = -slopes.reshape(point.coef.shape) / descent.penalty - point.coef
     along = np.abs(system.basis.T @ off) * np.abs(system.basis.T @ point.values)

@@ -26,7 +26,7 @@ _MEMORY = 12  # pairs of steps and changes of the gradient that are kept
 _LONGEST = 0.6  # radians, roughly: the longest first step
 _ARMIJO = 1e-4
 _HALVINGS = 25
-_ZERO = 1e-9  # a value below is rounding, as of the dependence of what is independent: gradients are over this then
+_ZERO = 1e-9  # a value below is rounding, as for the dependence of independent data: gradients are over this then
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def minimize_frame(
     start : (m, d) array
         Orthonormal rows.
     tol : float, default 1e-5
-        Of the gradient relative to the value; see `FrameMinimum`.
+        Tolerance of the gradient relative to the value; see `FrameMinimum`.
     max_iter : int, default 200
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends the search with what it has.
@@ -198,7 +198,7 @@ def _orthonormal(V: Floats) -> Floats:
 
 
 def projected(X: Floats, mean: Floats, components: Floats) -> Floats:
-    """Return scores of samples, (m, q), along directions in rows; refuse what is beyond the numbers there are.
+    """Return scores of samples, (m, q), along directions in rows; refuse what overflows.
 
     Examples
     --------

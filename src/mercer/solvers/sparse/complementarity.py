@@ -46,7 +46,7 @@ class ComplementaryPivoting(Solver):
     Solves PenalisedLeastSquares. The artificial variable t starts where all coefficients are zero and falls to zero;
     alpha + t in place of alpha solves the same conditions, so the pivots are the knots of the path. A pivot costs
     O(D^2), the tableau 16 D^2 bytes and more: for hundreds of columns, not for thousands. The coefficients that are
-    not zero are computed anew from the columns at the end.
+    not zero are recomputed from the columns at the end.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class ComplementaryPivoting(Solver):
 
 
 def _exact(problem: PenalisedLeastSquares, G: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    """Coefficients of the basis computed anew, what they leave, and its correlations."""
+    """Coefficients of the basis recomputed, what they leave, and its correlations."""
     r = problem.left(b)
     c = problem.design.correlations(r)
     for _ in range(2):

@@ -53,7 +53,7 @@ class CoordinateDescent(Solver):
     -----
     Solves PenalisedLeastSquares. The descent finds which coefficients are zero; then an active-set method (Newton's
     method on the coefficients that are not, with drops and additions) makes them exact, where the columns are linearly
-    independent. Residuals are computed anew in each round, so that errors do not add up. Cost of a round O(nD) and
+    independent. Residuals are recomputed in each round, so that errors do not add up. Cost of a round O(nD) and
     O(n w) for each new column of a working set of size w; memory w^2.
 
     Examples
@@ -214,7 +214,7 @@ def _grown(problem: PenalisedLeastSquares, old: Indices, G: Floats, new: Indices
 
 
 def polish(G: Floats, q: Floats, b: Floats, alpha: float, steps: int = _STEPS) -> float:
-    r"""Make coefficients exact by an active-set method; b and q are changed where they lie.
+    r"""Make coefficients exact by an active-set method; b and q are changed in place.
 
     .. math:: G_{SS}\, d_S = q_S - \alpha s_S
 
@@ -273,7 +273,7 @@ def polish(G: Floats, q: Floats, b: Floats, alpha: float, steps: int = _STEPS) -
 
 
 def _newton(G: Floats, slope: Floats) -> tuple[Floats, float]:
-    """Return the step to the minimum of the quadratic and 1; without a minimum, a way down that has no end."""
+    """Return the step to the minimum of the quadratic and 1; without a minimum, a direction of endless descent."""
     work = float(len(slope)) ** 3
     try:
         L = in_background(np.linalg.cholesky, G, work=work)

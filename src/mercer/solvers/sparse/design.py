@@ -247,7 +247,7 @@ class PenalisedLeastSquares:
     target : (n,) array
         z.
     alpha : float
-        Not negative.
+        Non-negative.
 
     Examples
     --------
@@ -271,7 +271,7 @@ class PenalisedLeastSquares:
         return float(np.max(np.abs(self.design.correlations(self.target)), initial=0.0))
 
     def left(self, b: Floats) -> Floats:
-        """What is left, z - A b, shape (n,)."""
+        """The residual z - A b, shape (n,)."""
         return self.target - self.design.product(b) if np.any(b) else self.target.copy()
 
     def gap(self, b: Floats, r: Floats, c: Floats) -> float:

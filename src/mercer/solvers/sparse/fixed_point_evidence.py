@@ -59,7 +59,7 @@ def ascend(model: Any, point: Point, tol: float, limit: int) -> Point:
         step *= min(1.0, _STEP / float(np.max(np.abs(step))))
         found = line_search(model, point, step)
         if found is None or found.evidence - point.evidence <= _ROUNDING * (1.0 + abs(point.evidence)):
-            # so close to the top that the slope alone tells what is better
+            # so close to the top that the slope alone shows what is better
             found = _moved(model, point, step)
             if found.evidence < point.evidence - _ROUNDING * (1.0 + abs(point.evidence)):
                 break

@@ -64,7 +64,7 @@ class IncrementalEvidence(Solver):
     with updates of rank one, and Newton's method on the logarithms of all precisions and of the noise ends the slow
     approach of single actions to an optimum. The evidence never falls. Where the noise is unknown, a rough search is
     followed by one with a tenth of the noise that it found, which takes in too much, before the search that counts and
-    that the trace tells of: the optimum is then about as good as that of the plain updates.
+    that the trace records: the optimum is then about as good as that of the plain updates.
 
     The evidence has many optima, at which no change of one precision and no small change of all helps. Which one is
     reached depends on the way: over 50 noisy curves of 60 samples the evidence was between 1.7 nats below and 0.6
@@ -187,7 +187,7 @@ class IncrementalEvidence(Solver):
 
 
 class _Watch:
-    """What a search tells of itself, and whether it is told to stop."""
+    """The progress that a search reports, and whether it has to stop."""
 
     def __init__(self, monitor: Monitor | None, limit: int) -> None:
         self.monitor, self.limit, self.began = monitor, limit, time.perf_counter()
@@ -217,7 +217,7 @@ def gains(S: Floats, slope: Floats) -> Floats:
 def _pool(model: Any, point: Point, gain: Floats, tol: float) -> tuple[Indices, Indices]:
     """The most promising functions, and those of them to take: no two alike, and none that the model has already.
 
-    Copies of a function count as one, so that repeated samples are no other problem than weighted ones.
+    Copies of a function count as one, so that repeated samples are the same problem as weighted ones.
     """
     order = np.argsort(-gain, kind="stable")
     order = order[gain[order] > tol]

@@ -76,7 +76,7 @@ class LeastAngle(Solver):
     Notes
     -----
     Solves PenalisedLeastSquares from its largest alpha down to its own; ``state`` of the solution is the path as
-    `Knots`. Correlations and coefficients are computed anew at each knot, so that errors do not add up along the path.
+    `Knots`. Correlations and coefficients are recomputed at each knot, so that errors do not add up along the path.
     A column that depends linearly on the active ones stays out until one of them leaves. Cost of a knot O(nD) and
     O(na) for a active columns, O(na^2) where one leaves.
 

@@ -150,7 +150,7 @@ class GroupedLeastSquares:
         return self.design
 
     def left(self, b: Floats) -> Floats:
-        """What is left, z - A b, shape (n,)."""
+        """The residual z - A b, shape (n,)."""
         return self.target - self.design.product(b)
 
     def objective(self, b: Floats, r: Floats) -> float:
@@ -279,7 +279,7 @@ def _accelerated(
                 break
             slope.bound *= 1.5  # the power method has not found the largest eigenvalue
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        if float((v - new) @ (new - b)) > 0.0:  # uphill: start anew from here
+        if float((v - new) @ (new - b)) > 0.0:  # uphill: restart from here
             v, t = new, 1.0
         else:
             v, t = new + (t - 1.0) / following * (new - b), following

@@ -103,7 +103,7 @@ class NormalMatrix:
     ----------
     design : Design or (M, M) array
     weight : (n,) array, optional
-        Of the samples of a design.
+        Weights of the samples of a design.
     """
 
     def __init__(self, design: Any, weight: Floats | None = None) -> None:
@@ -300,7 +300,7 @@ class RegressionModel:
             self.learns, self.start = True, before
 
     def tail(self, point: Point | None) -> Floats:
-        """What of x follows the precisions of the weights."""
+        """The entries of x after the precisions of the weights."""
         if not self.learns:
             return np.zeros(0)
         return self.start if point is None else point.x[-1:]
@@ -391,7 +391,7 @@ class LaplaceModel:
         return (columns * self.problem.weight) @ columns.T
 
     def tail(self, point: Point | None) -> Floats:
-        """Nothing follows the precisions of the weights."""
+        """There are no entries after the precisions of the weights."""
         return np.zeros(0)
 
     def evaluate(self, active: Indices, x: Floats, near: Point | None = None, whole: bool = True) -> Point:
