@@ -1,4 +1,4 @@
-"""``mercer convert``: data in another format, or a model of LIBSVM as one of mercer."""
+"""``mercer convert``: data in another format, or a LIBSVM model as a mercer model."""
 
 from __future__ import annotations
 

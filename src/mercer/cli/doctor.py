@@ -33,7 +33,7 @@ OPTIONAL = {
 
 
 def run(terminal: Terminal) -> None:
-    """Tell about versions, threads, caches and memory."""
+    """Report versions, threads, caches and memory."""
     versions = {name: _version(name) for name in NEEDED}
     optional = {name: _version(name) for name in OPTIONAL}
     cache = _cache()

@@ -116,7 +116,7 @@ def run(terminal: Terminal, **options: Any) -> None:
 
 
 def _workers(request: Request) -> Any:
-    """Those of --dask while the matrix is computed, or nobody."""
+    """The workers of --dask while the matrix is computed, or None."""
     if request.dask is None:
         return contextlib.nullcontext()
     return Distributed(None if request.dask == "local" else request.dask, workers=request.threads).open()
@@ -128,7 +128,7 @@ def _interruptible(work: _Work, message: str) -> None:
 
 
 class _Work:
-    """The unfinished matrix on disk and how far it is."""
+    """The unfinished matrix on disk and its progress."""
 
     def __init__(self, kernel: Kernel, S: Samples, request: Request) -> None:
         self.kernel, self.S, self.request = kernel, S, request
@@ -179,7 +179,7 @@ class _Work:
         return 0
 
     def _resumable(self) -> int:
-        """The finished blocks of a run that was interrupted; refuse to go on with another one's."""
+        """The finished blocks of an interrupted run; refuse those of another run."""
         try:
             notes = json.loads(self.notes.read_text(encoding="utf-8"))
             done, identity = int(notes["done"]), dict(notes["identity"])
@@ -291,7 +291,7 @@ def _header(n: int, dtype: np.dtype) -> bytes:
 
 
 def fingerprint(S: Samples) -> str:
-    """Return the SHA-256 of packed samples: the same samples in the same order have the same."""
+    """Return the SHA-256 of packed samples: equal for the same samples in the same order."""
     digest = hashlib.sha256()
 
     def add(part: Samples) -> None:

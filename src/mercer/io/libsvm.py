@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 
 @dataclass
 class Machine:
-    """A model as its file tells it; the names are those of the file.
+    """A model as its file describes it; the names are those of the file.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ def _read_header(text: _Text) -> Machine:
 
 
 def _check_header(text: _Text, machine: Machine, seen: set[str]) -> None:
-    """Whether everything is there that the machine needs, in the numbers it needs."""
+    """Check that everything the machine needs is present, in the right numbers."""
     needed = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho"}
     needed |= {"degree", "gamma", "coef0"} if machine.kernel_type == "polynomial" else set()
     needed |= {"gamma", "coef0"} if machine.kernel_type == "sigmoid" else set()

@@ -21,7 +21,7 @@ __all__ = ["Source"]
 
 GZIP = b"\x1f\x8b"
 _PIECE = 2**20  # bytes decompressed or decoded at a time
-_HARMLESS = 10**6  # bytes: what is smaller than this after decompression is no bomb
+_HARMLESS = 10**6  # bytes: what is smaller than this after decompression is not a bomb
 # Fields become Python objects for a moment, numbers become eight bytes: measured on tables of short fields.
 _EXPANSION = 8
 
@@ -39,7 +39,7 @@ class Source:
     path : Path
         The file as it was named.
     limits : Limits
-        What may be taken of it.
+        What may be read from it.
     size : int
         Bytes on disk.
     head : bytes

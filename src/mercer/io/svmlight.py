@@ -39,7 +39,7 @@ class Sparse(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     matrix : (n, width) scipy.sparse.csr_array
         The vectors.
     label : (n,) float64 array
@@ -94,14 +94,14 @@ class Sparse(Dataset):
         return self, self.label
 
     def aligned(self, width: int, zero_based: bool | None = None) -> Sparse:
-        """Return the same vectors with the columns of another file, as the one that a model was fitted to.
+        """Return the same vectors with the columns of another file, such as the one that a model was fitted to.
 
         Parameters
         ----------
         width : int
             Number of columns of the other file.
         zero_based : bool, optional
-            Whether its indices count from 0. A file that happens to have no index 0 is counted alike.
+            Whether its indices count from 0. A file that happens to have no index 0 is counted the same way.
 
         Raises
         ------

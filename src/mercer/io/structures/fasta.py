@@ -36,7 +36,7 @@ class Sequences(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     sequences : list of str
         The letters.
     labels : tuple of str
@@ -62,7 +62,7 @@ class Sequences(Dataset):
 
     @property
     def y(self) -> NDArray[Any] | None:
-        """The field of the descriptions, if all have one and the same."""
+        """The field of the descriptions, if all have the same single one."""
         name = self._only_field
         return None if name is None else self.split_target(name)[1]
 
