@@ -67,7 +67,7 @@ def _kernel(request: Request) -> Any:
     kernel = parse(request.kernel)
     if not isinstance(kernel, Kernel):
         raise UsageFault(
-            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, as Gaussian()."
+            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, such as Gaussian()."
         )
     return kernel
 

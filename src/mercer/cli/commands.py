@@ -38,7 +38,7 @@ class _File(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "\0" in os.fsdecode(value):
-            self.fail(f"{os.fsdecode(value)!r} has a NUL byte, which no name of a file has. Correct it.", param, ctx)
+            self.fail(f"{os.fsdecode(value)!r} has a NUL byte, which file names cannot have. Correct it.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -103,7 +103,7 @@ def _output(required: bool, help: str) -> Decorator:
 _spreadsheet = click.option(
     "--spreadsheet",
     is_flag=True,
-    help="Write an apostrophe before texts in CSV that begin with = + - or @ and are no numbers, so that no "
+    help="Write an apostrophe before texts in CSV that begin with = + - or @ and are not numbers, so that no "
     "spreadsheet runs them as formulas.",
 )
 

@@ -119,7 +119,7 @@ def _words(error: BaseException, code: int) -> str:
         return "Memory ran out. Use fewer rows, or an estimator with gram=Tiles() or solver=ConjugateGradient()."
     if code == INTERNAL:
         return (
-            f"mercer made a mistake of its own ({type(error).__name__}: {str(error)[:300]}). Please report it with "
+            f"This is a bug in mercer ({type(error).__name__}: {str(error)[:300]}). Please report it with "
             f"this line: mercer {mercer.__version__}, Python {platform.python_version()}, {platform.system()}. Run the "
             "command again with --debug to see where it happened, and add that and a small data file."
         )

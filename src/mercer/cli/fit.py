@@ -159,8 +159,8 @@ def _time_left(clock: Clock) -> float | None:
         return None
     if clock.expired:
         raise TimeBudgetError(
-            f"The {clock.max_time:g} seconds of --max-time were over before the model was fitted. Allow more, use "
-            "fewer rows, or name the estimator with all its parameters by --estimator."
+            f"The {clock.max_time:g} seconds of --max-time ran out before the model was fitted. Allow more, use "
+            "fewer rows, or give the estimator with all its parameters by --estimator."
         )
     return max(clock.max_time - clock.seconds, 1e-3)
 
@@ -174,7 +174,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
         remedy = "Name it with --target" if data.targets else "Give a table of targets with --labels"
-        raise UsageFault(f"What is to be predicted was not said{choices}. {remedy}.")
+        raise UsageFault(f"No target was given{choices}. {remedy}.")
     columns = None
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
@@ -202,7 +202,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
         choice = choose(kernels, X, y[rows], problem.n, task, lambda fraction: (bar(fraction), _time_left(clock)))
     rows = rows[choice.rows]
     if len(rows) < problem.n:
-        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
+        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once, decided")
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
@@ -333,7 +333,7 @@ def _told_of(checkpoint: Path | None) -> Iterator[None]:
         if checkpoint is None or not Checkpoint(checkpoint).found:
             raise
         raise KeyboardInterrupt(
-            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to go on from there."
+            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to resume from there."
         ) from None
 
 

@@ -66,7 +66,7 @@ def require_replaceable(path: PathLike, *, force: bool = False) -> None:
     except FileNotFoundError:  # nothing is there, or a link to nothing
         mode = stat.S_IFREG
     if not stat.S_ISREG(mode):
-        what = next((word for kind, word in _KINDS.items() if stat.S_IFMT(mode) == kind), "no ordinary file")
+        what = next((word for kind, word in _KINDS.items() if stat.S_IFMT(mode) == kind), "not an ordinary file")
         raise OverwriteError(
             f"{os.fspath(path)} is {what}; results are written to ordinary files, and nothing else is replaced. Give "
             "the name of a file."

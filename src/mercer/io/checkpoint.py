@@ -186,13 +186,13 @@ class Checkpoint:
                 document, numbers = _contents(path)
             except (ModelError, CheckpointError) as error:
                 damage = damage or CheckpointError(
-                    f"{path} is no checkpoint that can be taken up ({error}) Remove it to begin anew."
+                    f"{path} is not a checkpoint that can be resumed ({error}) Remove it to start again."
                 )
                 continue
             _require_same(document["fit"], self._fit, path)
             self._whole = path == os.fspath(self.path)
             if damage is not None:
-                warn_caller(f"{os.fspath(self.path)} is damaged; {path}, from before, is taken up.", UserWarning)
+                warn_caller(f"{os.fspath(self.path)} is damaged; the fit resumes from the earlier {path}.", UserWarning)
             return _decoded(document["entries"], numbers)
         if damage is not None:
             raise damage
@@ -231,7 +231,7 @@ def _description(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
 
 def _require_same(then: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:
     """Raise CheckpointError, naming the first field that differs."""
-    advice = "Remove it, or choose another path, to begin anew."
+    advice = "Remove it, or choose another path, to start again."
     if then["estimator"] != now["estimator"]:
         raise CheckpointError(f"{path} was written by {then['estimator']}, this is {now['estimator']}. {advice}")
     for name in {**then["versions"], **now["versions"]}:

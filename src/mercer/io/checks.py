@@ -162,7 +162,9 @@ def _feature_expansion(f: FeatureExpansion) -> None:
 
 
 def _classes(target: Binary | Multiclass) -> None:
-    _require(isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes that are no list of labels")
+    _require(
+        isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes that are not a list of labels"
+    )
 
 
 def _real(target: Real) -> None:

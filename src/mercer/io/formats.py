@@ -178,7 +178,7 @@ def _sniffed(source: Source) -> str:
         return "csv"
     extension = shown(source.path.suffix) if source.path.suffix else "none"
     raise source.error(
-        f"The format is not known: neither the extension ({extension}) nor the first line tells it. {_KNOWN} are "
+        f"The format is not known: neither the extension ({extension}) nor the first line shows it. {_KNOWN} are "
         "accepted.",
         f"Rename the file (as data.csv), or name its format, one of {', '.join(FORMATS)}.",
         line=1,

@@ -158,7 +158,7 @@ class _Reading:
         for position, name in enumerate(record, 1):
             if not name.strip() or _SURROGATE.search(name):
                 raise self.source.error(
-                    "The key is empty." if not name.strip() else "The key is no text.",
+                    "The key is empty." if not name.strip() else "The key is not text.",
                     "Name every value.",
                     line=line,
                     column=position,

@@ -147,7 +147,7 @@ def _one_of(text: _Text, words: list[str], name: str, known: Any) -> str:
 
 def _one(text: _Text, values: list[Any]) -> Any:
     if len(values) != 1:
-        text.refuse(f"{len(values)} values stand where one is expected.", "Leave the others out.")
+        text.refuse(f"There are {len(values)} values where one is expected.", "Leave the others out.")
     return values[0]
 
 
@@ -164,7 +164,7 @@ def _read_header(text: _Text) -> Machine:
                 "Give a file that svm-train has written.",
             )
         if name in seen:
-            text.refuse(f"{name} comes a second time.", "Leave one of the lines out.")
+            text.refuse(f"{name} appears a second time.", "Leave one of the lines out.")
         seen.add(name)
         setattr(machine, name, _FIELDS[name](text, words))
     text.refuse("The file ends before the line SV, which begins the support vectors.", "Copy the whole file.")
@@ -210,7 +210,7 @@ def _read_vectors(text: _Text, machine: Machine) -> None:
             text.refuse(f"There are more than the {machine.total_sv} support vectors of total_sv.", "Leave it out.")
         plain = [word for word in words[:width] if ":" not in word]
         if len(plain) != width:
-            text.refuse(f"{len(plain)} coefficients stand here; nr_class needs {width}.", "Copy the whole line.")
+            text.refuse(f"There are {len(plain)} coefficients; nr_class needs {width}.", "Copy the whole line.")
         coef.append(text.numbers(plain))
         rows.append(_entries(text, words[width:], machine.precomputed))
     if len(rows) != machine.total_sv or not rows:

@@ -185,7 +185,7 @@ class Source:
     def _not_utf8(self, data: bytes, byte: int) -> FileError:
         line, character = _position(data, byte)
         return self.error(
-            f"Byte 0x{data[byte]:02x} is no UTF-8 text; it looks like an older encoding, as Windows-1252.",
+            f"Byte 0x{data[byte]:02x} is no UTF-8 text; it looks like an older encoding, such as Windows-1252.",
             _UTF8.format(guess="WINDOWS-1252"),
             line=line,
             character=character,
