@@ -96,7 +96,7 @@ print(X[60])
 
 # %%
 # One model is learned from all strings, without their families: it has to be a compromise, and the scores say for each
-# string how it disagrees. The directions of the scores that have most variance show the families apart; the numbers of
+# string how it disagrees. The directions of the scores that have most variance separate the families; the numbers of
 # letters alone, which a chain of order 0 sees, do not.
 
 contenders = {
