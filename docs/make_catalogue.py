@@ -33,7 +33,7 @@ def api(row: Entry) -> str:
 
 
 def formula(tex: str) -> str:
-    """Return LaTeX as it may stand in a cell: without bars, which end a cell."""
+    """Return LaTeX that is valid in a cell: without bars, which end a cell."""
     tex = " ".join(tex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ").strip()
     return f"${tex}$" if tex else ""
 

@@ -2,7 +2,7 @@
 
 A module names in ``__public__`` what its package exports (``__public__ = __all__`` if that is all), so a new class is
 exported by the file that defines it. Nothing is imported here: files are only read, so that a map that is out of date
-does not stand in the way of the next one.
+does not block the next one.
 
 The map also has the classes that are not public but kept in model files: dataclasses beside public names, and what a
 module names in ``__saved__``.

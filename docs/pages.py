@@ -1,4 +1,4 @@
-"""Pages that scripts write into docs/: to write them, and to tell which of those there are out of date."""
+"""Pages that scripts write into docs/: write them, and find those that are out of date."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def outdated(pages: Mapping[Path, str]) -> list[str]:
 
 
 def cell(text: str) -> str:
-    """Return text that may stand in a cell of a Markdown table."""
+    """Return text that is valid in a cell of a Markdown table."""
     return text.replace("|", r"\|").replace("\n", " ")
 
 

@@ -1,7 +1,7 @@
 """Docstrings are written to be read in a terminal; this makes their plain text safe as reStructuredText.
 
 A bar in ``|x|^2`` is no substitution, an underscore at the end of ``coef_`` no link and an asterisk in
-``a * k`` no emphasis. Code, formulas and what stands between backquotes are left as they are.
+``a * k`` no emphasis. Code, formulas and what is between backquotes are left as they are.
 """
 
 import re

@@ -2,7 +2,7 @@
 Composing kernels
 =================
 
-Sums of kernels stand for sums of functions, products for interactions. A made-up series of 15 years of monthly
+Sums of kernels mean sums of functions, products mean interactions. A made-up series of 15 years of monthly
 values, with a trend, a season that grows, and noise, shows what each term contributes.
 """
 

@@ -23,8 +23,8 @@ words = np.array([word for text in WORDS.values() for word in text.split()])
 language = np.array([name for name, text in WORDS.items() for _ in text.split()])
 
 # %%
-# ``Spectrum(p)`` counts common substrings of length p. Single letters and pairs are both telling, so their kernels are
-# added; normalising makes long and short words comparable.
+# ``Spectrum(p)`` counts common substrings of length p. Single letters and pairs are both informative, so their kernels
+# are added; normalising makes long and short words comparable.
 
 kernel = (Spectrum(1) + Spectrum(2)).normalized()
 print(kernel(["window", "winter", "ikkuna"]).round(2))

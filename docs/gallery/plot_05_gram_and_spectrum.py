@@ -3,7 +3,7 @@ The Gram matrix and its spectrum
 ================================
 
 What a kernel makes of data can be seen before any model is fitted. With a short length scale every sample is like
-itself alone; with a long one all are alike. The eigenvalues tell how many directions matter.
+itself alone; with a long one all are alike. The eigenvalues show how many directions matter.
 """
 
 import matplotlib.pyplot as plt

@@ -27,8 +27,8 @@ LEARNERS = {
 }
 
 # %%
-# Each learner sees the same random training sets. Sets without samples of both classes are drawn again. The page is to
-# be built in seconds, so there are 100 repetitions up to 68 samples and only 25 beyond, where errors vary little.
+# Each learner sees the same random training sets. Sets without samples of both classes are drawn again. To build the
+# page in seconds, there are 100 repetitions up to 68 samples and only 25 beyond, where errors vary little.
 # Nothing is tuned.
 
 rng = np.random.default_rng(0)

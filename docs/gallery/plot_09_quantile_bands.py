@@ -52,7 +52,7 @@ plt.show()
 
 # %%
 # **Coverage.** On the training samples the share below each function is right by construction: at most tau lies below
-# and at most 1 - tau above, the few others on it. New observations tell how far that can be trusted.
+# and at most 1 - tau above, the few others on it. New observations show how far that can be trusted.
 
 below, below_new = (np.mean(b[:, None] < model.predict(A) - 1e-9, axis=0) for A, b in ((X, y), (X_new, y_new)))
 for tau, inside, outside in zip(quantiles, below, below_new, strict=True):

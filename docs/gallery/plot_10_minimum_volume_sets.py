@@ -89,7 +89,7 @@ plt.show()
 
 # %%
 # The width of the kernel is not chosen by nu. A long length scale gives one smooth region with room to spare, a short
-# one wraps every sample; both keep the promise on the training samples, so it is new data that tell them apart.
+# one wraps every sample; both keep the promise on the training samples, so only new data distinguish them.
 
 for length_scale in (0.2, 0.5, 1.5, 5.0):
     model = OneClassSVM(Gaussian(length_scale), nu=0.1).fit(X)

@@ -2,7 +2,7 @@
 Virtual support vectors
 =======================
 
-A digit moved by one pixel is still that digit. A machine can be told so by adding moved copies to its training set.
+A digit moved by one pixel is still that digit. A machine can learn this from moved copies in its training set.
 Five times the samples cost up to 25 times the kernel values. But the solution depends on its support vectors alone, so
 the idea is to move only those (Schölkopf, Burges and Vapnik, 1996; DeCoste and Schölkopf, 2002):
 

@@ -2,10 +2,10 @@
 Several functions at once
 =========================
 
-Regression looks for one function. Some data have two: cars of two lanes, a field that was measured with two settings of
-which nobody kept a record. In a mixture of Gaussian processes each sample belongs to one of several functions, and
+Regression looks for one function. Some data have two: cars in two lanes, a field that was measured with two settings
+that nobody recorded. In a mixture of Gaussian processes each sample belongs to one of several functions, and
 which one is inferred together with the functions; the number of functions is not given but found, since sticks broken
-from a Dirichlet process that nobody needs stay empty.
+from a Dirichlet process stay empty if they are not needed.
 """
 
 import matplotlib.pyplot as plt

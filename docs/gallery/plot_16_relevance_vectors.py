@@ -16,8 +16,8 @@ from mercer.kernels import Gaussian
 rng = np.random.default_rng(0)
 
 # %%
-# **Regression.** A hundred noisy observations of the sinc function. The support vector machine is told the noise, as
-# the width of its tube, and its C is a usual choice; the relevance vector machine is told nothing. Circles are the
+# **Regression.** A hundred noisy observations of the sinc function. The support vector machine is given the noise, as
+# the width of its tube, and its C is a usual choice; the relevance vector machine is given nothing. Circles are the
 # samples that each keeps, the band is two standard deviations of a new observation.
 
 x = np.linspace(-10, 10, 100)

@@ -88,7 +88,7 @@ plt.show()
 
 # %%
 # **A sample is a measure too**, and the one that learning from data is about. The eigenfunctions of a Gaussian kernel
-# on two moons: the first ones tell how dense the data are and which moon a place belongs to, later ones divide each
+# on two moons: the first ones show how dense the data are and which moon a place belongs to, later ones divide each
 # moon in halves and quarters. The numbers are eigenvalues; points are the sample, black lines the zeros.
 
 X, _ = make_moons(400, noise=0.06, random_state=0)

@@ -5,7 +5,7 @@ Kernels as mixtures of waves
 Bochner's theorem: a function of the difference is a kernel if and only if it is a mixture of cosines, and the
 mixture, the *spectral density*, says everything about it. Frequencies that the density gives little weight are
 penalised: the norm of a function in the space of the kernel is the integral of its power spectrum divided by the
-density. So one look at the density tells which functions a kernel thinks plausible.
+density. So one look at the density shows which functions a kernel considers plausible.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from mercer.plots.spectral_density import SpectralDensityDisplay
 # %%
 # From left to right: kernels, their densities on a logarithmic scale, what they penalise, and functions drawn from
 # their Gaussian processes. The density of a Matern kernel falls like a power of the frequency, so that rough
-# functions are dear; that of the Gaussian kernel falls so fast that they are out of the question.
+# functions are expensive; that of the Gaussian kernel falls so fast that they are out of the question.
 
 smooth = {
     "Matern 1/2": Matern(0.5),
@@ -55,7 +55,7 @@ for kernel in (Gaussian(1.0), Periodic(2.0), Periodic(2.0) * Gaussian(5.0), BSpl
 
 # %%
 # The theorem is also a test. The parabola of Epanechnikov, cut off at zero, looks like a kernel; its transform
-# changes sign, and the frequency where it does is a witness that it is none.
+# changes sign, and the frequency where it does is a witness that it is not.
 
 result = bochner_test(Epanechnikov(1.0))
 print(f"least density of the Epanechnikov function: {result.density:.4f} at frequency {result.omega[0]:.2f}")

@@ -4,8 +4,8 @@ A function that is not a kernel, and what can be done
 
 A kernel is an inner product of images, so no weights :math:`c` may give :math:`\sum_{ij} c_i c_j k(x_i, x_j) < 0`:
 that would be a vector whose squared length is negative. The sigmoid :math:`\tanh(s \langle x, x' \rangle + c)`,
-once a popular choice, is not a kernel. Here the points that show it are searched for, and a support
-vector machine is trained on it all the same, by three policies.
+once a popular choice, is not a kernel. Here we search for points that prove it, and train a support
+vector machine on it all the same, by three policies.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ kernel = Sigmoid(1.0, offset=0.5)
 # %%
 # Points and a vector
 # -------------------
-# One negative sum is a proof, and it takes few points. For the Gaussian the same search ends with empty hands, which
-# proves nothing, but it tells how many matrices were looked at.
+# One negative sum is a proof, and it takes few points. For the Gaussian the same search finds nothing, which proves
+# nothing, but it reports how many matrices were tried.
 
 found = find_violation(kernel)
 print(found)
@@ -35,7 +35,7 @@ print(f"c'Kc = {found.vector @ K @ found.vector:.4f}")
 # %%
 # With two points the inequality of Cauchy and Schwarz would be broken, with one the square of a length. With more
 # points, the vector says how the images would have to be added to give something of negative squared length. Beside it
-# stands the quotient of all directions between the violating vector and the best one.
+# is the quotient of all directions between the violating vector and the best one.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 sizes = 900 * np.abs(found.vector)
@@ -59,8 +59,8 @@ right.set(title="quotients c'Kc / c'c of unit vectors", xlabel="degrees from the
 plt.show()
 
 # %%
-# The spectrum, mended
-# --------------------
+# The spectrum, repaired
+# ----------------------
 # On the moons the matrix has many negative eigenvalues. The function on these samples is the difference of two
 # kernels; *clip* forgets the second, *flip* adds it, *shift* lifts everything by the least eigenvalue.
 
@@ -85,9 +85,9 @@ plt.show()
 # %%
 # A machine by each policy
 # ------------------------
-# The program of the support vector machine is convex again. The policy is an argument, and the fitted machine tells
-# what it has cost in ``repair_``. At new points the function is made of the sigmoid itself, with coefficients that give
-# the mended values at the training points. The shift is a ridge in disguise: here it is large, and the machine is
+# The program of the support vector machine is convex again. The policy is an argument, and the fitted machine says
+# in ``repair_`` what it cost. At new points the function is made of the sigmoid itself, with coefficients that give
+# the repaired values at the training points. The shift is a ridge in disguise: here it is large, and the machine is
 # cautious.
 
 horizontal, vertical = np.meshgrid(np.linspace(-1.8, 2.8, 90), np.linspace(-1.3, 1.8, 70))

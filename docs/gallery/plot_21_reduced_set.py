@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian
 
 # %%
 # **Two moons with noise.** A fifth of the samples become support vectors, those of the overlap and at the margin. A
-# fiftieth of them is enough, if they may stand where no sample is: the points of a reduced set are found by moving
+# fiftieth of them is enough, if they may be where no sample is: the points of a reduced set are found by moving
 # them, by the derivative of the distance, with the best coefficients for wherever they are. Dots are kernels; on the
 # right they are larger where their coefficients are.
 
@@ -66,8 +66,8 @@ print(built)
 plt.show()
 
 # %%
-# **Digits that nobody wrote.** Ten classes of images, told apart by 45 machines, one for each pair; all share the
-# points of the reduced set. Nobody told these ten points which class they stand for, and still they become prototypes:
+# **Digits that nobody wrote.** Ten classes of images, separated by 45 machines, one for each pair; all share the
+# points of the reduced set. Nothing assigns these ten points to classes, and still they become prototypes:
 # most digits have one that a reader would recognise.
 
 digits = load_digits()
@@ -107,8 +107,8 @@ ax.legend()
 plt.show()
 
 # %%
-# **What it is for.** The time of a prediction is in proportion to the number of kernels, but for what reading the data
-# and a call cost anyway.
+# **What it is for.** The time of a prediction is in proportion to the number of kernels, apart from the fixed cost of
+# reading the data and of the call.
 
 many = np.random.default_rng(0).uniform(-2, 3, (100_000, 2))
 

@@ -4,7 +4,7 @@ A kernel learned from labels
 
 A kernel is a function of two points, so it can itself be an element of a Hilbert space: that of a hyperkernel, a
 kernel between pairs of points. There, a representer theorem holds as well: a kernel can be fitted to data. Here it is
-fitted to the question whether two points are of one class.
+fitted to the question whether two points are of the same class.
 """
 
 import itertools

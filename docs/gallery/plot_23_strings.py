@@ -16,7 +16,7 @@ from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
 from mercer.kernels.strings.substrings import Substrings
 
 # %%
-# **What matches.** Each band joins two places at which the same letters stand, as far as they go on. A band of m
+# **What matches.** Each band joins two places with the same letters, as far as they agree. A band of m
 # letters holds one common substring of m letters, two of m - 1, and so on down to m single ones: the kernel is a sum
 # over bands.
 
@@ -64,7 +64,7 @@ print(f"sum over bands {by_bands:g}, Substrings() {Substrings()([s], [t]).item()
 
 # %%
 # **Weights.** How much of the value comes from which length? Without decay, single letters, which any two texts share,
-# have the largest part. A decay above one, or ``shortest``, gives the long matches the word.
+# have the largest part. A decay above one, or ``shortest``, favours the long matches.
 
 lengths = np.arange(1, 11)
 common = np.array([Spectrum(int(p))([s], [t]).item() for p in lengths])
@@ -79,7 +79,7 @@ plt.show()
 # %%
 # **Learning.** Promoters are places of DNA at which the reading of a gene begins. In bacteria they have two motifs,
 # around TTGACA and TATAAT, about 17 letters apart, and rarely without errors. Here are 400 made-up sequences, half of
-# them promoters. Where the motifs stand differs from sequence to sequence; a kernel of substrings does not mind.
+# them promoters. The place of the motifs differs from sequence to sequence; a kernel of substrings does not mind.
 
 rng = np.random.default_rng(0)
 

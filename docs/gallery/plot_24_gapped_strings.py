@@ -2,7 +2,7 @@
 Gaps, errors and alignments
 ===========================
 
-Words are misspelt, genes mutate: letters are changed, lost and put in. Kernels that count exact substrings lose sight
+Words are misspelt, genes mutate: letters are changed, lost and inserted. Kernels that count exact substrings lose sight
 of what two strings have in common after a few such changes; these kernels do not. What do they see?
 """
 
@@ -20,9 +20,9 @@ from mercer.kernels.strings.spectrum import Spectrum
 from mercer.kernels.strings.subsequence import GappySpectrum, Subsequence
 
 # %%
-# **Subsequences.** The letters a, s, d stand in "Nasdaq" one after another, and in "lass das" twice with letters
-# between them. A subsequence that lies in a piece of l letters has the weight decay^l: below, the common subsequences
-# of three letters, each where it stands, and what each adds to the kernel. The thicker the line, the larger the weight.
+# **Subsequences.** The letters a, s, d occur in "Nasdaq" one after another, and in "lass das" twice with letters
+# between them. A subsequence that spans a piece of l letters has the weight decay^l: below, the common subsequences
+# of three letters, each where it occurs, and what each adds to the kernel. The thicker the line, the larger the weight.
 
 s, t, decay = "Nasdaq", "lass das", 0.7
 

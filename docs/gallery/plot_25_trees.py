@@ -127,7 +127,7 @@ plt.show()
 
 # %%
 # **Learning.** "The dog that saw the cat slept" and "the dog that the cat saw slept" have the same words: only the tree
-# tells who saw whom. Here are 240 such sentences.
+# shows who saw whom. Here are 240 such sentences.
 
 
 def sentence(subject):

@@ -4,7 +4,7 @@ What two molecules have in common
 
 A molecule is a graph: atoms are nodes with labels, bonds are edges. ``WeisfeilerLehman`` compares two of them by the
 surroundings of their atoms. In each iteration an atom gets a new label, made of its own and those of its neighbours; so
-after h iterations a label tells all that lies within h bonds. The kernel counts the pairs of atoms that have the same
+after h iterations a label describes everything within h bonds. The kernel counts the pairs of atoms that have the same
 label, over all iterations.
 """
 
@@ -37,8 +37,8 @@ MOLECULES = {
 
 # %%
 # Labels that occur in both molecules have a colour, all others are white. Without an iteration every carbon is like
-# every other. After one, atoms are told apart by their neighbours: a ring atom that bears an oxygen, one that bears a
-# carbon, plain ring atoms, oxygens. After two, the place in the ring matters as well.
+# every other. After one, atoms are distinguished by their neighbours: a ring atom that bears an oxygen, one that bears
+# a carbon, plain ring atoms, oxygens. After two, the place in the ring matters as well.
 
 graphs, places = zip(*MOLECULES.values(), strict=True)
 S = Graphs.pack(list(graphs))
@@ -70,9 +70,9 @@ print(WeisfeilerLehman(2)(S))
 
 # %%
 # Which graphs are alike depends on what is compared. Four rings of eight atoms with two oxygens at different
-# distances have the same labels, so that a histogram of labels finds no difference. Shortest paths tell every distance
-# from every other; refined labels also find that oxygens three bonds apart are more like those four bonds apart than
-# like neighbours, since an atom between neighbours has other surroundings.
+# distances have the same labels, so that a histogram of labels finds no difference. Shortest paths distinguish every
+# distance from every other; refined labels also find that oxygens three bonds apart are more like those four bonds
+# apart than like neighbours, since an atom between neighbours has other surroundings.
 
 rings = []
 for distance in range(1, 5):

@@ -3,8 +3,8 @@ Nodes of a graph
 ================
 
 Sometimes the samples are the nodes of one graph: members of a club, papers that cite each other, stations of a network.
-What is known of them is who is connected to whom. Kernels on nodes make functions of the Laplacian of the graph: nodes
-are alike if there are many short ways between them.
+What is known of them is who is connected to whom. Kernels on nodes are functions of the Laplacian of the graph: nodes
+are alike if there are many short paths between them.
 """
 
 import matplotlib.pyplot as plt
@@ -92,7 +92,7 @@ plt.show()
 print(f"{int((cut.sides != went).sum())} of 34 members are on the other side of the cut than they went to")
 
 # %%
-# **Learning from two.** A support vector machine is told where the instructor and the president went, and predicts the
+# **Learning from two.** A support vector machine knows where the instructor and the president went, and predicts the
 # others from the ties.
 
 machine = SVC(Diffusion(ties, 0.5), C=100.0).fit([0, 33], went[[0, 33]])

@@ -58,7 +58,7 @@ NAMES, COLOURS = ("cooking", "astronomy", "football"), ("#c8553d", "#2d5d8b", "#
 # %%
 # **Words in common.** A kernel is a sum over words. Drawn here, for two sentences, is what each word adds to the cosine
 # of their vectors. Counts give most of it to "the"; tf-idf, whose weights ln(m / df) were learned from the thirty
-# sentences, gives nothing to words that stand everywhere, and much to those that are rare.
+# sentences, gives nothing to words that occur everywhere, and much to those that are rare.
 
 s, t = "The moon hides the sun behind the edge of the earth", "In the night the moon rises over the sun and the earth"
 
@@ -85,7 +85,7 @@ plt.show()
 # %%
 # **Similarities.** Of all thirty sentences: the blocks of the three topics stand out once frequent words are silent,
 # but sentences of one topic that share no word are still unlike. In the space of the three strongest directions of the
-# corpus, latent semantics, words that stand with the same words come near each other, and much of the blocks is filled.
+# corpus, latent semantics, words that occur with the same words come near each other, and much of the blocks is filled.
 
 latent = LatentSemantic(3, TfIdf(frequency="log").normalized())
 latent = latent.learn(latent.pack(documents))
@@ -139,7 +139,7 @@ plt.show()
 
 # %%
 # **Learning the topic.** What a kernel learns from the corpus is learned anew in every fold, from the training
-# documents alone. A semantic map adds what the corpus cannot tell: here, which words are forms of one word.
+# documents alone. A semantic map adds what the corpus cannot show: here, which words are forms of one word.
 
 forms = {"stars": "star", "kicked": "kick", "fans": "fan", "astronomers": "astronomy", "ended": "end", "years": "year"}
 kernels = {

@@ -56,7 +56,7 @@ print("pyramid match:", pyramid([red], [blue])[0, 0])
 
 # %%
 # **One member decides.** Bags of points; a bag is positive if one of its members lies in the small circle. Nobody says
-# which one. The mean of a bag tells little, but the function learned on bags can be asked about a bag with one member:
+# which one. The mean of a bag says little, but the function learned on bags can be evaluated on a bag with one member:
 # it has found the circle.
 
 
@@ -94,7 +94,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# **Missing pixels are distributions.** A picture with missing pixels stands for all pictures that it may be: a Gaussian
+# **Missing pixels are distributions.** A picture with missing pixels represents all pictures that it may be: a Gaussian
 # in the space of pictures. What its pixels are on average, and how they vary together, is known from whole pictures.
 
 X, y = load_digits(n_class=4, return_X_y=True)

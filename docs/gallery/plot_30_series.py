@@ -24,10 +24,10 @@ def bump(at, width, length):
 
 # %%
 # **The soft alignment.** The second series is the first one with its pauses made longer and shorter. Every alignment is
-# a way through the grid of pairs of points, from the first pair to the last; it counts by how alike the points are that
-# it pairs. Drawn below: how likely it is that two points are paired if alignments are drawn by what they count. With a
-# small length scale the best alignment stands for all, with a large one none stands out. The value k is that of the
-# whole series: the longer they are, the larger the length scale has to be for k to be of use.
+# a path through the grid of pairs of points, from the first pair to the last; it counts by how alike the points are
+# that it pairs. Drawn below: how likely it is that two points are paired if alignments are drawn by what they count.
+# With a small length scale the best alignment dominates, with a large one none stands out. The value k is that of the
+# whole series: the longer they are, the larger the length scale has to be for k to be useful.
 
 x = bump(0.25, 0.06, 60) - bump(0.45, 0.06, 60) + 0.6 * bump(0.8, 0.05, 60)
 y = bump(0.15, 0.05, 75) - bump(0.55, 0.08, 75) + 0.6 * bump(0.7, 0.05, 75) + 0.03 * rng.normal(size=75)
@@ -49,8 +49,8 @@ for place, length_scale in enumerate((0.05, 0.3, 2.0)):
 plt.show()
 
 # %%
-# **A band** forbids to pair points that are far apart in time, and saves time: of long series only a strip of the grid
-# is looked at. Its edge is not sharp. Pairs count the less the farther they are apart, and the kernel stays positive
+# **A band** forbids pairing points that are far apart in time, and saves time: for long series only a strip of the grid
+# is computed. Its edge is not sharp. Pairs count less the farther apart they are, and the kernel stays positive
 # definite. A wide band is as good as none.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained", sharey=True)

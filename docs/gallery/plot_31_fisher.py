@@ -3,7 +3,7 @@ Similar objects ask for the same change of a model
 ==================================================
 
 A generative model :math:`p(x \mid \theta)` can be turned into a similarity of any objects that it can generate. The
-*score* of an object, :math:`g(x) = \partial_\theta \log p(x \mid \theta)`, tells in which direction it would move
+*score* of an object, :math:`g(x) = \partial_\theta \log p(x \mid \theta)`, says in which direction it would move
 the parameters. The Fisher kernel multiplies scores: objects are alike if they ask for the same change. Vectors, strings
 of any length and series with missing values are compared this way, each by a model of their own kind.
 """
@@ -95,8 +95,8 @@ print(X[0])
 print(X[60])
 
 # %%
-# One model is learned from all strings, without their families: it has to be a compromise, and the scores tell for each
-# string how it disagrees. The directions of the scores that have most variance show the families apart; the numbers of
+# One model is learned from all strings, without their families: it has to be a compromise, and the scores say for each
+# string how it disagrees. The directions of the scores that have most variance separate the families; the numbers of
 # letters alone, which a chain of order 0 sees, do not.
 
 contenders = {

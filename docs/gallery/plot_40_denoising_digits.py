@@ -2,9 +2,9 @@
 Denoising digits by kernel principal components
 ===============================================
 
-Linear principal components describe a cloud of images by a flat subspace, kernel ones by a curved surface. To take
-noise from an image, it is projected on the leading components in feature space; the projection is an element of that
-space which is not the image of any picture, so the picture whose image is *nearest* to it is looked for, its
+Linear principal components describe a cloud of images by a flat subspace, kernel ones by a curved surface. To remove
+noise from an image, we project it on the leading components in feature space; the projection is an element of that
+space which is not the image of any picture, so we look for the picture whose image is *nearest* to it, its
 *pre-image*. The components are learned from clean digits; noisy ones were not among them.
 """
 
@@ -27,7 +27,7 @@ clean = images[[test[labels[test] == kind][0] for kind in range(10)]]
 # %%
 # **Two kinds of noise.** Above in each block the noisy digits: Gaussian noise, and pixels set to black or white at
 # random. Below them linear PCA with 1, 4, 16, 64 components, then kernel PCA with 1, 4, 16, 64 and 256: it has as many
-# as there are samples. With all its components linear PCA gives the noise back; kernel PCA does not, since its
+# as there are samples. With all its components linear PCA reproduces the noise; kernel PCA does not, since its
 # pre-image is a mean of training digits.
 
 gaussian = clean + 0.5 * rng.normal(size=clean.shape)
@@ -62,7 +62,7 @@ draw(axes[1], speckled, "speckle noise (mean squared error)")
 plt.show()
 
 # %%
-# **How many components?** Errors over a hundred digits that were held out. Linear PCA has its best in the middle and
+# **How many components?** Errors over a hundred digits that were held out. Linear PCA is best in the middle and
 # ends at the noise itself.
 
 held = images[test][:100]

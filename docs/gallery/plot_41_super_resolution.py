@@ -2,8 +2,8 @@
 Sharper than what was seen
 ==========================
 
-The components of sharp images describe which images there are. A coarse image, enlarged, is none of them: its
-projection on the components is an element of feature space near to sharp images, and the pre-image of that is a picture
+The components of sharp images describe which images there are. A coarse image, enlarged, is not one of them: its
+projection on the components is an element of feature space near sharp images, and the pre-image of that is a picture
 with details that the coarse one does not have. Other features of a kernel's space follow on the same page: those of
 single samples, those that are not normal, and those that a disturbance leaves alone.
 """

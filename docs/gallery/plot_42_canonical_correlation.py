@@ -75,7 +75,7 @@ CorrelationDisplay.from_estimator(chosen, X_new, Y_new)
 
 # %%
 # **Looking for the partner.** The scores are a common language of both views: for a point of the circle, the points of
-# the spiral with the most similar scores are likely to have been made by the same angle.
+# the spiral with the most similar scores are likely to come from the same angle.
 
 share = chosen.retrieval_score(X_new, Y_new, top=10)
 print(f"partner among the 10 most similar of 200: {share:.0%} (by chance 5%)")

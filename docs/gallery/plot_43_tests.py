@@ -4,7 +4,7 @@ Two samples, two variables: is there anything to see?
 
 Kernels turn a distribution into a point of feature space, the mean of the images of its samples. If two samples come
 from one distribution, their means are close; if two variables are independent, the mean of the joint images is the
-product of the single ones. How close is close enough is told by permuting the data: that is a test whose level is exact
+product of the single ones. Permuting the data shows how close is close enough: that is a test whose level is exact
 at every sample size, on any objects for which there is a kernel.
 """
 

@@ -2,7 +2,7 @@ r"""
 What dependence is good for
 ===========================
 
-A kernel measure of dependence is zero for independent variables alone, whatever their laws. So it can be minimised, to
+A kernel measure of dependence is zero only for independent variables, whatever their laws. So it can be minimised, to
 take mixtures apart; maximised, to find what targets depend on; or watched over time, to see when a law has changed.
 """
 
@@ -85,7 +85,7 @@ plt.show()
 
 # %%
 # **Change points.** Mean, variance and shape change in turn; a scan compares the samples just before and just after
-# each moment. A test over all moments says whether there is a change at all. The frequency of a wave is no matter of
+# each moment. A test over all moments says whether there is a change at all. The frequency of a wave is not a matter of
 # single values: there stretches of the series are compared, by the angle between what was and what comes.
 
 x = np.concatenate(

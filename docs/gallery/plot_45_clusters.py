@@ -70,7 +70,7 @@ plt.show()
 print(f"relaxed cut {model.relaxed_cut_:.4f} <= cut {model.cut_:.4f}; eigenvalue {model.eigenvalues_[0]:.4f}")
 
 # %%
-# **How many clusters?** The eigenvalues tell: those of clusters that hardly touch are close to one. The matrix of
+# **How many clusters?** The eigenvalues show it: those of clusters that hardly touch are close to one. The matrix of
 # affinities in the order of the labels shows the blocks, and kernel k-means that starts from the labels of spectral
 # clustering and minimises the cut itself can only lower it.
 
@@ -90,8 +90,8 @@ regions(axes[2], model, X, f"cut {model.cut_:.4f}, refined {refined.cut_:.4f}")
 plt.show()
 
 # %%
-# **Any domain.** Words of two languages that nobody has: syllables differ, and the spectrum kernel counts them. The
-# clusters are found from the strings alone, and new words are told apart.
+# **Any domain.** Words of two invented languages: syllables differ, and the spectrum kernel counts them. The
+# clusters are found from the strings alone, and new words are assigned to them.
 
 tongues = (["ba", "na", "lo", "mi"], ["kri", "sto", "vek", "tur"])
 words = ["".join(rng.choice(tongues[i % 2], size=4)) for i in range(60)]

@@ -3,7 +3,7 @@ Maps of manifolds
 =================
 
 Samples with many columns often lie near a surface with few. A graph that ties each sample to its neighbours knows that
-surface: Laplacian eigenmaps place samples where neighbours lie together, Isomap keeps the lengths of ways through the
+surface: Laplacian eigenmaps place samples where neighbours lie together, Isomap keeps the lengths of paths through the
 graph, maximum variance unfolding pulls everything apart as far as neighbours allow. All of them are kernels, or
 eigenvectors of one; what is left is kernel principal component analysis.
 """
@@ -94,7 +94,7 @@ plt.show()
 
 # %%
 # **Time in a random walk.** The coordinates of a diffusion map are eigenvectors of a random walk, each times a power of
-# its eigenvalue: the longer the walk, the fewer coordinates are left, and the coarser is what they tell apart.
+# its eigenvalue: the longer the walk, the fewer coordinates are left, and the coarser the differences they show.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained")
 for ax, time in zip(axes, (1, 4, 16), strict=True):

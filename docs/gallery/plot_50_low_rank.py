@@ -3,8 +3,8 @@ Gram matrices of low rank
 =========================
 
 A smooth kernel has a Gram matrix of which a few columns say nearly all. Which columns, and how many? What is left of
-the trace, tr(K - F F') / tr K, tells how good the choice was, and costs next to nothing: the diagonal of K and the
-factor F are enough. Every way below works on every kind of data, since only kernel values are asked for.
+the trace, tr(K - F F') / tr K, shows how good the choice was, and costs next to nothing: the diagonal of K and the
+factor F are enough. Every method below works on every kind of data, since it needs only kernel values.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 
 # %%
 # **Where landmarks go.** Most samples are in one small cluster, and a few are spread. A uniform draw looks where the
-# samples are; the other ways look where something is left to be said.
+# samples are; the other methods look where something is left to explain.
 
 X = np.concatenate([0.15 * rng.normal(size=(750, 2)), rng.uniform(-3, 3, size=(250, 2))])
 S, kernel = Vectors.pack(X), Gaussian(0.6)

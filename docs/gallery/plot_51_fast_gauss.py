@@ -71,7 +71,7 @@ plt.show()
 # %%
 # **Which method when.** Boxes with Hermite series for kernels of middling width in few dimensions; clusters with Taylor
 # series for wide kernels, in more dimensions too; trees for narrow ones, where few samples are near. Where nothing
-# helps, all pairs are taken. The choice counts operations on some of the samples, and can be asked.
+# helps, all pairs are taken. The choice counts operations on some of the samples, and can be inspected.
 
 lengths = (0.01, 0.1, 1.0, 10.0)
 print("length scale    " + "".join(f"{length:>10g}" for length in lengths))

@@ -4,7 +4,7 @@ Pairs: who goes with whom
 
 Does this molecule bind to that protein, will this reader like that book, do these two people know each other? A sample
 is a pair then, and q objects make q times q samples. Their Gram matrix has q to the fourth power entries, yet it is a
-Kronecker product of two small matrices, and everything that is wanted of it follows from these.
+Kronecker product of two small matrices, and everything we need follows from these.
 """
 
 import time
@@ -87,8 +87,8 @@ ax.set(xlabel="pairs", ylabel="seconds", title="ridge regression on all pairs")
 plt.show()
 
 # %%
-# **Links that were not told.** A graph of four communities, a fifth of whose links is hidden. The diffusion kernel of
-# what is left says how near nodes are, and kernels on pairs make of it which links are missing. ``symmetric=True``:
+# **Hidden links.** A graph of four communities, a fifth of whose links is hidden. The diffusion kernel of
+# what is left says how near nodes are, from which kernels on pairs predict the missing links. ``symmetric=True``:
 # a link has no direction. The usual scores count common neighbours, or multiply degrees.
 
 whole = nx.planted_partition_graph(4, 30, 0.25, 0.01, seed=1)

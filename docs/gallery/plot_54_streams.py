@@ -2,9 +2,9 @@
 Data that do not fit: learning in passes
 ========================================
 
-With K = F F' of low rank nobody needs all rows at once: sums over the rows of F are enough, and these are made block
-by block. A `Stream` gives the blocks, from arrays on disk, Parquet files or an iterator. Ridge regression takes a few
-passes over them, logistic regression and the squared hinge a few more, and memory does not grow with the rows.
+With K = F F' of low rank, not all rows are needed at once: sums over the rows of F are enough, and these are computed
+block by block. A `Stream` gives the blocks, from arrays on disk, Parquet files or an iterator. Ridge regression takes a
+few passes over them, logistic regression and the squared hinge a few more, and memory does not grow with the rows.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The same words on a command line.
+"""The command line.
 
 Only click is imported before a command runs, so that ``mercer --help`` answers at once.
 """

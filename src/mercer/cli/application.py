@@ -16,11 +16,11 @@ from mercer.cli.terminal import Terminal, clean
 
 __all__ = ["COMMANDS", "Application", "main", "work"]
 
-# Names and summaries stand here so that the list of commands is printed without importing them.
+# Names and summaries are here so that the list of commands is printed without importing them.
 COMMANDS = {
-    "check": "Look at a data file, or at a Gram matrix, and say what is odd.",
+    "check": "Check a data file, or a Gram matrix, and say what is odd.",
     "convert": "Write data or a model in another format.",
-    "doctor": "Tell about this installation: versions, threads, caches, memory.",
+    "doctor": "Describe this installation: versions, threads, caches, memory.",
     "fit": "Fit a model to a data file and save it.",
     "gram": "Compute a Gram matrix on disk, larger than memory; resumable.",
     "kernels": "List the kernels: formula, domain, parameters, validity, cost.",
@@ -31,14 +31,14 @@ COMMANDS = {
 
 
 class Application(click.Group):
-    """The group of all commands; a command's module is imported when it is asked for."""
+    """The group of all commands; a command's module is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name."""
+        """Return the command with a name."""
         if cmd_name not in COMMANDS:
             return None
         return getattr(importlib.import_module("mercer.cli.commands"), cmd_name)
@@ -49,7 +49,7 @@ class Application(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """Return the command that is named; `fti` is answered with a question after `fit`."""
+        """Return the named command; `fti` is answered by asking whether `fit` was meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -88,7 +88,7 @@ def fail(error: BaseException, meta: dict[str, Any]) -> int:
 
 
 def work(name: str, options: dict[str, Any]) -> None:
-    """Run a command's module: its heavy imports happen here, after help and mistakes in options are told."""
+    """Run a command's module: its heavy imports happen here, after help and errors in options are printed."""
     ctx = click.get_current_context()
     meta = ctx.meta
     meta["mercer.debug"], meta["mercer.json"] = options.pop("debug", False), options.get("as_json", False)
@@ -101,7 +101,7 @@ def work(name: str, options: dict[str, Any]) -> None:
 
 
 def _close_stdout() -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, without a complaint at exit."""
+    """The reader is gone: discard what is still buffered, without a complaint at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -27,8 +27,8 @@ from mercer.selection.automatic import ROWS, find_task, some_rows, standard_devi
 
 __all__ = ["findings", "gram_figures", "run"]
 
-WIDE = 1e3  # ratio of the largest to the smallest standard deviation that is worth a word
-RARE = 0.1  # share of a class that is worth a word
+WIDE = 1e3  # ratio of the largest to the smallest standard deviation that is worth mentioning
+RARE = 0.1  # share of a class that is worth mentioning
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Request:
 
 
 def run(terminal: Terminal, **options: Any) -> None:
-    """Look at a file and tell what was found."""
+    """Check a file and report what was found."""
     request = Request(**options)
     kernel = _kernel(request)
     data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
@@ -67,7 +67,7 @@ def _kernel(request: Request) -> Any:
     kernel = parse(request.kernel)
     if not isinstance(kernel, Kernel):
         raise UsageFault(
-            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, as Gaussian()."
+            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, such as Gaussian()."
         )
     return kernel
 
@@ -168,7 +168,7 @@ def _sparse_rows(data: Sparse) -> list[Any]:
 
 
 def _twins(table: Table) -> list[str]:
-    """Columns that say the same."""
+    """Columns with the same values."""
     seen: dict[Any, str] = {}
     found = []
     for name in table.of_kind("number", "boolean", "category"):
@@ -215,7 +215,7 @@ def _gram(data: Dataset, kernel: Any, request: Request) -> dict[str, Any]:
 
 
 def gram_figures(K: Floats, n: int) -> dict[str, Any]:
-    """Return what tells whether a matrix can be a Gram matrix, and how well it can be solved with.
+    """Return figures that show whether a matrix can be a Gram matrix, and how well it can be solved with.
 
     Examples
     --------

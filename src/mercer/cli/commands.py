@@ -38,7 +38,7 @@ class _File(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if "\0" in os.fsdecode(value):
-            self.fail(f"{os.fsdecode(value)!r} has a NUL byte, which no name of a file has. Correct it.", param, ctx)
+            self.fail(f"{os.fsdecode(value)!r} has a NUL byte, which file names cannot have. Correct it.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -46,7 +46,7 @@ FILE = _File(path_type=Path, allow_dash=False)
 
 
 def _command(name: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:
-    """A command with the options that all have, and an example at the end of its help."""
+    """A command with the common options, and an example at the end of its help."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         help = f"{COMMANDS[name]}\n\n{details}".strip()
@@ -71,10 +71,10 @@ def _all(*options: Decorator) -> Decorator:
 
 
 _format = click.option("--format", type=click.Choice(FORMATS), help="Format of the data; found if not given.")
-_memory = click.option("--memory", metavar="SIZE", help="Memory to use, as 2GB; 70 % of what is free if not given.")
+_memory = click.option("--memory", metavar="SIZE", help="Memory to use, e.g. 2GB; 70 % of what is free if not given.")
 _threads = click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores if not given.")
 _max_time = click.option(
-    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after so many seconds."
+    "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Stop after this many seconds."
 )
 _force = click.option("-f", "--force", is_flag=True, help="Overwrite output files that exist.")
 _budgets = _all(_memory, _max_time, _threads)
@@ -83,7 +83,7 @@ _dask = click.option(
     is_flag=False,
     flag_value="local",
     metavar="[ADDRESS]",
-    help="Let the workers of this Dask scheduler compute; without ADDRESS, or with local, some are started here.",
+    help="Compute on the workers of this Dask scheduler; without ADDRESS, or with local, workers are started here.",
 )
 
 
@@ -92,7 +92,7 @@ _missing = click.option(
     type=click.Choice(["refuse", "drop"]),
     default="refuse",
     show_default=True,
-    help="What to do with rows that miss a value.",
+    help="What to do with rows that have missing values.",
 )
 
 
@@ -103,7 +103,7 @@ def _output(required: bool, help: str) -> Decorator:
 _spreadsheet = click.option(
     "--spreadsheet",
     is_flag=True,
-    help="Write an apostrophe before texts in CSV that begin with = + - or @ and are no numbers, so that no "
+    help="Write an apostrophe before texts in CSV that begin with = + - or @ and are not numbers, so that no "
     "spreadsheet runs them as formulas.",
 )
 
@@ -113,11 +113,11 @@ _spreadsheet = click.option(
     "Without --estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
     "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
     "leave-one-out on at most 2000 rows. Texts of words are compared by tf-idf, sequences by their substrings, trees "
-    "by their parts, graphs by the surroundings of their nodes. Classes are told apart by a support vector machine, "
+    "by their parts, graphs by the surroundings of their nodes. Classes are predicted by a support vector machine, "
     "whose kernel and cost are chosen by leave-one-out on at most 600 rows, or by the nearest mean if that is better.",
 )
 @click.argument("data", type=FILE)
-@click.option("-t", "--target", metavar="NAME", help="What is to be predicted: the name of a column or field.")
+@click.option("-t", "--target", metavar="NAME", help="What to predict: the name of a column or field.")
 @click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
 @click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
@@ -131,7 +131,7 @@ _spreadsheet = click.option(
 @click.option("--no-report", is_flag=True, help="Write no report.")
 @click.option("--allow-partial", is_flag=True, help="Keep a model whose solver did not converge.")
 @_dask
-@click.option("--checkpoint", type=FILE, help="Keep the state of the fit here; the same command again goes on from it.")
+@click.option("--checkpoint", type=FILE, help="Keep the state of the fit here; the same command resumes from it.")
 @click.option("--checkpoint-every", default="60s", show_default=True, metavar="TIME", help="How often it is written.")
 @_force
 @_budgets
@@ -143,7 +143,7 @@ def fit(**options: Any) -> None:
 @_command(
     "predict",
     "Predictions go to stdout, or to the file of -o, as CSV with the names of the samples. Texts are written as they "
-    "are, so that programs read what was given; --spreadsheet is for files that are opened in one.",
+    "are, so that programs read what was given; use --spreadsheet for files to be opened in one.",
 )
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE)
@@ -165,8 +165,8 @@ def predict(**options: Any) -> None:
     "--kernel, or for a Gram matrix: symmetry, smallest eigenvalue, condition and rank, on at most 2000 samples.",
 )
 @click.argument("data", type=FILE)
-@click.option("-t", "--target", metavar="NAME", help="What is to be predicted.")
-@click.option("-k", "--kernel", metavar="TEXT", help="Look at the Gram matrix of this kernel, too.")
+@click.option("-t", "--target", metavar="NAME", help="What to predict.")
+@click.option("-k", "--kernel", metavar="TEXT", help="Check the Gram matrix of this kernel, too.")
 @_format
 @_memory
 @_threads
@@ -175,7 +175,7 @@ def check(**options: Any) -> None:
     work("check", options)
 
 
-@_command("kernels", "With a NAME all about one kernel; other names in the literature (RBF) are understood.")
+@_command("kernels", "With a NAME, everything about one kernel; other names in the literature (RBF) are understood.")
 @click.argument("name", required=False)
 @click.option("-d", "--domain", metavar="DOMAIN", help="Only those that compare vectors, strings, ...")
 def kernels(**options: Any) -> None:
@@ -186,14 +186,14 @@ def kernels(**options: Any) -> None:
 @_command(
     "gram",
     "The matrix is written to disk block by block; memory does not grow with its size. A run that was interrupted "
-    "goes on where it stopped when the same command is given again, and the result is the same to the bit.",
+    "resumes where it stopped when the same command is given again, and the result is the same to the bit.",
 )
 @click.argument("data", type=FILE)
 @click.option("-k", "--kernel", required=True, metavar="TEXT", help="As repr prints it: 'Gaussian(2.0) + Linear()'.")
 @_output(True, "The matrix, a .npy file; names of samples go to a file with the ending .ids.")
 @click.option("-t", "--target", metavar="NAME", help="A column that is not compared.")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
-@click.option("--restart", is_flag=True, help="Begin anew instead of going on with an interrupted run.")
+@click.option("--restart", is_flag=True, help="Start again instead of resuming an interrupted run.")
 @_dask
 @_format
 @_force
@@ -207,7 +207,7 @@ def gram(**options: Any) -> None:
     "convert",
     "Data: CSV, TSV, JSON lines, svmlight and Parquet, read and written; FASTA, FASTQ, files of trees and Gram "
     "matrices, read. "
-    "Models: a text file of LIBSVM becomes a model of mercer (-o name.mercer).",
+    "Models: a LIBSVM text file becomes a mercer model (-o name.mercer).",
 )
 @click.argument("data", type=FILE)
 @_output(True, "The new file; its ending names the format.")
@@ -235,28 +235,28 @@ def convert(**options: Any) -> None:
 @click.argument("other", type=FILE)
 @click.option("--stat", type=click.Choice(["mmd", "hsic"]), default="mmd", show_default=True, help="What is measured.")
 @click.option("-k", "--kernel", metavar="TEXT", help="As repr prints it: 'Gaussian(2.0)', 'Spectrum(3).normalized()'.")
-@click.option("--other-kernel", metavar="TEXT", help="Of the second file, for --stat hsic; the same if not given.")
+@click.option("--other-kernel", metavar="TEXT", help="For the second file, with --stat hsic; the same if not given.")
 @click.option(
     "--null",
     type=click.Choice(["permutation", "gamma", "spectral", "wild", "aggregated"]),
     default="permutation",
     show_default=True,
-    help="How p-values are found; aggregated takes Gaussians of several widths, wild is for rows in order of time.",
+    help="How p-values are computed; aggregated takes Gaussians of several widths, wild is for rows in time order.",
 )
 @click.option(
     "--block-length",
     type=click.FloatRange(0, min_open=True),
     metavar="STEPS",
-    help="Of --null wild: over how many rows they depend; found from them if not given.",
+    help="For --null wild: over how many rows they depend; estimated if not given.",
 )
 @click.option("-n", "--permutations", type=click.IntRange(1), default=1000, show_default=True, help="How many.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random numbers.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="The hypothesis is rejected if the p-value is not above it.",
+    help="The hypothesis is rejected if the p-value is not above this level.",
 )
 @_missing
 @_format
@@ -268,7 +268,7 @@ def test(**options: Any) -> None:
 
 @_command("doctor")
 def doctor(**options: Any) -> None:
-    """Tell about the installation."""
+    """Describe the installation."""
     work("doctor", options)
 
 

@@ -1,4 +1,4 @@
-"""``mercer convert``: data in another format, or a model of LIBSVM as one of mercer."""
+"""``mercer convert``: data in another format, or a LIBSVM model as a mercer model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     wanted = request.to or format_of(request.output)
     if wanted is None:
         raise UsageFault(
-            f"The ending of {request.output} names no format; csv, tsv, jsonl, svmlight, parquet and mercer do. "
+            f"The ending of {request.output} is not a format; csv, tsv, jsonl, svmlight, parquet and mercer are. "
             "Say which with --to."
         )
     require_writable(request.output, request.force)

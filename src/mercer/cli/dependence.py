@@ -127,7 +127,7 @@ def _texts(kernels: Any) -> list[str]:
 
 
 def _alike(data: Dataset, other: Dataset, request: Request, terminal: Terminal) -> Dataset:
-    """Read columns of one value, which do not tell what they hold, as what they hold in the other file."""
+    """Read columns with a single value, whose kind is unclear, as their kind in the other file."""
     if not (isinstance(data, Table) and isinstance(other, Table)):
         return data
     vague = [name for name in data.names if data.kinds[name] == "constant" and other.kinds.get(name) in _KINDS]
@@ -184,7 +184,7 @@ def _posed(
 
 @dataclass(frozen=True)
 class _Usual:
-    """Kernels for samples of a kind, from narrow to wide, of which one is the first to be tried.
+    """Kernels for samples of a kind, from narrow to wide, and the one to try first.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class _Usual:
 
 
 def _usual(parts: Sequence[Dataset]) -> _Usual:
-    """Return the kernels for samples of one or two files; what they learn, they learn from both alike."""
+    """Return the kernels for samples of one or two files; they learn from both files together."""
     tables = [data for data in parts if isinstance(data, Table)]
     if tables:
         if len(tables) < len(parts):
@@ -223,7 +223,7 @@ def _usual(parts: Sequence[Dataset]) -> _Usual:
         if len(parts) > 1:
             raise UsageFault(
                 "Two Gram matrices were given; the rows of both files are compared with each other by --stat mmd, and "
-                "neither matrix tells how. Use --stat hsic, or give the samples."
+                "neither matrix says how. Use --stat hsic, or give the samples."
             )
         return _Usual((Precomputed(),))
     if kind == "sequences":

@@ -33,7 +33,7 @@ OPTIONAL = {
 
 
 def run(terminal: Terminal) -> None:
-    """Tell about versions, threads, caches and memory."""
+    """Report versions, threads, caches and memory."""
     versions = {name: _version(name) for name in NEEDED}
     optional = {name: _version(name) for name in OPTIONAL}
     cache = _cache()
@@ -68,7 +68,9 @@ def run(terminal: Terminal) -> None:
         ("cache", f"{cache['folder']} ({cache['state']})"),
         ("memory", f"{format_bytes(free)} free, {format_bytes(SHARE * free)} used at most unless --memory says more"),
     ]
-    text = pairs(rows) + ("\n\nAdvice:\n" + "\n".join(f"- {line}" for line in advice) if advice else "\n\nAll is well.")
+    text = pairs(rows) + (
+        "\n\nAdvice:\n" + "\n".join(f"- {line}" for line in advice) if advice else "\n\nEverything is fine."
+    )
     terminal.result(result, text)
 
 

@@ -1,6 +1,6 @@
 """From an error to an exit code and one paragraph that says what to do.
 
-0 done, 1 a mistake of mercer itself, 2 wrong usage, 3 bad data, 4 not enough memory, time or disk space, 5 not
+0 done, 1 a bug in mercer, 2 wrong usage, 3 bad data, 4 not enough memory, time or disk space, 5 not
 converged, 130 interrupted.
 """
 
@@ -32,11 +32,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class NotConverged(MercerError):
-    """A solver stopped before its tolerance, and nobody said that this is good enough."""
+    """A solver stopped before its tolerance, and this was not allowed."""
 
 
 class UsageFault(MercerError):
-    """The command was called in a way that has no meaning; found after its options were read."""
+    """The command's options make no sense together; found after they were read."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class Failure:
 
 
 def explain(error: BaseException, subject: Path | None = None) -> Failure:
-    """Tell what an error means to the one who typed the command.
+    """Explain an error to the user who typed the command.
 
     Parameters
     ----------
     error : exception
         What was raised.
     subject : Path, optional
-        The file that the command is about; named if the error names none.
+        The file that the command works on; named if the error names none.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _words(error: BaseException, code: int) -> str:
         return "Memory ran out. Use fewer rows, or an estimator with gram=Tiles() or solver=ConjugateGradient()."
     if code == INTERNAL:
         return (
-            f"mercer made a mistake of its own ({type(error).__name__}: {str(error)[:300]}). Please report it with "
+            f"This is a bug in mercer ({type(error).__name__}: {str(error)[:300]}). Please report it with "
             f"this line: mercer {mercer.__version__}, Python {platform.python_version()}, {platform.system()}. Run the "
             "command again with --debug to see where it happened, and add that and a small data file."
         )

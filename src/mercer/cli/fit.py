@@ -39,7 +39,7 @@ from mercer.selection.automatic import find_task, some_rows, table_kernels
 
 __all__ = ["run"]
 
-_ALWAYS = ("C", "alpha", "nu")  # told even if they are as usual
+_ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Request:
 
 @dataclass
 class Outcome:
-    """What was done, told to a person and to a program."""
+    """What was done, for a person and for a program."""
 
     model: Any
     X: Any
@@ -109,7 +109,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     outcome.model.data_ = _remembered(problem, outcome)
     save(outcome.model, output, force=request.force)
     if request.checkpoint is not None:
-        Checkpoint(request.checkpoint).remove()  # what it is for is done
+        Checkpoint(request.checkpoint).remove()  # it has served its purpose
     if page is not None:
         _report(outcome, page, request, terminal)
     _tell(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
@@ -138,7 +138,7 @@ def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
         if "gram" not in known:
             raise UsageFault(
                 f"--dask was given with {type(estimator).__name__}, which has no Gram matrix to distribute. Leave "
-                "--dask away, or use an estimator with gram=, as KernelRidge or SVC."
+                "--dask out, or use an estimator with gram=, such as KernelRidge or SVC."
             )
         estimator.set_params(gram=_distributed(request, known["gram"]))
     wanted = {"memory": request.memory, "n_threads": request.threads, "max_time": _time_left(clock)}
@@ -148,7 +148,7 @@ def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
 
 
 def _distributed(request: Request, gram: Any) -> mercer.gram.Distributed:
-    """The workers of --dask, with what the user wants of them."""
+    """The workers of --dask, with the user's options."""
     return mercer.gram.Distributed(
         None if request.dask == "local" else request.dask, gram=gram, workers=request.threads
     )
@@ -159,8 +159,8 @@ def _time_left(clock: Clock) -> float | None:
         return None
     if clock.expired:
         raise TimeBudgetError(
-            f"The {clock.max_time:g} seconds of --max-time were over before the model was fitted. Allow more, use "
-            "fewer rows, or name the estimator with all its parameters by --estimator."
+            f"The {clock.max_time:g} seconds of --max-time ran out before the model was fitted. Allow more, use "
+            "fewer rows, or give the estimator with all its parameters by --estimator."
         )
     return max(clock.max_time - clock.seconds, 1e-3)
 
@@ -174,14 +174,14 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
         remedy = "Name it with --target" if data.targets else "Give a table of targets with --labels"
-        raise UsageFault(f"What is to be predicted was not said{choices}. {remedy}.")
+        raise UsageFault(f"No target was given{choices}. {remedy}.")
     columns = None
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
         columns = samples(rest, kernel)[1]
     problem = pose(data, request.target, request.labels, columns, request.missing == "drop")
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
-        problem = replace(problem, y=None, target=None)  # what a file happens to know is not asked for
+        problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
     if problem.n < 2:
@@ -202,7 +202,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
         choice = choose(kernels, X, y[rows], problem.n, task, lambda fraction: (bar(fraction), _time_left(clock)))
     rows = rows[choice.rows]
     if len(rows) < problem.n:
-        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once and for all, decided")
+        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once, decided")
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
@@ -237,7 +237,7 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
 
 
 def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:
-    """How many targets lie below each of several quantiles, which is what they promise."""
+    """The share of targets below each of several quantiles, which is what they promise."""
     below = np.mean(y[:, None] < guesses, axis=0)
     return {f"below_quantile_{q:g}": float(share) for q, share in zip(estimator.quantiles, below, strict=True)}
 
@@ -287,7 +287,7 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
 
 
 class _Bar:
-    """A callback of scikit-learn that moves a progress bar."""
+    """A scikit-learn callback that moves a progress bar."""
 
     def __init__(self, move: Callable[[float], None]) -> None:
         self.move, self.done = move, 0
@@ -296,13 +296,13 @@ class _Bar:
         """Nothing to prepare."""
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to clear away."""
+        """Nothing to clean up."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Nothing to show yet."""
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """Move on by one step of a hundred; never stop the fit."""
+        """Advance by one step of a hundred; never stop the fit."""
         self.done += 1
         self.move(self.done / 100.0)
         return False
@@ -326,14 +326,14 @@ def _fit(model: Any, X: Any, y: Array | None, request: Request, terminal: Termin
 
 @contextmanager
 def _told_of(checkpoint: Path | None) -> Iterator[None]:
-    """Say of an interrupted fit where its state is."""
+    """Say where the state of an interrupted fit is."""
     try:
         yield
     except KeyboardInterrupt:
         if checkpoint is None or not Checkpoint(checkpoint).found:
             raise
         raise KeyboardInterrupt(
-            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to go on from there."
+            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to resume from there."
         ) from None
 
 
@@ -357,7 +357,7 @@ def _unconverged(told: list[warnings.WarningMessage], allowed: bool) -> list[str
 
 
 def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
-    """What prediction has to know about the data file; it is saved with the model."""
+    """What prediction needs to know about the data file; saved with the model."""
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
     if isinstance(data, Table):
@@ -434,7 +434,7 @@ def _kernel_text(model: Any) -> str:
 
 
 def _gram_text(model: Any) -> str | None:
-    """How K was held, why, to what error, and instead of what."""
+    """How K was held, why, with what error, and the alternatives."""
     choice = getattr(model, "gram_choice_", None)
     if choice is not None:
         return choice_in_words(choice)
@@ -454,7 +454,7 @@ def _cut(text: str, most: int = 800) -> str:
 
 
 def _short(model: Any) -> str:
-    """The estimator without its kernel, which has a line of its own, and without what is as usual."""
+    """The estimator without its kernel, which has a line of its own, and without default values."""
     usual = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     kept = [
         f"{name}={value!r}"

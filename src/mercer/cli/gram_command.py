@@ -78,7 +78,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     kernel = parse(request.kernel)
     if not isinstance(kernel, Kernel):
         raise UsageFault(
-            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, as Gaussian()."
+            f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, such as Gaussian()."
         )
     data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
     rest = data.drop(request.target) if isinstance(data, Table) and request.target else data
@@ -91,7 +91,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         threadpool_limits(1, user_api="blas"),
         terminal.progress("Gram matrix") as bar,
     ):
-        _interruptible(work, f"Interrupted; give the same command again to go on. So far: {work.part}")
+        _interruptible(work, f"Interrupted; give the same command again to resume. So far: {work.part}")
         resumed = work.begin()
         if resumed:
             terminal.say(f"Going on after {resumed} of {len(work.blocks)} blocks.")
@@ -116,7 +116,7 @@ def run(terminal: Terminal, **options: Any) -> None:
 
 
 def _workers(request: Request) -> Any:
-    """Those of --dask while the matrix is computed, or nobody."""
+    """The workers of --dask while the matrix is computed, or None."""
     if request.dask is None:
         return contextlib.nullcontext()
     return Distributed(None if request.dask == "local" else request.dask, workers=request.threads).open()
@@ -128,7 +128,7 @@ def _interruptible(work: _Work, message: str) -> None:
 
 
 class _Work:
-    """The unfinished matrix on disk and how far it is."""
+    """The unfinished matrix on disk and its progress."""
 
     def __init__(self, kernel: Kernel, S: Samples, request: Request) -> None:
         self.kernel, self.S, self.request = kernel, S, request
@@ -179,13 +179,13 @@ class _Work:
         return 0
 
     def _resumable(self) -> int:
-        """The finished blocks of a run that was interrupted; refuse to go on with another one's."""
+        """The finished blocks of an interrupted run; refuse those of another run."""
         try:
             notes = json.loads(self.notes.read_text(encoding="utf-8"))
             done, identity = int(notes["done"]), dict(notes["identity"])
         except (ValueError, KeyError, TypeError) as error:
             raise FileError(
-                self.notes, f"The notes of an interrupted run are damaged ({error}).", "Begin anew with --restart."
+                self.notes, f"The notes of an interrupted run are damaged ({error}).", "Begin again with --restart."
             ) from None
         for name, value in self.identity.items():
             if identity.get(name) != value:
@@ -193,11 +193,11 @@ class _Work:
                     self.notes,
                     f"An interrupted run is there, but of another {name}: {str(identity.get(name))[:80]}, now "
                     f"{str(value)[:80]}.",
-                    "Begin anew with --restart, or choose another name with -o.",
+                    "Begin again with --restart, or choose another name with -o.",
                 )
         if self.part.stat().st_size != self.bytes or not 0 <= done <= len(self.blocks):
             raise FileError(
-                self.part, "The unfinished matrix has another size than noted.", "Begin anew with --restart."
+                self.part, "The unfinished matrix has another size than noted.", "Begin again with --restart."
             )
         return done
 
@@ -212,7 +212,7 @@ class _Work:
                 if clock.expired:
                     raise TimeBudgetError(
                         f"The {clock.max_time:g} seconds of --max-time are over after {self.done} of "
-                        f"{len(self.blocks)} blocks. Give the same command again to go on."
+                        f"{len(self.blocks)} blocks. Give the same command again to resume."
                     )
                 self._block(descriptor, *self.blocks[place])
                 self.done = place + 1
@@ -291,7 +291,7 @@ def _header(n: int, dtype: np.dtype) -> bytes:
 
 
 def fingerprint(S: Samples) -> str:
-    """Return the SHA-256 of packed samples: the same samples in the same order have the same."""
+    """Return the SHA-256 of packed samples: equal for the same samples in the same order."""
     digest = hashlib.sha256()
 
     def add(part: Samples) -> None:

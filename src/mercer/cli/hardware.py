@@ -1,4 +1,4 @@
-"""What is known about the machine without asking more than the standard library."""
+"""What the standard library knows about the machine."""
 
 from __future__ import annotations
 

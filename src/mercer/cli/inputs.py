@@ -1,4 +1,4 @@
-"""From a file to what an estimator takes: the target split off, missing values settled, columns chosen."""
+"""From a file to what an estimator takes: split off the target, handle missing values, choose columns."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def selected_columns(kernel: Any) -> tuple[str | int, ...]:
 
 
 def column_kinds(kernel: Any) -> dict[str, str]:
-    """Return as what a file's columns have to be read for a kernel: texts that look like numbers stay texts."""
+    """Return how a file's columns must be read for a kernel: texts that look like numbers stay texts."""
     kinds: dict[str, str] = {}
     for node in _nodes(kernel):
         if isinstance(node, Selected) and isinstance(node.columns, str) and compares_texts(node.kernel):
@@ -82,7 +82,7 @@ def column_kinds(kernel: Any) -> dict[str, str]:
 
 
 def compares_texts(kernel: Kernel) -> bool:
-    """Tell whether a kernel takes a column of texts: strings, documents, trees in brackets, or some of these at once.
+    """Whether a kernel takes a column of texts: strings, documents, trees in brackets, or several of these.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Problem:
 
 
 def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequence[str] | None, drop: bool) -> Problem:
-    """Split off the target, and settle missing values.
+    """Split off the target, and handle missing values.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
     ----------
     data : Dataset
     kernel : Kernel, str or None
-        None and words of scikit-learn compare numbers.
+        None and scikit-learn's names compare numbers.
     columns : sequence of str, optional
         Those that a model was fitted to.
     """

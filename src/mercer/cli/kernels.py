@@ -15,7 +15,7 @@ __all__ = ["run"]
 
 
 def run(terminal: Terminal, *, name: str | None, domain: str | None) -> None:
-    """List the kernels, or tell about one."""
+    """List the kernels, or describe one."""
     if name is not None:
         _one(terminal, name)
         return
@@ -56,7 +56,7 @@ def _one(terminal: Terminal, name: str) -> None:
 
 
 def _ticked(known: Any) -> str:
-    """The names of what is there; a question mark where it depends on parameters."""
+    """The names of what it offers; a question mark where it depends on parameters."""
     words = [
         name.replace("_", " ") + ("?" if value is None else "") for name, value in known.items() if value is not False
     ]

@@ -96,7 +96,7 @@ def _opened(request: Request, model: Any, known: dict[str, Any]) -> Dataset:
             request.data,
             f"This is a {data.format} file, that is {data.kind}; the model was fitted to a {known['format']} file, "
             f"that is {kind}.",
-            "Give samples of the kind that the model has learned from, or convert the file (mercer convert).",
+            "Give samples of the kind that the model was fitted to, or convert the file (mercer convert).",
         )
     if isinstance(data, Sparse) and known.get("width"):
         data = data.aligned(int(known["width"]), known.get("zero_based"))

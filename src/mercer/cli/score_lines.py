@@ -68,7 +68,7 @@ def cross_validated(
     Returns
     -------
     predictions : (n,) array or None
-        Of each sample by the model that did not see it; None for estimators that predict nothing.
+        For each sample, by the model that did not see it; None for estimators that predict nothing.
     scores : (folds,) array
         The estimator's own score of each fold; for densities the mean logarithm per sample, for novelty detectors
         the share of samples inside.

@@ -21,7 +21,7 @@ _KEPT = "\n\t"
 
 
 def clean(text: str) -> str:
-    r"""Return text without control characters: a name in a file must not steer a terminal.
+    r"""Return text without control characters: a name in a file must not control a terminal.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def pairs(rows: Sequence[tuple[str, str]]) -> str:
 
 
 class Terminal:
-    """Where a command speaks.
+    """Where a command writes.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Terminal:
             click.echo(clean(text if isinstance(text, str) else text()))
 
     def raw(self, text: str) -> None:
-        """Print data that a program reads, as they are; on a terminal nothing in them steers it."""
+        """Print data for programs, unchanged; on a terminal, without control characters."""
         click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)  # else parts would be left out
 
     def table(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -96,7 +96,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[float], None]]:
-        """Show a bar on stderr while the block runs; it is told the fraction done."""
+        """Show a bar on stderr while the block runs; it is given the fraction done."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda fraction: None
             return

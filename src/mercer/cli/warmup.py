@@ -68,7 +68,7 @@ ROWS = 12
 
 
 def run(terminal: Terminal, *, threads: int | None) -> None:
-    """Compile all loops and tell how long it took."""
+    """Compile all loops and report how long it took."""
     began = time.perf_counter()
     jobs = [*_kernel_jobs(), *_estimator_jobs()]
     failed: list[str] = []
@@ -111,7 +111,7 @@ def _loops() -> dict[str, Any]:
 
 
 def _cold(loops: dict[str, Any]) -> list[str]:
-    """Those that have not been compiled; what is called by compiled code alone is part of its caller."""
+    """Those that have not been compiled; what only compiled code calls is part of its caller."""
     inner = {name for loop in loops.values() if loop.signatures for name in loop.py_func.__code__.co_names}
     while True:
         more = {

@@ -2,7 +2,7 @@ r"""Bochner's theorem: a stationary kernel and the measure of frequencies that i
 
 Symbols: t = x - x' a difference, omega a frequency (radians per unit of x), v a density, m_i the masses of points a_i.
 
-The convention, once for all: k(x, x') is the integral of cos(omega . (x - x')) over the measure, which is symmetric
+The convention throughout: k(x, x') is the integral of cos(omega . (x - x')) over the measure, which is symmetric
 and has mass k(0). It is made of pieces, each a convolution of points with a density on some of the columns: the measure
 of a sum of kernels adds pieces, that of a product convolves them.
 """
@@ -27,7 +27,7 @@ from mercer.kernels.kernel import Kernel
 __all__ = ["BochnerTest", "SpectralMeasure", "bochner_test", "spectral_measure"]
 __public__ = __all__
 
-_SEARCH = 400  # frequencies on each ray where a density is looked at
+_SEARCH = 400  # frequencies on each ray at which a density is evaluated
 _FAR = 60.0  # frequencies times length scales up to which it is
 
 
@@ -51,7 +51,7 @@ class SpectralMeasure:
     Notes
     -----
     Made by `spectral_measure`. Its density is the part that has one with respect to volume in all columns; its atoms
-    are points of positive mass; a kernel that looks at some of the columns only has a measure on a subspace, which is
+    are points of positive mass; a kernel that reads only some of the columns has a measure on a subspace, which is
     neither and counts in `mass`, `sample` and calls.
 
     Examples
@@ -221,7 +221,7 @@ class BochnerTest:
     Attributes
     ----------
     positive : bool
-        Whether no frequency with a negative density was found. A negative one proves that the function is no kernel.
+        Whether no frequency with a negative density was found. A negative one proves that the function is not a kernel.
     omega : (d,) array
         Where the density is least.
     density : float
@@ -259,7 +259,7 @@ def bochner_test(kernel: Kernel, width: int = 1) -> BochnerTest:
 
     Notes
     -----
-    Frequencies are looked at along eight rays, up to sixty over the length scale; a value counts as negative below
+    Frequencies are checked along eight rays, up to sixty over the length scale; a value counts as negative below
     eight times its error and 1e-12 of the largest.
 
     Examples
@@ -277,7 +277,7 @@ def bochner_test(kernel: Kernel, width: int = 1) -> BochnerTest:
     if not signed:
         place = np.full(width, np.inf)
         return BochnerTest(True, place, 0.0, 0.0, True)
-    # what is negative on a subspace is so whatever happens elsewhere, so each kind of piece is looked at by itself
+    # what is negative on a subspace is so whatever happens elsewhere, so each kind of piece is checked separately
     worst = None
     for columns in {piece.columns for piece in signed}:
         group = [piece for piece in measure.pieces if piece.columns == columns]

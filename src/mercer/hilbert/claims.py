@@ -50,7 +50,7 @@ class Claim:
     seed : str
         Where the theorem is found.
     points : int, optional
-        If the kernel is not strict: so many objects, well chosen, have a singular Gram matrix.
+        If the kernel is not strict: this many objects, well chosen, have a singular Gram matrix.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is derived of one kernel, terms of others included: claims, and why it is definite (reason, seed)."""
+    """What is derived for one kernel, terms of others included: claims, and why it is definite (reason, seed)."""
 
     strict: Claim
     universal: Claim
@@ -84,12 +84,12 @@ _NULL = {Vectors: lambda width: np.zeros((1, width or 1)), Strings: lambda width
 
 
 def _same(claim: Claim) -> Facts:
-    """The same statement of all three properties."""
+    """The same statement for all three properties."""
     return Facts(claim, replace(claim, points=None), replace(claim, points=None))
 
 
 def facts(kernel: Kernel, width: int | None = None) -> Facts:
-    """Return what is derived of a kernel on data of so many columns: the first way that applies decides."""
+    """Return what is derived for a kernel on data with this many columns: the first rule that applies decides."""
     if kernel.order is None:
         if isinstance(kernel, Composite):
             return _same(Claim(None, "it is not known to be positive definite"))
@@ -239,7 +239,7 @@ def _is_additive(kernel: Sum, width: int | None) -> int | None:
 
 
 def _support(kernel: Kernel) -> str | None:
-    """Return where the spectral measure of a stationary kernel lives; measures of sums add, of products convolve."""
+    """Return where the spectral measure of a stationary kernel is; measures of sums add, of products convolve."""
     period = _period(kernel)
     if isinstance(kernel, Scaled):
         return _support(kernel.kernel) if kernel.scale > 0 else "atoms"
@@ -305,7 +305,7 @@ def _from_support(kernel: Kernel, support: str) -> Facts:
 
 
 def _at_zero(kernel: Kernel, width: int | None, found: Facts) -> Facts:
-    """Look whether k(0, 0) = 0, or k of the empty string: then there is no strictness, and there are no constants."""
+    """Check whether k(0, 0) = 0, or k of the empty string: then it is not strict, and there are no constants."""
     null = _NULL.get(kernel.domain)
     if kernel.order != 0 or kernel.nonzero or kernel.stationary or null is None:
         return found
@@ -337,7 +337,7 @@ def _rule(kernel: Kernel, width: int | None) -> Facts:
 
 
 def _through(kernel: Wrapped, width: int | None, why: str, seed: str = CLOSURE) -> Facts:
-    """Hand on what is known of the kernel inside."""
+    """Pass on what is known of the kernel inside."""
     inner = facts(kernel.kernel, width)
     return Facts(
         *(replace(claim, reason=f"{why} {kernel.kernel!r}: {claim.reason}") for claim in _claims(inner)),

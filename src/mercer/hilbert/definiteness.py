@@ -56,7 +56,7 @@ class Definiteness:
         Whether all eigenvalues were computed. If not, a violation is still proved by its vector, but that there is none
         is only likely.
     residual : float
-        Length of K c - `smallest` c, projected: an eigenvalue lies that near.
+        Length of K c - `smallest` c, projected: an eigenvalue is that near.
 
     Notes
     -----
@@ -90,7 +90,7 @@ class Definiteness:
 
 @checked(order=Integer(0), random_state=SEED)
 def definiteness(K: Any, order: int = 0, *, basis: Floats | None = None, random_state: int = 0) -> Definiteness:
-    r"""Tell whether a matrix is (conditionally) positive definite, with the vector that shows it is not.
+    r"""Return whether a matrix is (conditionally) positive definite, with the vector that shows it is not.
 
     .. math:: \min_c \frac{c^\top K c}{c^\top c} \quad \text{s.t.} \quad B^\top c = 0
 
@@ -116,7 +116,7 @@ def definiteness(K: Any, order: int = 0, *, basis: Floats | None = None, random_
     Notes
     -----
     Up to 2000 samples all eigenvalues are computed. Beyond, or for a Gram that is not stored and larger, the smallest
-    one is looked for by at most 100 products with K and nothing n x n is stored; the search ends as soon as a quotient
+    one is sought by at most 100 products with K and nothing n x n is stored; the search ends as soon as a quotient
     proves a violation. The bound is n (e + n eps) max abs(K_ij), with e the relative error of an entry: that of the
     Gram, or 1e-12 (of float32, 64 units of its rounding).
 
@@ -195,7 +195,7 @@ def _constraint(K: Any, order: int, basis: Floats | None, n: int) -> Floats:
         samples = getattr(K, "samples", None)
         if samples is None:
             raise ParameterError(
-                f"order={order} was given with a matrix, which does not tell the samples of the polynomials; order 0 "
+                f"order={order} was given with a matrix, which does not hold the samples of the polynomials; order 0 "
                 "and 1 need none. Give a Gram over vectors, or basis=."
             )
         return polynomials(samples, order)

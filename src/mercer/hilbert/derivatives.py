@@ -36,7 +36,7 @@ class DerivativeExpansion(Element):
 
     .. math:: f = \sum_i c_i \, k(s_i, \cdot) + \sum_j \sum_m g_{jm} \frac{\partial k(z_j, \cdot)}{\partial z_{jm}}
 
-    It is what functions that meet given values and slopes are made of. It adds, scales and has inner products with
+    Functions that meet given values and slopes are of this form. It adds, scales and has inner products with
     elements of every kind; those with derivatives are derivatives, by the reproducing property.
 
     Seed: [SS] Section 6.2 (bounded linear functionals).

@@ -33,7 +33,7 @@ __public__ = __all__
 _DRAWS = 100_000
 _FAR = 4096.0  # scales of frequency up to which a density with a slow, wavy tail is summed
 _FAR_NUMERIC = 256.0  # the same for densities that are found by quadrature themselves
-_SEEN = 64.0  # scales of frequency up to which a transform is looked at
+_SEEN = 64.0  # scales of frequency up to which a transform is evaluated
 _LOST = 1e-13  # of the largest value of a transform
 _BLOCK = 4_000_000
 
@@ -242,7 +242,7 @@ def _of_transform(transform: Callable[[Floats], Any], measure: SpectralMeasure) 
 
     grid = np.linspace(0.0, _SEEN * scale, 2049)
     known = power(grid).max(axis=0)
-    floor = _LOST**2 * float(known.max())  # below, a transform is rounding, which one over v would blow up
+    floor = _LOST**2 * float(known.max())  # below, a transform is rounding, which 1 / v would amplify
 
     def integrand(w: Floats) -> Floats:
         found, v = power(w), np.array([measure.density(sign * w[:, None]) for sign in (-1.0, 1.0)])
@@ -268,7 +268,7 @@ def _of_transform(transform: Callable[[Floats], Any], measure: SpectralMeasure) 
 
 
 def _with_tail(integrand: Callable[[Floats], Floats], panels: Panels, value: float, error: float) -> FourierNorm:
-    """Go on by octaves until they are lost in rounding; a norm that goes on growing is infinite."""
+    """Continue by octaves until they are lost in rounding; a norm that keeps growing is infinite."""
     end, before = float(panels.edges[-1]), math.inf
     for _ in range(40):
         w, weights = Panels(np.linspace(end, 2.0 * end, 65), False).nodes()
@@ -292,7 +292,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
     Parameters
     ----------
     x : (q,) array
-        Equally spaced, ascending, wide enough for the function to have ended on both sides.
+        Equally spaced, ascending, wide enough for the function to vanish on both sides.
     values : (q,) array
 
     Returns
@@ -302,7 +302,7 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
 
     Notes
     -----
-    The trapezium rule, which for a smooth function that has ended is exact to rounding.
+    The trapezium rule, which is exact to rounding for a smooth function that vanishes at both ends.
 
     Examples
     --------

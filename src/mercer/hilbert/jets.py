@@ -52,7 +52,7 @@ _GROWTH = 1.3  # by which a second difference that stays bounded cannot grow whe
 
 
 class Jet(NamedTuple):
-    """Values of a kernel on all pairs and its derivatives along lines, each (p, q), or 0.0 where not asked for."""
+    """Values of a kernel on all pairs and its derivatives along lines, each (p, q), or 0.0 where not needed."""
 
     value: Any
     left: Any
@@ -126,7 +126,7 @@ def _sum(f: Jet, g: Jet) -> Jet:
 
 
 def _times(a: Any, b: Any) -> Any:
-    """Return a product; what was not asked for, 0.0, stays a number."""
+    """Return a product; what is not needed, 0.0, stays a number."""
     return 0.0 if np.ndim(a) == 0 or np.ndim(b) == 0 else a * b
 
 
@@ -179,7 +179,7 @@ def _radial(kernel: Radial, X: Floats, U: Floats | None, Z: Floats, V: Floats | 
             along[1] += step * V[:, m]
     both = 0.0 if U is None or V is None else U @ V.T
     known = type(kernel) in (*_SMOOTH, Matern)
-    near = h if known else np.minimum(h, -1e-10)  # a slope that is a quotient, as of RadialFunction, has none at zero
+    near = h if known else np.minimum(h, -1e-10)  # a slope that is a quotient, as in RadialFunction, has none at zero
     value, slope = h.copy(), np.asarray(kernel.slope(np.ascontiguousarray(near), 1.0), dtype=float)
     kernel.profile(value, 1.0)
     base = Jet(h, along[0], along[1], both)
@@ -260,7 +260,7 @@ def _moved(kernel: Kernel, one: Vectors, step: Floats) -> Any:
 def short_step(kernel: Kernel, one: Vectors, direction: Floats) -> float:
     """Return a step along a direction, in multiples of it, that is short for the kernel at one sample."""
     start = max(1.0, float(np.abs(dense(one)).max())) / (float(np.linalg.norm(direction)) or 1.0)
-    if kernel.order:  # k(x, x) tells nothing of its values elsewhere
+    if kernel.order:  # k(x, x) says nothing about its values elsewhere
         return 1e-3 * start
     tau = start
     for _ in range(60):
@@ -281,14 +281,14 @@ def _is_near(kernel: Kernel, one: Vectors, step: Floats) -> bool:
     return own + its - 2.0 * both <= _NEAR * max(abs(own), abs(its), abs(both))
 
 
-# who has derivatives ------------------------------------------------------------------------------------------
+# which kernels have derivatives ---------------------------------------------------------------------------------
 
 
 def require_smooth(kernel: Kernel, S: Samples, U: Floats) -> None:
     """Raise CapabilityError unless derivatives at samples along directions are bounded functionals.
 
     They are if the mixed second derivative of the kernel exists at equal points, which is their squared norm. It is
-    known for most kernels; for others its difference quotients are looked at, at two steps.
+    known for most kernels; for others its difference quotients are checked at two steps.
     """
     if not isinstance(S, Vectors):
         raise CapabilityError(

@@ -1,4 +1,4 @@
-"""Learning a kernel as a function: an element of the space of a hyperkernel, fitted to which objects belong together.
+"""Learning a kernel as a function: an element of the space of a hyperkernel, fitted to pairs of labelled objects.
 
 Symbols: k_1 the kernel inside a hyperkernel, lambda its decay, s = k_1(u, u') the similarity of a pair, p_i anchors:
 pairs at which the function has coefficients c_i >= 0, t = 1 for pairs of one class and 0 for others.
@@ -28,7 +28,7 @@ from mercer.targets import Multiclass
 __all__ = ["LearnedKernel", "learned_kernel"]
 __public__ = __all__
 
-_MOST = 50_000  # pairs that are looked at, unless there are fewer
+_MOST = 50_000  # pairs that are used, unless there are fewer
 _TAIL = 1e-10  # what is left of the power series, relative to its sum
 
 
@@ -45,7 +45,7 @@ class LearnedKernel:
     norm : float
         The square root of the sum of the elements' squared norms.
     error : float
-        Root mean square of t - k(u, u') over the pairs that were looked at.
+        Root mean square of t - k(u, u') over the pairs that were used.
     """
 
     kernel: Kernel
@@ -64,7 +64,7 @@ def learned_kernel(
     anchors: int = 20,
     random_state: int = 0,
 ) -> LearnedKernel:
-    r"""Learn a kernel from labels: the function of pairs that best says whether both are of one class.
+    r"""Learn a kernel from labels: the function of pairs that best predicts whether both are of one class.
 
     .. math:: \min_{c \ge 0} \; \frac{1}{m} \sum_{(u, u')} \big(t(u, u') - k(u, u')\big)^2 + \alpha \|k\|^2, \qquad
         k(u, u') = \sum_i c_i \, \underline{k}\big(p_i, (u, u')\big)
@@ -145,7 +145,7 @@ def _check(given: list[Hyperkernel]) -> None:
 
 
 def _pairs(n: int, random_state: int) -> Indices:
-    """Return all pairs (i, j), i < j, or as many of them, drawn at random, as are looked at."""
+    """Return all pairs (i, j), i < j, or as many of them as are used, drawn at random."""
     if n * (n - 1) // 2 <= _MOST:
         return np.column_stack(np.triu_indices(n, 1)).astype(np.intp)
     rng = np.random.default_rng(random_state)
@@ -167,7 +167,7 @@ def _spread(s: Floats, count: int) -> Indices:
 
 
 def _root(K: Floats) -> Floats:
-    """Return R with R' R = K, as good as rounding allows."""
+    """Return R with R' R = K, as accurate as rounding allows."""
     values, vectors = np.linalg.eigh(K)
     return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 

@@ -1,4 +1,4 @@
-r"""Probability measures that integrals over the domain of a kernel are taken in, as points and weights.
+r"""Probability measures for integrals over the domain of a kernel, as points and weights.
 
 Symbols: nu the measure, x_j its points, w_j > 0 their weights with sum 1, so that an integral is
 sum_j w_j f(x_j): exact for a sample, by a quadrature rule for a density.
@@ -143,7 +143,7 @@ class Uniform(Measure):
         self.count = count
 
     def check(self) -> Any:
-        """Raise ParameterError unless every low end lies below its high end."""
+        """Raise ParameterError unless every low end is below its high end."""
         super().check()
         low, high = np.atleast_1d(self.low).astype(float), np.atleast_1d(self.high).astype(float)
         if 1 not in (len(low), len(high)) and len(low) != len(high):

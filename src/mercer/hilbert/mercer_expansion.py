@@ -31,7 +31,7 @@ __all__ = ["MercerExpansion", "mercer_expansion"]
 __public__ = __all__
 
 _FEW = 1000  # points up to which all eigenpairs together cost less than some of them by products
-_SHARE = 8  # and beyond, if more than this part of them is wanted
+_SHARE = 8  # and beyond, if more than this share of them is needed
 _LEAN = 4  # points per feature from which the features' own matrix is taken
 _EPS = float(np.finfo(float).eps)
 
@@ -229,8 +229,8 @@ def mercer_expansion(
     With n points all eigenpairs together cost 5 n^3 operations and 24 n^2 bytes. A kernel with D features, at most
     n / 4, has D of them, which are found from a D x D matrix in O(n D^2) operations. Otherwise, if n is above 1000 and
     at most n / 8 are asked for by `rank`, the leading ones are found by products with a matrix that is never stored
-    (`leading_eigenpairs`, to residuals of 1e-10), in some 100 n rank bytes. A ConvergenceWarning tells if 100 products
-    were not enough.
+    (`leading_eigenpairs`, to residuals of 1e-10), in some 100 n rank bytes. A ConvergenceWarning is issued if 100
+    products were not enough.
 
     Examples
     --------

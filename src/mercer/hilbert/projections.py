@@ -62,7 +62,7 @@ class Projection:
 
 
 def projection_moments(gram: Any, coef: Any, sample_weight: Any = None) -> Moments:
-    r"""Return mean and variance of the projections of a sample on a direction that is given in dual form.
+    r"""Return mean and variance of the projections of a sample on a direction given in dual form.
 
     .. math:: \mu_v = \frac1m \alpha' K j, \qquad
         \sigma_v^2 = \frac1m \alpha' K^2 \alpha - \frac1{m^2} (\alpha' K j)^2

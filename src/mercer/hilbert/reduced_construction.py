@@ -39,7 +39,7 @@ Objective = Callable[[Samples], tuple[float, Floats]]  # points -> a value of at
 _ROUNDING = 4.0 * float(np.finfo(float).eps)  # of sums of products
 _RIDGE = 1e-10  # of the mean k(z, z): points may meet, and the objective stays smooth
 _GROWTH = 1.4  # of the number of points from stage to stage
-_SPAN = 10  # iterations over which the decrease is looked at
+_SPAN = 10  # iterations over which the decrease is measured
 _ROUGH, _FINE = 0.05, 0.005  # smallest relative decrease over them, while points are still added and afterwards
 _LONGEST = 1000  # iterations
 _SHORT = 2**25  # products of matrices below which threads of BLAS wait for each other longer than they work
@@ -155,7 +155,7 @@ class Search:
     def run(
         self, objective: Objective, Z: Floats, goal: float = 0.0, least: float = _FINE, share: float = 0.0
     ) -> tuple[Floats, Status]:
-        """Return the best points found, and why there are no better ones.
+        """Return the best points found, and why the search ended.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ def construct(f: Function, first: Selection, tol: float, watch: Watch) -> Constr
     ----------
     f : Function
     first : Selection
-        Ended: with as many points as are wanted, or as a tolerance needs.
+        Ended: with as many points as requested, or as a tolerance needs.
     tol : float
         Stops at ||f - g|| <= tol ||f||.
     watch : Watch
@@ -262,7 +262,7 @@ def construct(f: Function, first: Selection, tol: float, watch: Watch) -> Constr
 
 
 def _helpful(projection: Projection, Z: Floats, count: int) -> Floats:
-    """Return the samples that help most beside points Z, so many that there are `count` in all."""
+    """Return the samples that help most in addition to points Z, for `count` points in all."""
     f = projection.function
     given = projection.basis(f.kernel.prepare(Vectors(Z))) if len(Z) else None
     more = Selection(f.gram, f.coef, f.values, given, f.resources.memory)

@@ -4,7 +4,7 @@ Symbols: f the function, v its values on a sample of N, b intercepts; g = sum_p 
 mu the margin; t targets; lambda the weight of ||f - g||^2.
 
 A function with a large margin may be moved a good deal before a decision changes. So a value of g is as good as any
-other if it lies in
+other if it is in
 
     I(v) = {v} for |v| < mu,   [mu, inf) for v >= mu,   (-inf, -mu] for v <= -mu,
 
@@ -66,7 +66,7 @@ class Agreement:
         self.moving = Moving(function.kernel, T, resources)
         self.wanted = np.asarray(f(T, resources), dtype=float).reshape(N, outputs)
         own = np.asarray(function.kernel.diag(T), dtype=float)
-        # what both have besides kernels and intercept
+        # what both have beyond kernels and intercept
         self.shared = (f.diagonal * own)[:, None] if f.diagonal else 0.0
         self.penalty = _SHARE * float(np.mean(own))
         self.unit = float(np.mean(np.sum(self.wanted**2, axis=1))) + self.penalty * function.norm2 or 1.0

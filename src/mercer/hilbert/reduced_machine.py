@@ -21,7 +21,7 @@ __public__ = __all__
 
 Machine = TypeVar("Machine")
 
-# what tells of the training samples by their coefficients; it is not true of points that replace them
+# what describes the training samples by their coefficients; it does not hold for points that replace them
 _OF_SAMPLES = ("support_", "support_vectors_", "n_support_", "dual_coef_")
 _NEEDED = {
     "posterior_": "computes its error bars from all of its samples",
@@ -64,7 +64,7 @@ def reduced_machine(
     -------
     copy of the model
         With a new `expansion_`, and `reduced_error_`, the distance of the two functions in the space of the kernel.
-        What tells of the training samples, `support_`, `support_vectors_`, `n_support_` and `dual_coef_`, is not there:
+        What describes the training samples, `support_`, `support_vectors_`, `n_support_` and `dual_coef_`, is absent:
         the points are in ``expansion_.samples``. Probabilities are made by the sigmoids of the model as they are.
 
     Examples

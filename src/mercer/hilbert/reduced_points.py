@@ -2,8 +2,8 @@
 
 Symbols: z points, (m, d); x samples, (n, d); h = -|z - x|^2 / 2 after division by the length scales per column.
 
-A search asks for values and derivatives at the same points, many times over. Of a kernel that is a profile of h the two
-share h, and what belongs to the samples is made once; other kernels are asked twice, piece by piece.
+A search needs values and derivatives at the same points, many times over. For a kernel that is a profile of h the two
+share h, and what belongs to the samples is computed once; other kernels are called twice, piece by piece.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ class Moving:
 
 
 def _is_profile(kernel: Kernel) -> bool:
-    """Tell whether a kernel is a profile of the squared distance, by the formulas of its base class."""
+    """Return whether a kernel is a profile of the squared distance, by the formulas of its base class."""
     if not (isinstance(kernel, Radial) and type(kernel).tile is OneBase.tile):
         return False
     return type(kernel)._pullback_inputs is Radial._pullback_inputs and kernel.base()[0].kind == "distance"
 
 
 def _may_be_dense(samples: Vectors) -> bool:
-    """Tell whether vectors are dense, or few enough to be made so once: points that move are dense anyway."""
+    """Return whether vectors are dense, or few enough to be made so once: points that move are dense anyway."""
     return not samples.is_sparse or len(samples) * samples.width <= _STORED
 
 
@@ -143,7 +143,7 @@ class _Stored:
 
 
 class _Pieces:
-    """Values and derivatives that are made when they are asked for."""
+    """Values and derivatives that are computed on demand."""
 
     def __init__(self, kernel: Kernel, Z: Samples, X: Samples, resources: Resources) -> None:
         self.kernel, self.Z, self.X, self.resources = kernel, Z, X, resources

@@ -23,7 +23,7 @@ __all__ = ["Selection", "Watch"]
 
 _DEPENDENT = 1e-12  # of k(x, x): a kernel of which less is outside the span is in it, but for rounding
 _ROUNDING = 4.0 * float(np.finfo(float).eps)  # of sums of products
-_FIRST = 64  # rows of the basis at first, where nobody knows how many there will be
+_FIRST = 64  # rows of the basis at first, where their number is not known
 
 
 class Watch:
@@ -50,7 +50,7 @@ class Watch:
         return Status.STOPPED if self.monitor is not None and self.monitor(self.done) else None
 
     def interrupts(self, fraction: float) -> bool:
-        """Tell whether a product with a kernel matrix is to be left: the time is over."""
+        """Return whether to abandon a product with a kernel matrix: the time is over."""
         return self.clock.expired
 
 
@@ -66,7 +66,7 @@ class Selection:
     values : (n, L) array
         f at the x_i, K alpha.
     given : pair of arrays (q, n) and (q, L), optional
-        Values at the x_i of an orthonormal basis that is there already, and the coefficients of f in it.
+        Values at the x_i of an existing orthonormal basis, and the coefficients of f in it.
     memory : int, str or None
         Budget.
     """
@@ -101,7 +101,7 @@ class Selection:
         return max(float(np.vdot(self.coef, self.R)), rounding)
 
     def reserve(self, count: int) -> None:
-        """Make room for so many rows of the basis, if the memory budget allows it."""
+        """Make room for this many rows of the basis, if the memory budget allows it."""
         n = len(self.coef)
         if count <= len(self.rows):
             return

@@ -1,4 +1,4 @@
-"""Reduced sets: a function made of many kernels, told by a few.
+"""Reduced sets: a function made of many kernels, approximated by a few.
 
 Symbols: f = sum_i alpha_i k(x_i, .) the function, n kernels; g = sum_p beta_p k(z_p, .) its reduced set, m kernels.
 """
@@ -30,7 +30,7 @@ from mercer.runtime.tiling import Stopped
 __all__ = ["ReducedSet", "reduced_set"]
 __public__ = __all__
 
-_ROUNDING = 1e-7  # of ||f||: differences of squares know no smaller distances
+_ROUNDING = 1e-7  # of ||f||: differences of squares resolve no smaller distances
 _ACCEPTED = {
     "size": Optional(Integer(1)),
     "tol": Optional(Interval(0.0, 1.0, closed="left")),
@@ -42,7 +42,7 @@ _ACCEPTED = {
 
 @dataclass(frozen=True, eq=False)
 class ReducedSet:
-    """A function g of few kernels in place of a function f of many, and how far they are apart.
+    """A function g of few kernels in place of a function f of many, and the distance between them.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ def reduced_set(
 
 
 def _check(f: Any, given: dict[str, Any]) -> None:
-    """Raise unless the function can be reduced as it is asked for."""
+    """Raise unless the function can be reduced as requested."""
     if not isinstance(f, Expansion):
         raise CapabilityError(
             f"reduced_set was given {type(f).__name__}; it reduces an Expansion, a sum of kernels. Give the expansion_ "
@@ -247,7 +247,7 @@ def _too_early(max_time: float | None, watch: Watch) -> TimeBudgetError:
 
 
 def _plan(f: Expansion, size: int) -> Plan:
-    """Return the large buffers of a reduction to `size` kernels, as far as it is known."""
+    """Return the large buffers of a reduction to `size` kernels, as far as they are known."""
     n, outputs = len(f.samples), int(np.prod(np.shape(f.coef)[1:]))
     buffers = {"orthonormal basis": 8 * size * n, "values": 32 * n * outputs}
     return Plan(f"a reduced set of {size} of {n} kernels", buffers, ("a smaller size",))

@@ -55,7 +55,7 @@ class Path(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Regularized:
-    """A function that a form of regularisation chose, and what belongs to it in the other forms.
+    """A function that a form of regularisation chose, and its counterparts in the other forms.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Regularized:
     norm : float
         Length of the function: the radius with which Ivanov's form has this solution.
     risk : float
-        Sum of the weighted losses: what has to be reached for Morozov's form to have this solution.
+        Sum of the weighted losses: the risk with which Morozov's form has this solution.
     active : bool
         Whether the constraint holds with equality; true of a penalty.
     gap : float
@@ -121,7 +121,7 @@ def tikhonov(
     kernel : Kernel
     X : raw data or packed samples
     y : (n,) array
-        Numbers, as the loss wants them; -1 and 1 for two classes.
+        Numbers, as the loss takes them; -1 and 1 for two classes.
     penalty : float
         lambda. Positive.
     loss : Loss, optional
@@ -131,7 +131,7 @@ def tikhonov(
     sample_weight : (n,) array, optional
         w, positive.
     tol : float, default 1e-8
-        As of `mercer.solvers.risk_path.choose_solver`.
+        As in `mercer.solvers.risk_path.choose_solver`.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def ivanov(
     Parameters
     ----------
     kernel, X, y, loss, constant, sample_weight, tol
-        As of `tikhonov`.
+        As in `tikhonov`.
     radius : float
         a. Positive.
 
@@ -182,11 +182,11 @@ def ivanov(
     -------
     Regularized
         ``multiplier`` is the lambda at which the penalised form has the same solution. Where the least risk of all is
-        reached inside of the ball, the constraint is not active and the multiplier 0.
+        reached inside the ball, the constraint is not active and the multiplier 0.
 
     Notes
     -----
-    The length falls with lambda, so lambda is found by bracketing; each look is a fit that begins at the last. With
+    The length falls with lambda, so lambda is found by bracketing; each trial is a fit that starts from the last. With
     the squared loss, up to 1500 samples, one eigendecomposition gives the length for all lambda. A penalty below 1e-8
     of the mean k(x, x) counts as none.
 
@@ -227,7 +227,7 @@ def morozov(
     Parameters
     ----------
     kernel, X, y, loss, constant, sample_weight, tol
-        As of `tikhonov`.
+        As in `tikhonov`.
     risk : float
         delta: of n samples with noise of variance v and the squared loss, n v / 2. Positive.
 
@@ -262,7 +262,7 @@ def morozov(
 
 
 def _unreached(risk: float, least: RiskMinimum, path: Path, gram: Any) -> ParameterError:
-    """Tell why no function of small enough a risk was found: there is none, or numbers do not tell it from zero."""
+    """Return why no function with a small enough risk was found: there is none, or rounding hides it."""
     kernel, n = gram.kernel, gram.shape[0]
     count = feature_count(kernel, gram.samples)
     if count is not None and count < n:  # a space of fewer dimensions than samples

@@ -18,7 +18,7 @@ __saved__ = __all__
 
 
 class Regularizer(Spec, ABC):
-    r"""A cost that grows with the length of a function: all that the representer theorem asks of it.
+    r"""A cost that grows with the length of a function: all that the representer theorem requires.
 
     .. math:: \min_f \; \sum_i w_i \, \psi(y_i, f(x_i)) + \alpha \, \Omega(\|f\|^2)
 
@@ -33,8 +33,8 @@ class Regularizer(Spec, ABC):
 
     Notes
     -----
-    A regulariser of your own has ``value`` and ``derivative``. Lengths in which the space is no Hilbert space, as the
-    sum of the sizes of the coefficients, have another representer theorem and are other estimators:
+    A regulariser of your own has ``value`` and ``derivative``. Lengths in which the space is not a Hilbert space, such
+    as the sum of the sizes of the coefficients, have another representer theorem and are other estimators:
     `LinearProgrammingMachine` and `KernelLasso`.
 
     Examples

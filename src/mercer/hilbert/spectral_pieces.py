@@ -1,4 +1,4 @@
-r"""The pieces of a spectral measure, and how sums and products of kernels make new ones of old ones.
+r"""The pieces of a spectral measure, and how sums and products of kernels combine them.
 
 Symbols: a_i points with masses m_i, S the columns of a density v, t a difference of samples, w a frequency.
 
@@ -49,7 +49,7 @@ class Piece:
     points : (q, d) array
     masses : (q,) array
     columns : tuple of int
-        On which the density lives; none if there are only points.
+        On which the density is defined; none if there are only points.
     transform : callable
         Differences (m, |columns|) -> the kernel whose density it is, (m,).
     density : callable or None
@@ -132,7 +132,7 @@ def _chunks(rows: Floats, width: int) -> Iterable[Floats]:
 
 
 def pieces_of(kernel: Kernel, columns: tuple[int, ...], width: int) -> list[Piece]:
-    """Return the pieces of a kernel that reads these columns, of so many in all."""
+    """Return the pieces of a kernel that reads these columns, out of a given number."""
     match kernel:
         case Scaled():
             return [_times(piece, float(kernel.scale)) for piece in pieces_of(kernel.kernel, columns, width)]
@@ -234,7 +234,7 @@ def _half_width(transform: Function) -> float:
 
 
 def _differences(kernel: Kernel) -> Function:
-    """Return the kernel as a function of differences (m, d); one that is declared for few columns is asked in one."""
+    """Return the kernel as a function of differences (m, d); one declared for few columns is evaluated in one."""
     dimension = getattr(kernel, "dimension", None)
 
     def transform(t: Floats) -> Floats:
@@ -351,7 +351,7 @@ def _transformed(piece: Piece, d: int) -> list[Piece]:
         sizes = np.sqrt(np.sum((omega * lengths) ** 2, axis=1))
         return radial_transform(profile, sizes, d).values * np.prod(lengths)
 
-    # the error is asked for on a grid once; at zero an integrable pole may be, which is not counted
+    # the error is computed on a grid once; there may be an integrable pole at zero, which is not counted
     stated = radial_transform(profile, np.linspace(0.01, 30.0, 64), d).error * float(np.prod(lengths))
     found = replace(piece, density=density, scale=1.0 / lengths, error=stated)
     return [_points(np.zeros_like(piece.points), np.array([constant])), found] if constant else [found]

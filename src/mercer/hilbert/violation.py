@@ -1,4 +1,4 @@
-r"""Points at which a function of two arguments shows that it is no kernel.
+r"""Points that show that a function of two arguments is not a kernel.
 
 Symbols: x_1, ..., x_n points, K = (k(x_i, x_j)), lambda its smallest eigenvalue (on the vectors allowed) with vector c,
 q = lambda / |K| the quotient that is made small, |K| the length of K (Frobenius), d columns.
@@ -30,7 +30,7 @@ from mercer.kernels.kernel import Kernel
 __all__ = ["Violation", "find_violation"]
 __public__ = __all__
 
-_MOST = 400  # of the given samples that are looked at
+_MOST = 400  # of the given samples that are checked
 _SCALES = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0)  # of designs, over the spread of the samples
 _ITERATIONS = 40
 _CERTAIN = 10.0  # times the rounding bound, below which a quotient counts
@@ -53,14 +53,14 @@ class Violation:
     bound : float
         What rounding explains.
     order : int
-        That was asked for: 0 for positive definite, 1 for vectors of sum zero, ...
+        That was tested: 0 for positive definite, 1 for vectors of sum zero, ...
     matrices : int
-        How many Gram matrices were looked at.
+        How many Gram matrices were checked.
     seconds : float
 
     Notes
     -----
-    It is true if a violation was found. That none was found proves nothing; `matrices` tells how much was tried.
+    It is true if a violation was found. That none was found proves nothing; `matrices` says how much was tried.
     """
 
     found: bool
@@ -124,7 +124,7 @@ class _Search:
         return found
 
     def look(self, S: Samples) -> tuple[float, Definiteness, Floats] | None:
-        """Return the same, however late it is."""
+        """Return the same, regardless of the time limit."""
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 K = self.matrix(S)
@@ -165,7 +165,7 @@ def find_violation(
     random_state: int = 0,
     max_time: float | None = 10.0,
 ) -> Violation:
-    r"""Search for points and a vector that show that a function is no positive definite kernel.
+    r"""Search for points and a vector that show that a function is not a positive definite kernel.
 
     .. math:: \sum_{ij} c_i c_j \, k(x_i, x_j) < 0
 
@@ -178,9 +178,9 @@ def find_violation(
         Of mercer or of your own.
     X : raw data, optional
         Samples to begin with. They may be left out for kernels on vectors. Strings are also cut, joined and changed
-        letter by letter; of other domains only the samples given are looked at.
+        letter by letter; of other domains only the samples given are checked.
     order : int, optional
-        What is to be refuted: 0 for positive definite, q for conditionally positive definite of order q. None is what
+        What to refute: 0 for positive definite, q for conditionally positive definite of order q. None is what
         the kernel claims, and 0 if it claims nothing.
     width : int, default 2
         Number of columns, if X is left out.
@@ -195,7 +195,7 @@ def find_violation(
     Returns
     -------
     Violation
-        True if there is one. Its points are as few as were found to do.
+        True if there is one. Its points are as few as were found to suffice.
 
     Notes
     -----
@@ -243,7 +243,7 @@ def _given(kernel: Kernel, X: Any, width: int, rng: np.random.Generator) -> Samp
             S = kernel.pack(X)
             kernel.diag(kernel.learn(S).prepare(S))
             return S
-        except DomainError:  # as of histograms, which have no negative entries
+        except DomainError:  # as for histograms, which have no negative entries
             return kernel.pack(np.abs(X))
     except MercerError as error:
         raise ParameterError(
@@ -284,7 +284,7 @@ def _packed(kernel: Kernel, points: Any) -> Iterator[Samples]:
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """Where vectors are looked for: around the samples, and not below zero where they are not."""
+    """Where to look for vectors: around the samples, and not below zero where they are not."""
 
     center: Floats
     spread: Floats
@@ -300,7 +300,7 @@ class _Space:
         return cls(np.median(X, axis=0), spread, np.where(X.min(axis=0) >= 0.0, 0.0, -np.inf))
 
     def inside(self, X: Floats) -> Floats:
-        """Return points within the space; what lies below is turned up."""
+        """Return points within the space; what is below is reflected upwards."""
         return np.where(self.low > X, 2.0 * np.where(np.isfinite(self.low), self.low, 0.0) - X, X)
 
     def cloud(self, rng: np.random.Generator, n: int, scale: float) -> Floats:
@@ -374,7 +374,7 @@ def _climb(at: Any, x: Floats, space: _Space, shape: Any, scale: float, rng: np.
 
 
 def _mutants(pool: list[Any], rng: np.random.Generator) -> list[Any]:
-    """Return sequences made from others: pieces joined, a letter put in, left out or changed."""
+    """Return sequences made from others: pieces joined, a letter inserted, left out or changed."""
     out: list[Any] = []
     for _ in range(min(24, 2 * len(pool))):
         a, b = (pool[int(i)] for i in rng.integers(len(pool), size=2))

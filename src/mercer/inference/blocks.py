@@ -1,7 +1,7 @@
-"""Statistics by blocks of samples, in time that grows with n alone: the mean over blocks of unbiased estimates.
+"""Statistics by blocks of samples, in time linear in n: the mean over blocks of unbiased estimates.
 
 Symbols: b samples in a block, c blocks. Estimates of different blocks are independent, so that their mean is normal
-for large c, with a variance and a skew that their scatter tells.
+for large c, with a variance and a skew estimated from their scatter.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mercer.kernels import Kernel
 __all__ = ["BLOCKS", "block_null", "block_size_of", "check_blocks", "hsic_blocks", "mmd_blocks"]
 
 BLOCKS = ("block", "linear")  # estimators by blocks
-_CHUNK = 256  # samples compared at once: calls of a kernel are worth their price
+_CHUNK = 256  # samples compared at once, so that calls of a kernel pay off
 
 
 def check_blocks(estimator: str, block_size: Any, gram: Any) -> None:
-    """Raise ParameterError where an option was given that the estimator has no use for.
+    """Raise ParameterError where an option was given that the estimator does not use.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def hsic_blocks(
 
 
 def block_null(estimates: Floats) -> tuple[float, Null]:
-    """Return the mean over blocks and the distribution it has if the true value is zero: normal, but for its skew.
+    """Return the mean over blocks and its distribution if the true value is zero: normal, apart from its skew.
 
     Blocks are weighted sums of squares where there is nothing to see: skewed, and few if they are large.
     """

@@ -1,4 +1,4 @@
-r"""Conditional independence: whether X tells anything about Y that Z does not.
+r"""Conditional independence: whether X says anything about Y that Z does not.
 
 Symbols: K~ centred Gram matrices of (x, z), y and z; R = lambda (K~_z + lambda I)^-1 the residual maker of ridge
 regression on z; A = R K~_xz R, B = R K~_y R Gram matrices of residuals; o the product entry by entry.
@@ -84,8 +84,8 @@ def conditional_independence_test(
     gram : GramSpec or int, optional
         None is `Dense`. `Nystrom`, `Features` and a number, the rank of an incomplete Cholesky factor, take O(n r^2),
         and as much for each draw of "spectral"; "gamma" takes O(n^2 r), some rows at a time. The product kernel of
-        (x, z) gets an incomplete Cholesky factor of the larger rank of both, or of 100 if that is larger. `Tiles` will
-        not do: regressions need a factor.
+        (x, z) gets an incomplete Cholesky factor of the larger rank of both, or of 100 if that is larger. `Tiles`
+        does not work: regressions need a factor.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -96,7 +96,7 @@ def conditional_independence_test(
     Notes
     -----
     The level holds in the limit only, as far as regressions on Z remove what Z explains: no test can do better without
-    assumptions. Many coordinates of Z ask for many samples. Cost O(n^3) without `gram`.
+    assumptions. Many coordinates of Z need many samples. Cost O(n^3) without `gram`.
 
     Examples
     --------

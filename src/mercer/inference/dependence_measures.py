@@ -50,7 +50,7 @@ def mmd(
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> float:
-    r"""Squared mean discrepancy: how far two samples' mean images are apart.
+    r"""Squared mean discrepancy: how far apart the mean images of two samples are.
 
     .. math:: \| \mu_X - \mu_Y \|^2 = E\,k(x, x') + E\,k(y, y') - 2 E\,k(x, y)
 
@@ -245,7 +245,7 @@ def coco(
     Parameters
     ----------
     X, Y, kernels, gram, memory, n_threads, monitor
-        As of `hsic`; a Gram of products alone will not do. Cost O(n^3), by factors O(n r^2).
+        As in `hsic`; a Gram with products alone does not work. Cost O(n^3), by factors O(n r^2).
 
     Examples
     --------
@@ -269,7 +269,7 @@ def kcc(
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> float:
-    r"""Kernel canonical correlation: the largest correlation of functions of x and of y whose norms are held down.
+    r"""Kernel canonical correlation: the largest correlation of functions of x and of y with penalised norms.
 
     .. math:: \sigma_{\max}\big( (\tilde K + \tfrac{n \kappa}{2} I)^{-1} \tilde K \,
         \tilde L (\tilde L + \tfrac{n \kappa}{2} I)^{-1} \big)
@@ -280,9 +280,9 @@ def kcc(
     Parameters
     ----------
     X, Y, kernels, gram, memory, n_threads, monitor
-        As of `coco`.
+        As in `coco`.
     kappa : float, default 0.02
-        What the norm of a function counts, relative to its variance; without it every value would be one.
+        Weight of the norm of a function, relative to its variance; without it every value would be one.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def nocco(
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> float:
-    r"""Normalised cross-covariance: the sum of all squared canonical correlations, held down by a ridge.
+    r"""Normalised cross-covariance: the sum of all squared canonical correlations, regularised by a ridge.
 
     .. math:: \operatorname{tr}(R_x R_y), \qquad R_x = \tilde K (\tilde K + n \epsilon I)^{-1}
 
@@ -317,7 +317,7 @@ def nocco(
     Parameters
     ----------
     X, Y, kernels, gram, memory, n_threads, monitor
-        As of `coco`.
+        As in `coco`.
     epsilon : float, default 0.02
         The ridge, relative to n.
 

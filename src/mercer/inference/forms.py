@@ -77,7 +77,7 @@ class Form(ABC):
 
     @abstractmethod
     def rows(self, index: Index, columns: Index = slice(None)) -> Floats:
-        """Return some rows of K~, and of these some columns; they are not to be changed."""
+        """Return some rows of K~, and of these some columns; they must not be changed."""
 
 
 class DenseForm(Form):
@@ -210,7 +210,7 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
 
 
 def _is_column(X: Any) -> bool:
-    """Tell whether data are a vector of numbers; what they are otherwise, packing finds out."""
+    """Return whether data are a vector of numbers; packing checks everything else."""
     try:
         return np.ndim(X) == 1
     except ValueError:  # rows of unequal lengths
@@ -267,7 +267,7 @@ def paired(
 
 
 def product(A: Floats, B: Floats) -> Floats:
-    """Return A B; Ctrl-C is answered meanwhile."""
+    """Return A B; Ctrl-C is answered in the meantime."""
     return in_background(np.matmul, A, B, work=2.0 * A.size * B.shape[-1])
 
 
@@ -329,7 +329,7 @@ def represent(
     *,
     centre: bool = True,
 ) -> Form:
-    """Return the Gram matrix as the user wants it held.
+    """Return the Gram matrix in the representation that the user chose.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def represent(
 
 
 def is_dense(gram: GramSpec | int | None) -> bool:
-    """Tell whether the matrix is wanted in memory.
+    """Return whether the matrix is to be held in memory.
 
     Examples
     --------

@@ -78,12 +78,12 @@ def stein_test(
 
     Notes
     -----
-    Blocks should be a few times as long as the dependence, and no longer: of processes that keep half of themselves at
+    Blocks should be a few times as long as the dependence, and no longer: for processes that keep half of themselves at
     each step, 300 steps in blocks of 10 are rejected in 4.7 % of cases (``benchmarks.real_tests``), in blocks of 20 in
     1.8 %.
 
-    Stein's kernel is no kernel of `mercer.kernels`, and its matrix is held in memory, 8 n^2 bytes: of a large sample
-    give some thousand rows.
+    Stein's kernel is not one of `mercer.kernels`, and its matrix is held in memory, 8 n^2 bytes: give a few thousand
+    rows of a large sample.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def stein_test(
 
 
 def _drawn(given: Any, shape: tuple[int, ...]) -> Floats:
-    """Return what a sampler has drawn, if it is what was asked for."""
+    """Return what a sampler has drawn, after checking it."""
     try:
         found = real_numbers(given, "what the sampler has drawn").reshape(shape)
     except (TypeError, ValueError):
@@ -155,7 +155,7 @@ def stein_discrepancy(
     Parameters
     ----------
     X, score, kernel
-        As of `stein_test`.
+        As in `stein_test`.
     unbiased : bool, default False
         Whether the diagonal is left out of the mean.
     memory, n_threads, monitor : optional
@@ -209,7 +209,7 @@ def _stein_matrix(kernel: Kernel, X: Floats, s: Floats, resources: Resources) ->
     terms = _terms(kernel, 1.0)
 
     def work(rows: slice) -> None:
-        with np.errstate(all="ignore"):  # the mean tells whether all is finite
+        with np.errstate(all="ignore"):  # the mean shows whether all are finite
             for factor, term in terms:
                 H[rows] += factor * _stein_rows(term, X, s, rows)
 

@@ -103,7 +103,7 @@ def dhsic_test(
     n_permutations : int, default 1000
     random_state : int, Generator or None
     gram : GramSpec or int, optional
-        As of `dhsic`; its cost is that of each permutation. `Tiles` computes all matrices anew for each.
+        As in `dhsic`; its cost is that of each permutation. `Tiles` computes all matrices anew for each.
     memory, n_threads, monitor : optional
         See `Limits`.
 

@@ -67,7 +67,7 @@ class WildBootstrap(Spec):
 
     Notes
     -----
-    That covariances are estimated from few waves is part of the distribution, so that few of them cost power, and not
+    The distribution accounts for covariances being estimated from few waves, so that few of them cost power, but not
     the level; waves that are not slow enough cost the level. Two series of 200 steps that keep 0, 0.5 and 0.8 of
     themselves at each step are rejected in 4.5, 5.2 and 5.6 % of cases at 5 % (``benchmarks.real_tests``). Series that
     are shorter than 10 times their integral time are refused.
@@ -117,7 +117,7 @@ def integral_time(form: Form | Entrywise, part: slice) -> float:
     .. math:: \tau = \tfrac12 + \sum_{h \ge 1} \rho_h, \qquad \rho_h = 1 - \frac{1}{2 v} \operatorname{mean}_t
         \| \phi_t - \phi_{t+h} \|^2
 
-    with v the variance of the images. The sum ends at h = 4 tau (Sokal's window), for there is only noise behind.
+    with v the variance of the images. The sum ends at h = 4 tau (Sokal's window), since only noise follows.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def hsic_gamma(first: Form, second: Form, squares: tuple[float, float]) -> Null:
     `squares` are the sums of squared entries of both matrices.
     """
     n = first.n
-    with np.errstate(over="ignore", invalid="ignore"):  # told where the test is concluded
+    with np.errstate(over="ignore", invalid="ignore"):  # reported where the test ends
         mean, variance = permutation_moments(_moments(first, squares[0]), _moments(second, squares[1]), n)
     return Null.gamma(mean / n**2, variance / n**4)
 

@@ -1,6 +1,6 @@
-"""What a measure or a test may use, and whom it tells how far it is: options that all of them have.
+"""What a measure or a test may use, and what reports its progress: options that all of them have.
 
-They are declared once, as keywords of one type, and become the `Resources` that Grams and compiled loops know.
+They are declared once, as keywords of one type, and become the `Resources` that Grams and compiled loops use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Limits(TypedDict, total=False):
     n_threads : int or None
         None uses every core. Results do not depend on it.
     monitor : callable or None
-        Told the fraction done, a few times a second; a true answer stops the call with TimeBudgetError.
+        Called with the fraction done, a few times a second; a true answer stops the call with TimeBudgetError.
     """
 
     memory: int | float | str | None
@@ -39,7 +39,7 @@ class Limits(TypedDict, total=False):
 
 
 def resources_of(limits: Limits, name: str) -> Resources:
-    """Return what the call of a name may use; a monitor that asks to stop raises TimeBudgetError.
+    """Return what a named call may use; a monitor that asks to stop raises TimeBudgetError.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def resources_of(limits: Limits, name: str) -> Resources:
 
 
 def limits_of(resources: Resources) -> Limits:
-    """Return the keywords that mean these resources.
+    """Return the keywords for these resources.
 
     Examples
     --------
@@ -102,13 +102,13 @@ def part_of(resources: Resources, low: float, high: float) -> Resources:
 
 
 def tell(resources: Resources, fraction: float) -> None:
-    """Tell how much is done, if anybody wants to know."""
+    """Report progress, if there is a monitor."""
     if resources.monitor is not None:
         resources.monitor(fraction)
 
 
 def require_matrices(name: str, n: int, count: int, resources: Resources, options: tuple[str, ...] = _OPTIONS) -> None:
-    """Raise MemoryBudgetError, which names the options, if so many matrices of order n do not fit.
+    """Raise MemoryBudgetError, which names the options, if this many matrices of order n do not fit.
 
     Examples
     --------

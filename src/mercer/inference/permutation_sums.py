@@ -20,7 +20,7 @@ _GROUP = 25  # permutations that share a row of L
 
 
 def random_permutations(rng: np.random.Generator, count: int, n: int) -> Indices:
-    """Draw permutations of 0, ..., n - 1, (count, n), of unsigned integers as short as they can be.
+    """Draw permutations of 0, ..., n - 1, (count, n), of unsigned integers as short as possible.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def permuted_sums(
     n_threads : int, optional
         None uses every core; the numbers do not depend on it.
     monitor : callable, optional
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def joint_sums(
         d symmetric matrices.
     permutations : (count, d, n) array of unsigned integers
     n_threads, monitor : optional
-        As of `permuted_sums`.
+        As in `permuted_sums`.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def joint_sums(
 
 
 # Four sums side by side hide the latency of additions; gathers as vectors, which a compiler left free makes of this,
-# are slower than single loads. Indices without a sign need no look at whether they count from the end.
+# are slower than single loads. Unsigned indices need no check for counting from the end.
 @compiled
 def _pair_sums(K: Floats, L: Floats, permutations: Indices, out: Floats) -> None:
     out[:] = 0.0

@@ -26,7 +26,7 @@ _WORK = 100_000_000  # multiplications of a task: some 10 milliseconds
 
 
 def parts_of(count: int, n: int) -> list[slice]:
-    """Cut the permutations into parts that are held at once."""
+    """Split the permutations into parts that are held at once."""
     return spans(count, max(1, _NUMBERS // n))
 
 

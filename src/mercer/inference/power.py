@@ -60,7 +60,7 @@ def mmd_power(
     Parameters
     ----------
     X, Y, kernel, gram, memory, n_threads, monitor
-        As of `mmd`.
+        As in `mmd`.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def hsic_power(
     Parameters
     ----------
     X, Y, kernels, gram, memory, n_threads, monitor
-        As of `hsic`.
+        As in `hsic`.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def held_out_test(
     share : float, default 0.5
         Part of the samples that the kernel is chosen on.
     gram : GramSpec or int, optional
-        How matrices are held, as of `mmd_test` and `hsic_test`, both for the choice and for the test.
+        How matrices are held, as in `mmd_test` and `hsic_test`, for both the choice and the test.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -270,7 +270,7 @@ def aggregated_test(
     Parameters
     ----------
     X, Y, kernels, n_permutations, random_state, statistic, gram, memory, n_threads, monitor
-        As of `held_out_test`; here every sample is used for the test.
+        As in `held_out_test`; here every sample is used for the test.
 
     Returns
     -------

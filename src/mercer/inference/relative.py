@@ -50,7 +50,7 @@ def relative_mmd_test(
     kernel : Kernel, "precomputed" or None
         None is the Gaussian at the median distance of all samples.
     gram : GramSpec or int, optional
-        How K is held; any Gram will do, as products with three indicators are all that is needed. None is `Dense`; a
+        How K is held; any Gram works, since only products with three indicators are needed. None is `Dense`; a
         number is the rank of an incomplete Cholesky factor.
     memory, n_threads, monitor : optional
         See `Limits`.
@@ -62,7 +62,7 @@ def relative_mmd_test(
 
     Notes
     -----
-    Both discrepancies are unbiased; their difference is normal in the limit, unless both candidates have the very
+    Both discrepancies are unbiased; their difference is normal in the limit, unless both candidates have exactly the
     distribution of X. Exchanging Y and Z turns p into 1 - p. Cost O(N^2).
 
     Examples
@@ -140,7 +140,7 @@ def relative_hsic_test(
     kernels : three of Kernel, "precomputed" or None, optional
         Kernels of Y and Z should be alike, for their criteria to be comparable.
     gram : GramSpec or int, optional
-        As of `hsic`.
+        As in `hsic`.
     memory, n_threads, monitor : optional
         See `Limits`.
 

@@ -1,4 +1,4 @@
-"""What a test tells: the statistic, its p-value, and the distribution it was compared with.
+"""The result of a test: the statistic, its p-value, and the distribution it was compared with.
 
 Symbols: t the statistic, B draws t_1, ..., t_B from the null distribution, b of them at least as large as t.
 """

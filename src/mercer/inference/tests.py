@@ -46,7 +46,7 @@ _GRAM = 0.1  # of the progress: Gram matrices
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return the source of random numbers that a seed, a Generator or None means.
+    """Return the random generator for a seed, a Generator or None.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def _settled(null: Any, estimator: str | None, name: str) -> tuple[Any, str]:
-    """Return the null and the estimator that are meant, each by the other if it was left out."""
+    """Return the null and the estimator, each inferred from the other if it was left out."""
     _NULL.check("null", null, name)
     Optional(OneOf(*ESTIMATORS)).check("estimator", estimator, name)
     if null == "wild":
@@ -78,7 +78,7 @@ def _settled(null: Any, estimator: str | None, name: str) -> tuple[Any, str]:
     if estimator in BLOCKS:
         if null is not None:
             raise ParameterError(
-                f"null={null!r} was given with estimator={estimator!r}, whose blocks tell its normal null themselves. "
+                f"null={null!r} was given with estimator={estimator!r}, whose blocks give its normal null themselves. "
                 "Leave null out, or use estimator='biased'."
             )
         return None, estimator
@@ -128,13 +128,13 @@ def mmd_test(
         samples that follow one another in time: it finds over how many steps they depend, and refuses series that are
         too short for that; see `WildBootstrap`.
     estimator : {"unbiased", "biased", "block", "linear"}, optional
-        As of `mmd`. None is "unbiased" for permutations and "biased" for other nulls. "block" and "linear" have normal
+        As in `mmd`. None is "unbiased" for permutations and "biased" for other nulls. "block" and "linear" have normal
         nulls of their own, and time that grows with n alone.
     block_size : int, optional
-        Of "block", as of `mmd`: larger ones have more power, and at least some ten blocks are needed for the null to be
+        Of "block", as in `mmd`: larger ones have more power, and at least some ten blocks are needed for the null to be
         normal.
     gram : GramSpec or int, optional
-        How K is held; any Gram will do. None is `Dense`; a number is the rank of an incomplete Cholesky factor.
+        How K is held; any Gram works. None is `Dense`; a number is the rank of an incomplete Cholesky factor.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -215,7 +215,7 @@ def hsic_test(
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
 ) -> TestResult:
-    r"""Independence test: whether Y tells anything about X.
+    r"""Independence test: whether Y says anything about X.
 
     .. math:: t = \operatorname{tr}(\tilde K \tilde L) / n^2, \qquad p = \frac{1 + \#\{t_b \ge t\}}{1 + B}
 
@@ -228,7 +228,7 @@ def hsic_test(
     kernels : pair of Kernel, "precomputed" or None, optional
         None is the Gaussian at the median distance. For labels use `Match`.
     n_permutations, random_state, null, estimator, block_size
-        As of `mmd_test`; here permutations are of Y against X.
+        As in `mmd_test`; here permutations are of Y against X.
     gram : GramSpec or int, optional
         None is `Dense`. `Nystrom`, `Features` and a number, the rank of an incomplete Cholesky factor, take O(n r^2)
         for each permutation. `Tiles` stores nothing and computes n^2 values of Y's kernel for each.

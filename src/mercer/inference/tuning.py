@@ -1,6 +1,6 @@
 r"""Kernels tuned for power: free parameters by the gradient of the ratio of a statistic to its standard deviation.
 
-Symbols: t a statistic, sigma^2 its variance as of `mmd_power` and `hsic_power`; K~, L~ centred Gram matrices. The
+Symbols: t a statistic, sigma^2 its variance as in `mmd_power` and `hsic_power`; K~, L~ centred Gram matrices. The
 gradient of t / sigma in the entries of K~ becomes, centred, weights of the derivatives of K in the kernel's parameters.
 """
 
@@ -57,8 +57,8 @@ def tuned_kernel(
 
     Notes
     -----
-    The gradient takes four matrices of all pairs of samples in memory, six for "hsic", so there is no `gram`: of a
-    large sample give some thousand. To choose among kernels that have no derivative use `held_out_test`, which takes
+    The gradient takes four matrices of all pairs of samples in memory, six for "hsic", so there is no `gram`: give a
+    few thousand of a large sample. To choose among kernels that have no derivative use `held_out_test`, which takes
     `gram`.
 
     Examples
@@ -109,7 +109,7 @@ def tuned_kernel(
         else:
             value, gradient = hsic_power_and_gradient(kernels, parts, resources.n_threads)
         done[0] += 1
-        tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has arrived
+        tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has converged
         return -value, -gradient
 
     begin = np.concatenate([unconstrain(k) for k, size in zip(start, sizes, strict=True) if size])

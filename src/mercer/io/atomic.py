@@ -28,14 +28,14 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EA
 
 
 class OverwriteError(MercerError, FileExistsError):
-    """A file of that name is there already, and nobody said that it may go."""
+    """A file of that name already exists, and overwriting was not allowed."""
 
 
 def refuse_overwriting(path: PathLike) -> None:
     """Raise OverwriteError if there is a file of that name."""
     if os.path.lexists(path):
         raise OverwriteError(
-            f"{os.fspath(path)} exists already; a file is overwritten only if that is asked for. "
+            f"{os.fspath(path)} already exists; a file is overwritten only on request. "
             "Choose another name, or say force=True (on the command line --force)."
         )
 
@@ -55,7 +55,7 @@ def require_replaceable(path: PathLike, *, force: bool = False) -> None:
     ParameterError
         The name has a NUL byte, which no file can have.
     OverwriteError
-        There is a file and ``force`` is false, or something that is no file.
+        There is a file and ``force`` is false, or something that is not a file.
     """
     if "\0" in os.fsdecode(path):
         raise ParameterError(
@@ -66,7 +66,7 @@ def require_replaceable(path: PathLike, *, force: bool = False) -> None:
     except FileNotFoundError:  # nothing is there, or a link to nothing
         mode = stat.S_IFREG
     if not stat.S_ISREG(mode):
-        what = next((word for kind, word in _KINDS.items() if stat.S_IFMT(mode) == kind), "no ordinary file")
+        what = next((word for kind, word in _KINDS.items() if stat.S_IFMT(mode) == kind), "not an ordinary file")
         raise OverwriteError(
             f"{os.fspath(path)} is {what}; results are written to ordinary files, and nothing else is replaced. Give "
             "the name of a file."
@@ -81,7 +81,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
     Parameters
     ----------
     path : str or path
-        Where the file is to be. A symbolic link is followed, so the file that it names is replaced.
+        Where to write the file. A symbolic link is followed, so the file that it names is replaced.
     pieces : iterable of bytes-like
         The content, one piece after another.
     force : bool, default False
@@ -90,7 +90,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
     Raises
     ------
     OverwriteError
-        There is a file of that name, and ``force`` is false; or there is something that is no file, as a pipe, a device
+        There is a file of that name, and ``force`` is false; or something that is not a file, such as a pipe, a device
         or a folder.
     OSError
         The content could not be written. The file of that name is the old one or the whole new one, and
@@ -98,7 +98,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
 
     Notes
     -----
-    A temporary file in the same directory is written, flushed and synchronised, then it takes the name by
+    A temporary file in the same directory is written, flushed and synchronised, then it is renamed by
     one `os.replace`, and the directory is synchronised, so that the name survives a loss of power.
 
     Examples
@@ -131,7 +131,7 @@ def write_atomically(path: PathLike, pieces: Iterable[Piece], *, force: bool = F
 
 
 def _synchronise_directory(folder: str) -> None:
-    """Make the new name durable; systems that cannot do it for a directory are left in peace."""
+    """Make the new name durable; systems that cannot do it for a directory are skipped."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows does not open directories

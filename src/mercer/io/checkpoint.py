@@ -1,7 +1,7 @@
-"""Checkpoints of long fits: a callback that keeps the states of solvers in a file, and takes them up again.
+"""Checkpoints of long fits: a callback that keeps the states of solvers in a file, and resumes from them.
 
 The file is a safetensors file as that of a model: one array of bytes, and one JSON text that says what is in it. It
-tells for which fit it was written; another fit is refused, and the refusal names what differs.
+says for which fit it was written; another fit is refused, and the message names what differs.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _WORDS = {dtype: word for word, dtype in DTYPES.items()}
 
 
 class Checkpoint:
-    """Write the state of a fit to a file from time to time, and go on from there if the fit was killed.
+    """Write the state of a fit to a file from time to time, and resume from there if the fit was killed.
 
     The resumed fit ends with the same bits as one that was never interrupted.
 
     Parameters
     ----------
     path : str or path
-        The file. If it is there, the fit goes on from it; before it is replaced it is renamed to ``path.previous``,
-        so that one whole file is there at every moment.
+        The file. If it exists, the fit resumes from it; before it is replaced it is renamed to ``path.previous``,
+        so that one whole file exists at every moment.
     every : float or str, default "60s"
         Time between two writes: seconds, or text such as "5min".
     keep : bool, default False
@@ -52,7 +52,7 @@ class Checkpoint:
     Attributes
     ----------
     resumed : bool
-        Whether the last fit went on from a file.
+        Whether the last fit resumed from a file.
 
     Raises
     ------
@@ -63,11 +63,11 @@ class Checkpoint:
     Notes
     -----
     It is given to any estimator as one of scikit-learn's callbacks, ``estimator.set_callbacks(Checkpoint(path))``, and
-    is no parameter of the estimator: where a fit keeps its state has nothing to do with the model, and a copy of the
+    is not a parameter of the estimator: where a fit keeps its state has nothing to do with the model, and a copy of the
     estimator that a grid search makes must not write to the same file at the same time. States of `SMO`,
     `ConjugateGradient`, `PrimalGradient`, `PrimalNewton`, `Newton`, `DualDescent`, of eigenvectors by products
     (`KernelPCA`, `SpectralClustering`, manifolds), of restarts of k-means and of searches over hyper-parameters are
-    kept; what other methods have done is done again. The state is copied at most twice a second and for at most one
+    kept; other methods start again. The state is copied at most twice a second and for at most one
     fiftieth of the time; on Ctrl-C the last copy is written. A fit that draws random numbers needs an integer as its
     `random_state`.
 
@@ -109,7 +109,7 @@ class Checkpoint:
 
     @property
     def found(self) -> bool:
-        """Whether there is a file to go on from."""
+        """Whether there is a file to resume from."""
         return any(map(os.path.exists, (self.path, self.previous)))
 
     # what scikit-learn calls ---------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Checkpoint:
         self._context = context
 
     def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None, y: Any = None) -> None:
-        """Look for a state to go on from."""
+        """Look for a state to resume from."""
         if context is not self._context or self.store is not None:
             return
         self._fit = _description(estimator, X, y)
@@ -169,7 +169,7 @@ class Checkpoint:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what a process that was killed while it wrote has left."""
+        """Remove what a process killed while writing has left behind."""
         folder, name = os.path.split(os.path.realpath(self.path))
         for path in Path(folder).glob(f".{glob.escape(name[:100])}.*.tmp"):
             with contextlib.suppress(OSError):
@@ -186,20 +186,20 @@ class Checkpoint:
                 document, numbers = _contents(path)
             except (ModelError, CheckpointError) as error:
                 damage = damage or CheckpointError(
-                    f"{path} is no checkpoint that can be taken up ({error}) Remove it to begin anew."
+                    f"{path} is not a checkpoint that can be resumed ({error}) Remove it to start again."
                 )
                 continue
             _require_same(document["fit"], self._fit, path)
             self._whole = path == os.fspath(self.path)
             if damage is not None:
-                warn_caller(f"{os.fspath(self.path)} is damaged; {path}, from before, is taken up.", UserWarning)
+                warn_caller(f"{os.fspath(self.path)} is damaged; the fit resumes from the earlier {path}.", UserWarning)
             return _decoded(document["entries"], numbers)
         if damage is not None:
             raise damage
         return None
 
     def _write(self, entries: dict[str, Any]) -> None:
-        """Replace the file; one that cannot be written is told of, and the fit goes on."""
+        """Replace the file; warn if it cannot be written, and let the fit go on."""
         encoder = _Encoder()
         tree = encoder.value(entries)
         text = json.dumps({"schema": SCHEMA, "fit": self._fit, "entries": tree}, separators=(",", ":"))
@@ -231,7 +231,7 @@ def _description(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
 
 def _require_same(then: Mapping[str, Any], now: Mapping[str, Any], path: str) -> None:
     """Raise CheckpointError, naming the first field that differs."""
-    advice = "Remove it, or choose another path, to begin anew."
+    advice = "Remove it, or choose another path, to start again."
     if then["estimator"] != now["estimator"]:
         raise CheckpointError(f"{path} was written by {then['estimator']}, this is {now['estimator']}. {advice}")
     for name in {**then["versions"], **now["versions"]}:

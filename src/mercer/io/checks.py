@@ -1,4 +1,4 @@
-"""What must hold of the parts of a model before compiled code may see them.
+"""What must hold for the parts of a model before compiled code may see them.
 
 ``pack`` checks raw data; what comes from a file did not come through that door. Compiled loops trust the
 offsets and positions that they are given, so these are compared here with the arrays they point into.
@@ -30,7 +30,7 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def check_record(record: Any) -> Any:
-    """Return the record; ModelError unless its parts fit together. A record with `check` is asked, too."""
+    """Return the record; ModelError unless its parts fit together. Its `check`, if it has one, is called, too."""
     for member in type(record).__mro__:
         if member in _CHECKS:
             _CHECKS[member](record)
@@ -162,7 +162,9 @@ def _feature_expansion(f: FeatureExpansion) -> None:
 
 
 def _classes(target: Binary | Multiclass) -> None:
-    _require(isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes that are no list of labels")
+    _require(
+        isinstance(target.classes, np.ndarray) and target.classes.ndim == 1, "classes that are not a list of labels"
+    )
 
 
 def _real(target: Real) -> None:

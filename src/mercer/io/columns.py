@@ -1,6 +1,6 @@
-"""What a column of a table holds: the rules that tell numbers from categories, texts and identifiers.
+"""What a column of a table holds: the rules that distinguish numbers, categories, texts and identifiers.
 
-The rules, in this order, on the values that are there:
+The rules, in this order, on the values that are not missing:
 
 constant
     at most one distinct value (a column with no value at all, too).
@@ -69,7 +69,7 @@ class Column:
     kind : str
         One of ``KINDS``.
     missing : int
-        Number of values that are not there.
+        Number of missing values.
     words : pair of str, optional
         How the file spells the 0 and the 1 of a boolean.
     """

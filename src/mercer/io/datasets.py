@@ -51,7 +51,7 @@ class Dataset(ABC):
 
     @property
     def y(self) -> NDArray[Any] | None:
-        """What is to be predicted, where the format has a place for it."""
+        """What to predict, where the format has a place for it."""
         return None
 
     @property
@@ -97,7 +97,7 @@ class Dataset(ABC):
         return ""
 
     def _no_target(self, name: str | None) -> FileError:
-        """Return the error of a target that the file does not hold."""
+        """Return the error for a target that the file does not hold."""
         given = "No target was named" if name is None else f"There is no target {shown(name)}"
         if self.targets:
             listed = ", ".join(map(shown, self.targets[:20]))

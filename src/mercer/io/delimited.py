@@ -1,8 +1,8 @@
 """CSV and TSV: header, delimiter and kinds of columns found by documented rules, errors by line and column.
 
-The delimiter is that of tab, semicolon and comma which splits the first rows into equally many fields, more
-than one. The first row is a header unless one of its fields is a number; it is one all the same if a word in
-it stands above numbers. Blank lines are skipped, blanks around a field dropped (except in texts). Every row
+The delimiter is the one of tab, semicolon and comma that splits the first rows into equally many fields, more
+than one. The first row is a header unless one of its fields is a number; it still is one if a word in
+it is above numbers. Blank lines are skipped, blanks around a field dropped (except in texts). Every row
 has as many fields as the first.
 """
 
@@ -59,7 +59,7 @@ def read_delimited(source: Source, kinds: Kinds, delimiter: str | None = None) -
     kinds : dict of str to str
         Kinds of columns to use instead of those that the rules find.
     delimiter : str, optional
-        What stands between fields; found if not given.
+        What separates fields; found if not given.
     """
     reading = _Reading(source, delimiter or sniff_delimiter(source), kinds)
     reading.scan()

@@ -1,7 +1,7 @@
 """Which format a file or a folder has.
 
-It is found by the first bytes (Parquet, NumPy, gzip, zip), then by the extension, then by the look of the first lines.
-What JSON holds (a table, trees, graphs) is told by the keys of its first object.
+It is found from the first bytes (Parquet, NumPy, gzip, zip), then the extension, then the first lines.
+What JSON holds (a table, trees, graphs) is decided by the keys of its first object.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _KNOWN = (
     ".py) and graphs (TU Dortmund, .graphml, .json, .edges)"
 )
 
-# Files that people have, which are none of ours: how each begins, what it is, what to do.
+# Other common files, which are not read: how each begins, what it is, what to do.
 _STRANGERS = (
     (b"PK\x03\x04", "a zip archive or a spreadsheet (.xlsx, .npz)", "Unpack it, or save the sheet as 'CSV UTF-8'."),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls)", "Save the sheet as 'CSV UTF-8'."),
@@ -66,7 +66,7 @@ _STRANGERS = (
     (b"\xfd7zXZ", "compressed by xz", "Unpack it first (unxz), or use gzip."),
     (b"\x28\xb5\x2f\xfd", "compressed by Zstandard", "Unpack it first (unzstd), or use gzip."),
     (b"%PDF", "a PDF document", "Export the table as CSV."),
-    (b"SQLite format 3", "a SQLite data base", "Export the table as CSV."),
+    (b"SQLite format 3", "a SQLite database", "Export the table as CSV."),
 )
 _ZIP = b"PK"
 _MARKUP = re.compile(rb"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE)
@@ -83,12 +83,12 @@ def detect(path: str | Path, limits: Limits | None = None) -> str:
 
 
 def is_folder(path: Any) -> bool:
-    """Tell whether something is the name of a folder."""
+    """Whether something is the name of a folder."""
     return isinstance(path, (str, os.PathLike)) and os.path.isdir(path)
 
 
 def is_graph_folder(path: str | Path) -> bool:
-    """Tell whether a folder or a zip archive holds graphs in the TU Dortmund format."""
+    """Whether a folder or a zip archive holds graphs in the TU Dortmund format."""
     path = Path(path)
     if path.is_dir():
         return any(path.glob(f"*{_PART}")) or (any(path.glob("*_A.txt")) and any(path.glob("*_graph_labels.txt")))
@@ -100,7 +100,7 @@ def is_graph_folder(path: str | Path) -> bool:
 
 
 def extension_of(path: Path) -> str:
-    """Return the last extension in small letters without the point, that before ``.gz`` of a compressed file."""
+    """Return the last extension in lower case without the dot; for a compressed file, the one before ``.gz``."""
     suffixes = [suffix.lower().lstrip(".") for suffix in path.suffixes]
     if suffixes and suffixes[-1] in ("gz", "gzip"):
         suffixes.pop()
@@ -108,7 +108,7 @@ def extension_of(path: Path) -> str:
 
 
 def detected(source: Source) -> str:
-    """Return the format of a file: by the first bytes, then the extension, then the look of the text."""
+    """Return the format of a file: by the first bytes, then the extension, then the first lines."""
     head, extension = source.head, extension_of(source.path)
     if head.startswith(NUMPY):
         return "gram"
@@ -178,7 +178,7 @@ def _sniffed(source: Source) -> str:
         return "csv"
     extension = shown(source.path.suffix) if source.path.suffix else "none"
     raise source.error(
-        f"The format is not known: neither the extension ({extension}) nor the first line tells it. {_KNOWN} are "
+        f"The format is not known: neither the extension ({extension}) nor the first line shows it. {_KNOWN} are "
         "accepted.",
         f"Rename the file (as data.csv), or name its format, one of {', '.join(FORMATS)}.",
         line=1,
@@ -264,7 +264,7 @@ def _first_object(text: str) -> _Look:
 
 
 def _of_json(source: Source) -> str:
-    """Tell tables, trees and graphs apart."""
+    """Distinguish tables, trees and graphs."""
     found = _look(source)
     if found.has_graph:
         return "graph-json"

@@ -1,7 +1,7 @@
 """Gram matrices in NumPy's ``.npy`` format, with the names of the samples in a text file beside them.
 
 The names of ``kernel.npy`` are the lines of ``kernel.ids``, ``kernel.ids.txt`` or ``kernel.txt``, the first
-that exists. Objects and pickles are never loaded; nothing is allocated that the size of the file belies.
+that exists. Objects and pickles are never loaded; nothing is allocated that the size of the file contradicts.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _SIDECARS = (".ids", ".ids.txt", ".txt")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GramMatrix(Dataset):
-    """Similarities of samples among themselves, or of new samples with those of training.
+    """Similarities of samples among themselves, or of new samples with training samples.
 
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     matrix : (n, n) or (n, training) array
         The similarities, on disk until they are used.
     labels : tuple of str, optional
@@ -69,7 +69,7 @@ class GramMatrix(Dataset):
 
     @property
     def is_square(self) -> bool:
-        """Whether the samples are compared with each other rather than with those of training."""
+        """Whether the samples are compared with each other rather than with training samples."""
         return self.format == "gram"
 
     def take(self, index: Index) -> Self:

@@ -1,4 +1,4 @@
-"""Machines of LIBSVM and scikit-learn as estimators of mercer."""
+"""LIBSVM and scikit-learn machines as mercer estimators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DENSE = 0.25  # share of entries that are not zero from which vectors are held 
 
 
 def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedDetector:
-    """Turn a fitted support vector machine of scikit-learn into an estimator of mercer.
+    """Turn a fitted scikit-learn support vector machine into a mercer estimator.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
     Raises
     ------
     ParameterError
-        Another class, or a kernel that is a function or not a kernel of mercer.
+        Another class, or a kernel that is a function or not one of mercer's.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
         machine = ImportedDetector if isinstance(svm, OneClassSVM) else ImportedRegressor
         return machine(expansion, feature_names=names)
     if len(svm.classes_) == 2:
-        coef, intercept = -coef, -intercept  # scikit-learn turns the sign of LIBSVM's function
+        coef, intercept = -coef, -intercept  # scikit-learn flips the sign of LIBSVM's function
     expansion = Expansion(kernel, kernel.prepare(samples), *_pairwise(coef, intercept, svm.n_support_))
     probability = None if not svm._probA.size else (np.array(svm._probA), np.array(svm._probB))
     return ImportedClassifier(
@@ -96,7 +96,7 @@ def from_sklearn(svm: Any) -> ImportedClassifier | ImportedRegressor | ImportedD
 def from_libsvm(
     path: PathLike, *, width: int | None = None
 ) -> ImportedClassifier | ImportedRegressor | ImportedDetector:
-    """Read a model file of LIBSVM.
+    """Read a LIBSVM model file.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def from_libsvm(
         Text as ``svm-train`` and ``svm_save_model`` write it: c_svc, nu_svc, one_class, epsilon_svr or nu_svr with
         a linear, polynomial, rbf, sigmoid or precomputed kernel.
     width : int, optional
-        Number of columns of the data (of training samples, for a precomputed kernel). The file does not tell
-        it; None is the largest index in the file.
+        Number of columns of the data (of training samples, for a precomputed kernel). The file does not say;
+        None is the largest index in the file.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def from_libsvm(
     Raises
     ------
     FileError
-        The file is not such a model; the message tells the line and what to do.
+        The file is not such a model; the message names the line and what to do.
     """
     machine = read_machine(path)
     try:
@@ -167,7 +167,7 @@ def _pairwise(coef: Floats, intercept: Floats, counts: Array) -> tuple[Floats, F
 
 
 def _kernel(word: str, gamma: float, degree: int, coef0: float) -> Kernel:
-    """The kernel of a word; limiting cases that are constant become one."""
+    """The kernel with a name; limiting cases that are constant become one."""
     if (word == "rbf" and gamma == 0) or (word == "poly" and degree == 0):
         return Constant(1.0)
     if word == "poly" and gamma == 0:

@@ -39,7 +39,7 @@ class _Number(str):
 
 
 def read_jsonl(source: Source, kinds: Kinds) -> Table:
-    """Read a table of which each row is an object on a line of its own.
+    """Read a table in which each row is an object on its own line.
 
     Numbers, texts, ``true``, ``false`` and ``null`` (missing) are accepted as values. A text stays one even
     if it spells a number.
@@ -135,7 +135,7 @@ class _Reading:
             counts = Counter(name for name, _ in pairs)
             name = counts.most_common(1)[0][0]
             raise self.source.error(
-                f"The key {shown(name)} stands twice in one object.", "Keep one of them.", line=line
+                f"The key {shown(name)} appears twice in one object.", "Keep one of them.", line=line
             )
         return record
 
@@ -158,7 +158,7 @@ class _Reading:
         for position, name in enumerate(record, 1):
             if not name.strip() or _SURROGATE.search(name):
                 raise self.source.error(
-                    "The key is empty." if not name.strip() else "The key is no text.",
+                    "The key is empty." if not name.strip() else "The key is not text.",
                     "Name every value.",
                     line=line,
                     column=position,
@@ -176,7 +176,7 @@ class _Reading:
         raise self.source.error(problem, fix, line=line)
 
     def _checked(self, line: int, name: str, value: Any) -> Any:
-        """Return a value that is as the others of its column."""
+        """Return a value of the same type as the others in its column."""
         if value is None:
             return None
         found = _type_of(value)

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 
 @dataclass
 class Machine:
-    """A model as its file tells it; the names are those of the file.
+    """A model as its file describes it; the names are those of the file.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def _one_of(text: _Text, words: list[str], name: str, known: Any) -> str:
 
 def _one(text: _Text, values: list[Any]) -> Any:
     if len(values) != 1:
-        text.refuse(f"{len(values)} values stand where one is expected.", "Leave the others out.")
+        text.refuse(f"There are {len(values)} values where one is expected.", "Leave the others out.")
     return values[0]
 
 
@@ -164,14 +164,14 @@ def _read_header(text: _Text) -> Machine:
                 "Give a file that svm-train has written.",
             )
         if name in seen:
-            text.refuse(f"{name} comes a second time.", "Leave one of the lines out.")
+            text.refuse(f"{name} appears a second time.", "Leave one of the lines out.")
         seen.add(name)
         setattr(machine, name, _FIELDS[name](text, words))
     text.refuse("The file ends before the line SV, which begins the support vectors.", "Copy the whole file.")
 
 
 def _check_header(text: _Text, machine: Machine, seen: set[str]) -> None:
-    """Whether everything is there that the machine needs, in the numbers it needs."""
+    """Check that everything the machine needs is present, in the right numbers."""
     needed = {"svm_type", "kernel_type", "nr_class", "total_sv", "rho"}
     needed |= {"degree", "gamma", "coef0"} if machine.kernel_type == "polynomial" else set()
     needed |= {"gamma", "coef0"} if machine.kernel_type == "sigmoid" else set()
@@ -210,7 +210,7 @@ def _read_vectors(text: _Text, machine: Machine) -> None:
             text.refuse(f"There are more than the {machine.total_sv} support vectors of total_sv.", "Leave it out.")
         plain = [word for word in words[:width] if ":" not in word]
         if len(plain) != width:
-            text.refuse(f"{len(plain)} coefficients stand here; nr_class needs {width}.", "Copy the whole line.")
+            text.refuse(f"There are {len(plain)} coefficients; nr_class needs {width}.", "Copy the whole line.")
         coef.append(text.numbers(plain))
         rows.append(_entries(text, words[width:], machine.precomputed))
     if len(rows) != machine.total_sv or not rows:

@@ -1,4 +1,4 @@
-"""What a reader may take of a file, and the errors that say where a file is wrong and how to mend it."""
+"""What a reader may take from a file, and the errors that say where a file is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _rebuilt(kind: type[FileError], arguments: tuple[Any, ...], place: dict[str,
 
 
 class FileBudgetError(FileError, MemoryBudgetError):
-    """A file is well formed as far as it was looked at, but what it holds would not fit in memory."""
+    """A file is well formed as far as it was read, but its content would not fit in memory."""
 
 
 class FileTimeError(FileError, TimeBudgetError):
@@ -89,7 +89,7 @@ class FileTimeError(FileError, TimeBudgetError):
 class Limits:
     """How much of everything a reader takes from a file before it refuses.
 
-    The defaults are generous for data and small for attacks. Nothing is allocated for what a file merely
+    The defaults are generous for data and tight for attacks. Nothing is allocated for what a file merely
     claims to hold.
 
     Parameters
@@ -112,7 +112,7 @@ class Limits:
         Decompressed over compressed size; files of up to a million bytes may exceed it. Of Parquet, whose pages are
         compressed and whose rows may be repeated by a few bytes: memory over the size of the file, beyond 64 MB.
     seconds : float or None
-        Time for one file; None has no end.
+        Time for one file; None for no limit.
 
     Examples
     --------

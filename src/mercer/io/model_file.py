@@ -1,4 +1,4 @@
-"""The model file: one file, data only, that gives a fitted estimator back to the bit.
+"""The model file: one file, data only, that restores a fitted estimator to the bit.
 
 It is a safetensors file: arrays, and one JSON text that says which classes of a closed list they belong to.
 Nothing in it is code, and nothing of it is run.
@@ -36,7 +36,7 @@ UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 
 _TEXT, _DIGEST = "mercer", "sha256"
 _MOST_PARTS = 400_000  # lists and objects in the text: each takes some hundred bytes once it is read
-_LONGEST_NAMES = 1_000_000  # characters of column names that are told in the header
+_LONGEST_NAMES = 1_000_000  # characters of column names that are listed in the header
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> None:
@@ -54,7 +54,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> No
     Raises
     ------
     ParameterError
-        Something in the estimator is not data: a function, an object of another library. The message tells
+        Something in the estimator is not data: a function, an object of another library. The message says
         where it is and what to do.
     OverwriteError
         There is a file of that name, and ``force`` is false; or a pipe, a device or a folder.
@@ -97,7 +97,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, force: bool = False) -> No
 
 
 def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
-    """Read a fitted estimator from a file that `save` has written.
+    """Read a fitted estimator from a file written by `save`.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
     -----
     A file from a stranger is safe to read: no code is in it, none is looked up by name outside a closed list,
     sizes are checked before anything is allocated, and every array is compared with what points into it. A
-    change of a single byte is found out by a SHA-256 over everything; it tells damage, not who wrote the file.
+    change of a single byte is detected by a SHA-256 over everything; it shows damage, not who wrote the file.
     Pickles are never read.
     """
     own = user_classes(classes)
@@ -136,7 +136,7 @@ def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
     except (ModelError, MemoryBudgetError) as error:
         raise type(error)(f"{os.fspath(path)}: {error}") from error
     except Exception as error:
-        # Constructors are given what a file says. Whatever they object to, the fault is the file's.
+        # Constructors are given what a file says. Whatever they object to is the file's fault.
         raise ModelError(
             f"{os.fspath(path)} is not a model that this version of mercer understands ({type(error).__name__}: "
             f"{str(error)[:200]}); it was written by mercer {writer}. Save the model again."
@@ -145,9 +145,9 @@ def load(path: PathLike, *, classes: Iterable[type] = ()) -> Any:
 
 
 def describe(path: PathLike) -> dict[str, Any]:
-    """What a model file tells about itself, without loading the model.
+    """What a model file says about itself, without loading the model.
 
-    Only the header is read, so that it is quick for any model; whether the arrays are whole is found by `load`.
+    Only the header is read, so it is quick for any model; `load` checks whether the arrays are whole.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Named arrays in one file, in the layout of safetensors: a JSON header, then the numbers.
 
-Eight bytes tell the length of the header; the header tells name, type, shape and place of each array, and
+Eight bytes hold the length of the header; the header lists name, type, shape and place of each array, and
 carries texts; nothing in such a file is code. It is written and read here, in the few lines that it takes,
 so that arrays go to the disk without a second copy in memory and every size is compared with the file and
 with the memory budget before anything is allocated.
@@ -47,7 +47,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 _WORDS = {dtype: word for word, dtype in DTYPES.items()}
 _CHUNK = 1 << 22
 
-# what people may take for a model file: first bytes, what it is, what to do
+# what may be mistaken for a model file: first bytes, what it is, what to do
 _STRANGERS = (
     (
         b"\x80",
@@ -97,7 +97,7 @@ def pieces(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, str], digest
 
 
 def open_ordinary(path: PathLike) -> BinaryIO:
-    """Open a file to read; ModelError for anything else: opening a pipe would wait for whoever writes to it."""
+    """Open a file to read; ModelError for anything else: opening a pipe would wait for a writer."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise _error(path, "is not an ordinary file")
     return open(path, "rb")

@@ -1,6 +1,6 @@
 """A fitted model as a tree of plain values and a table of arrays, and back.
 
-A plain value (None, true, a finite number, a text, a list of values) stands for itself. Everything else is an
+A plain value (None, true, a finite number, a text, a list of values) is stored as it is. Everything else is an
 object with one word that says what it is::
 
     {"float": "inf"}                              a float that JSON has no number for
@@ -60,7 +60,7 @@ _SCALARS = {np.dtype(dtype).name: np.dtype(dtype) for dtype in DTYPES.values()}
 
 
 class Writer:
-    """Values into a tree; arrays are put aside, by names that tell where they belong.
+    """Values into a tree; arrays are put aside, under names that say where they belong.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Writer:
         self._known: dict[tuple[int, str], tuple[str, Any]] = {}
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
-        """The tree of a value that stands at `path`; ParameterError if it is none that a file can hold."""
+        """The tree of a value at `path`; ParameterError if a file cannot hold it."""
         if depth > DEEPEST:
             raise self._refusal(path, "nested too deeply", f"Use at most {DEEPEST} levels.")
         if value is None or isinstance(value, (bool, str)):
@@ -114,7 +114,7 @@ class Writer:
         if sp.issparse(value):
             return self._sparse(value, path)
         if isinstance(value, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
-            return None  # chance is not part of a fitted model
+            return None  # random state is not part of a fitted model
         if isinstance(value, DaskClient):
             return None  # nor is a connection
         return self._object(value, path, depth)
@@ -197,7 +197,7 @@ class Writer:
         return {"array": self._tensor(value, path, value)}
 
     def _tensor(self, array: NDArray[Any], path: str, original: Any = None) -> str:
-        """Put an array aside; one that stands at several places is stored once."""
+        """Put an array aside; one that appears in several places is stored once."""
         original = array if original is None else original
         key = (id(original), array.dtype.str)
         if key not in self._known:
@@ -240,7 +240,7 @@ class Reader:
     def __init__(self, tensors: Mapping[str, NDArray[Any]], classes: Mapping[str, type], writer: str) -> None:
         self.tensors, self.classes, self.writer = tensors, classes, writer
         self._left = _SPARE + _GROWTH * sum(tensor.nbytes for tensor in tensors.values())
-        self._within = 0  # how many Specs the current place lies in
+        self._within = 0  # how many Specs the current place is nested in
         self._makers: dict[str, Callable[[dict[str, Any], int], Any]] = {
             "float": self._float,
             "scalar": self._scalar,
@@ -351,7 +351,7 @@ class Reader:
         self._claim(itemsize * width * len(members))
 
     def _claim(self, size: int) -> None:
-        """Take memory for what is made of the file; one that names a part many times cannot have it many times."""
+        """Count memory for what is made of the file; one that names a part many times cannot have it many times."""
         self._left -= size
         if self._left < 0:
             raise ModelError("The model asks for far more memory than its file has numbers. Save the model again.")
@@ -415,7 +415,7 @@ def _remedy(value: Any) -> str:
     if isinstance(value, Samples):
         return "Samples of any kind are not stored; use a kernel of mercer, whose samples are arrays."
     if hasattr(value, "transform"):
-        return "Transform the data before the model sees them, as a Pipeline does, and keep the transformer apart."
+        return "Transform the data before the model sees them, as a Pipeline does, and keep the transformer separately."
     return "Use numbers, texts, arrays, and classes of mercer."
 
 
@@ -447,7 +447,7 @@ def _are_same(a: Samples, b: Samples) -> bool:
 
 
 def _prepared(record: Any) -> Any:
-    """The record with its samples prepared by its kernel: what is derived of them is not stored."""
+    """The record with its samples prepared by its kernel: what is derived from them is not stored."""
     kernel = getattr(record, "kernel", None)
     if not isinstance(kernel, Kernel):
         return record

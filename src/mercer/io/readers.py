@@ -1,4 +1,4 @@
-"""One door for data files: find the format, read it within limits, or say what is wrong and where."""
+"""One entry point for data files: find the format, read it within limits, or say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(
         training, is never found: it must be asked for. JSON is a table, trees (``"json"``) or graphs
         (``"graph-json"``), by what its first object holds.
     limits : Limits, optional
-        How much to take of a file before refusing it.
+        How much to read from a file before refusing it.
     kinds : mapping of str to str, optional
         Kinds of columns of a table, by name, instead of those that the rules find: the ``kinds`` of the
         training table, when new samples are read. Names that the table does not have are ignored.

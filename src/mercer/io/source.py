@@ -21,7 +21,7 @@ __all__ = ["Source"]
 
 GZIP = b"\x1f\x8b"
 _PIECE = 2**20  # bytes decompressed or decoded at a time
-_HARMLESS = 10**6  # bytes: what is smaller than this after decompression is no bomb
+_HARMLESS = 10**6  # bytes: what is smaller than this after decompression is not a bomb
 # Fields become Python objects for a moment, numbers become eight bytes: measured on tables of short fields.
 _EXPANSION = 8
 
@@ -39,7 +39,7 @@ class Source:
     path : Path
         The file as it was named.
     limits : Limits
-        What may be taken of it.
+        What may be read from it.
     size : int
         Bytes on disk.
     head : bytes
@@ -185,7 +185,7 @@ class Source:
     def _not_utf8(self, data: bytes, byte: int) -> FileError:
         line, character = _position(data, byte)
         return self.error(
-            f"Byte 0x{data[byte]:02x} is no UTF-8 text; it looks like an older encoding, as Windows-1252.",
+            f"Byte 0x{data[byte]:02x} is no UTF-8 text; it looks like an older encoding, such as Windows-1252.",
             _UTF8.format(guess="WINDOWS-1252"),
             line=line,
             character=character,

@@ -39,7 +39,7 @@ class Sparse(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     matrix : (n, width) scipy.sparse.csr_array
         The vectors.
     label : (n,) float64 array
@@ -94,14 +94,14 @@ class Sparse(Dataset):
         return self, self.label
 
     def aligned(self, width: int, zero_based: bool | None = None) -> Sparse:
-        """Return the same vectors with the columns of another file, as the one that a model was fitted to.
+        """Return the same vectors with the columns of another file, such as the one that a model was fitted to.
 
         Parameters
         ----------
         width : int
             Number of columns of the other file.
         zero_based : bool, optional
-            Whether its indices count from 0. A file that happens to have no index 0 is counted alike.
+            Whether its indices count from 0. A file that happens to have no index 0 is counted the same way.
 
         Raises
         ------
@@ -303,10 +303,10 @@ def _wrong(position: int, token: str) -> tuple[str, str]:
             return "is not one number; one label per line is accepted", "Write one file per label."
         if ":" in token:
             return "stands where the label is expected", "Begin each line with a label, 0 if it is unknown."
-        return "is no label; a finite number is accepted", "Number the classes, as -1 and 1."
+        return "is not a label; a finite number is accepted", "Number the classes, for example -1 and 1."
     index, colon, value = token.partition(":")
     if not colon:
-        return "is no index:value pair", "Write an index and a value with a colon between, without blanks."
+        return "is not an index:value pair", "Write an index and a value with a colon between, without blanks."
     if index == "qid":
         good = position == 1 and value.isascii() and value.isdigit()
         return ("", "") if good else ("is a qid out of place or not an integer", "Write qid:1 after the label.")

@@ -27,7 +27,7 @@ class Table(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     parts : dict of str to Column
         The columns by name, in the order of the file.
     length : int
@@ -160,7 +160,7 @@ class Table(Dataset):
         return self.drop(name), labels(column)
 
     def labels_for(self, dataset: Dataset, name: str) -> NDArray[Any]:
-        """Return a column of this table as the target of samples in another file, as of a Gram matrix.
+        """Return a column of this table as the target of samples in another file, such as a Gram matrix.
 
         Rows belong to samples by name, if the samples have names and a column here holds all of them;
         otherwise by their order, if there are as many rows as samples.

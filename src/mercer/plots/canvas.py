@@ -17,9 +17,9 @@ from mercer.errors import printable
 
 __all__ = ["COLOURS", "axes", "is_available", "logarithmic", "svg"]
 
-# Readable on white and on black, and apart from each other for colour-blind eyes.
+# Readable on white and on black, and distinguishable for colour-blind readers.
 COLOURS = ("#3b7dd8", "#e07b39", "#2a9d8f", "#c2508f", "#8a6fd1", "#b08d2e", "#6c8a3c", "#8c8c8c")
-INK = "#7f7e7d"  # stands for the colour of the text around a drawing; see `svg`
+INK = "#7f7e7d"  # placeholder for the colour of the text around a drawing; see `svg`
 
 MISSING = (
     "A picture was asked for, and matplotlib, which draws it, is not installed; any version from 3.9 on will do. "
@@ -112,7 +112,7 @@ def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "merc
 
 
 def _inline(document: str) -> str:
-    """Return an SVG document as an element of a page: no prologue, no names that could meet others."""
+    """Return an SVG document as an element of a page: no prologue, no names that could clash with others."""
     element = document[document.index("<svg") :].strip()
     referred = set(re.findall(r"#([\w.-]+)[\")]", element))
     element = re.sub(r' id="([\w.-]+)"', lambda m: m[0] if m[1] in referred else "", element)

@@ -1,4 +1,4 @@
-"""Components as pictures: samples in the plane of two scores, and how much of the variance each component has.
+"""Components as pictures: samples in the plane of two scores, and how much of the variance each component explains.
 
 Symbols: z scores, one column per component; lambda_j / N the variance of component j.
 """
@@ -40,7 +40,7 @@ class ComponentsDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot` or `plot_variance`.
 
     Examples
@@ -78,7 +78,7 @@ class ComponentsDisplay:
             Classes or numbers that points are coloured by.
         components : (int, int), default (0, 1)
             Which two are drawn.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "transform"):

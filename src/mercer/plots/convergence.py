@@ -1,4 +1,4 @@
-"""How a solver came to its solution, iteration by iteration."""
+"""How a solver reached its solution, iteration by iteration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __public__ = ["ConvergenceDisplay"]
 
 AGAINST = ("iterations", "seconds")
 QUANTITIES = ("residual", "objective")
-MOST_MARKERS = 100  # beyond, a line says it better
+MOST_MARKERS = 100  # beyond, a line is clearer
 
 
 @dataclass(eq=False, repr=False)
@@ -32,13 +32,13 @@ class ConvergenceDisplay:
     status : str
         How the solver ended: "CONVERGED", "MAX_ITER", ...
     tol : float, optional
-        The residual that was to be reached.
+        The residual to reach.
     name : str
         What the solver is called.
 
     Attributes
     ----------
-    ax_, figure_, line_ : objects of matplotlib
+    ax_, figure_, line_ : matplotlib objects
         After `plot`.
 
     Notes
@@ -82,7 +82,7 @@ class ConvergenceDisplay:
             With `solution_`.
         quantity, against : str
             As in `plot`.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         check_is_fitted(estimator)
         solution = getattr(estimator, "solution_", None)
@@ -120,7 +120,7 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         quantity : {"residual", "objective"}
             The residual is drawn on a logarithmic scale, with the tolerance.
         against : {"iterations", "seconds"}

@@ -39,7 +39,7 @@ class CorrelationDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot` or `plot_scores`.
 
     Examples
@@ -94,7 +94,7 @@ class CorrelationDisplay:
         Parameters
         ----------
         estimator, X, y : as for `of`
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         return cls.of(estimator, X, y).plot(ax)
 
@@ -124,7 +124,7 @@ class CorrelationDisplay:
         Parameters
         ----------
         component : int, default 0
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         c : colours, optional
             One for each pair.
         """

@@ -44,7 +44,7 @@ class EigenfunctionsDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot` or `plot_eigenvalues`; for the plane ``ax_`` is an array of axes.
 
     Examples
@@ -90,7 +90,7 @@ class EigenfunctionsDisplay:
             What is shown; None shows where the measure has its points.
         resolution : int, optional
             Places per column: 400 on a line, 80 in the plane.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
             In the plane an array of at least `count` axes.
         """
         S = expansion.samples
@@ -142,7 +142,7 @@ class EigenfunctionsDisplay:
 
         Parameters
         ----------
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         exact : callable, optional
             Eigenvalues in closed form, of the numbers 1, 2, ...; drawn as a line.
         """

@@ -1,6 +1,6 @@
 """The Gram matrix as a picture: which samples are alike.
 
-Samples of one class stand together, and inside a class (or where there is none) those that are alike do.
+Samples of one class are together, and within a class (or where there is none) so are those that are alike.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GramDisplay:
 
     Attributes
     ----------
-    ax_, figure_, image_ : objects of matplotlib
+    ax_, figure_, image_ : matplotlib objects
         After `plot`.
 
     Notes
@@ -112,7 +112,7 @@ class GramDisplay:
             "auto" is by target if there is one, else by clustering.
         max_samples : int, default 500
             Beyond it, some samples are drawn at random.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         S = samples_of(estimator, X)
         return arranged(fitted_kernel(estimator), S, y, order=order, max_samples=max_samples).plot(ax)
@@ -156,7 +156,7 @@ class GramDisplay:
 
         Parameters
         ----------
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         cmap : str, optional
             None is "viridis", or "RdBu_r" with white at zero if there are negative values.
         colorbar : bool, default True

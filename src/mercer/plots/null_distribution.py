@@ -1,4 +1,4 @@
-"""The null distribution of a test with the statistic that was observed: how rare it is, seen at a glance.
+"""The null distribution of a test with the observed statistic: how rare it is, at a glance.
 
 Symbols: t the statistic, B draws from the null distribution, alpha the level.
 """
@@ -36,7 +36,7 @@ class NullDistributionDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot`.
 
     Examples
@@ -67,7 +67,7 @@ class NullDistributionDisplay:
         result : TestResult
             As `mmd_test`, `hsic_test` and their relatives return.
         level : float, default 0.05
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         return cls(float(result.statistic), float(result.p_value), result.null, level).plot(ax)
 

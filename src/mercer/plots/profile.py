@@ -41,7 +41,7 @@ class KernelProfileDisplay:
 
     Attributes
     ----------
-    ax_, figure_, lines_ : objects of matplotlib
+    ax_, figure_, lines_ : matplotlib objects
         After `plot`.
 
     Notes
@@ -90,7 +90,7 @@ class KernelProfileDisplay:
             None is the first axis.
         t : (q,) array, optional
             None is 201 places from -3 to 3.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         named = _named(kernel)
         x, u = _line(origin, direction)
@@ -116,7 +116,7 @@ class KernelProfileDisplay:
             None takes the samples that the fitted function is made of.
         t : (q,) array, optional
             Places in standard deviations of the samples along that direction; None is from -3 to 3.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         kernel = fitted_kernel(estimator)
         S = samples_of(estimator, X)

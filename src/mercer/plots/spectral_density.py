@@ -50,7 +50,7 @@ class SpectralDensityDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot`.
 
     Examples
@@ -99,7 +99,7 @@ class SpectralDensityDisplay:
         n_paths : int, default 1
             Functions drawn for each kernel.
         random_state : int, default 0
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         named = dict(kernel) if isinstance(kernel, Mapping) else {repr(one): one for one in _several(kernel)}
         measures = [spectral_measure(one, 1) for one in named.values()]

@@ -42,7 +42,7 @@ def effective_rank(eigenvalues: Floats) -> float:
 
 
 def numerical_rank(eigenvalues: Floats) -> int:
-    """Return how many eigenvalues stand above rounding: n times the unit roundoff of the largest.
+    """Return how many eigenvalues are above rounding: n times the unit roundoff of the largest.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SpectrumDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : objects of matplotlib
+    ax_, figure_ : matplotlib objects
         After `plot`.
 
     Notes
@@ -124,7 +124,7 @@ class SpectrumDisplay:
             None takes the samples that the fitted function is made of.
         max_samples : int, default 1000
             Beyond it, some samples are drawn at random.
-        ax : axes of matplotlib, optional
+        ax : matplotlib axes, optional
         """
         display = spectrum(fitted_kernel(estimator), samples_of(estimator, X), ridge_of(estimator), max_samples)
         return display.plot(ax)
@@ -183,7 +183,7 @@ class SpectrumDisplay:
         values = self.eigenvalues
         floor = np.abs(values).max(initial=0.0) * len(values) * np.finfo(float).eps
         place = np.arange(1, len(values) + 1)
-        # below rounding the sign says nothing, so only what stands above it counts as negative
+        # below rounding the sign says nothing, so only what is above it counts as negative
         kinds = (
             ("eigenvalues", values > floor, {"color": COLOURS[0]}),
             ("negative", values < -floor, {"color": COLOURS[1], "markerfacecolor": "none"}),

@@ -65,7 +65,7 @@ class TargetFacts:
 
 @dataclass(frozen=True)
 class DataFacts:
-    """All of the data: how many, of what kinds, and what is odd about them."""
+    """All of the data: how many, of what kinds, and anything odd."""
 
     n_samples: int
     domain: str
@@ -215,7 +215,7 @@ def _domain(X: Any, S: Samples | None) -> str:
 
 
 def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
-    """What is worth knowing of domains without columns."""
+    """What is worth knowing about domains without columns."""
     parts = S.parts.items() if isinstance(S, Frames) else [("", S)]
     for name, part in parts:
         columns = name if isinstance(name, tuple) else (name,)

@@ -19,7 +19,7 @@ __all__ = ["Figure"]
 
 SIZE = (4.6, 3.3)
 SQUARE = (4.6, 3.9)
-MOST_POINTS = 600  # of a scatter plot: more are a blot, and heavy
+MOST_POINTS = 600  # of a scatter plot: more are a blot, and slow
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Formulas of kernels as MathML, which browsers draw by themselves.
+"""Formulas of kernels as MathML, which browsers render natively.
 
 The catalogue writes formulas in a small part of LaTeX; this file reads that part and nothing else.
 """

@@ -1,4 +1,4 @@
-"""What a support vector machine tells of itself: its size, how well it was solved, what it found besides."""
+"""Facts about a support vector machine: its size, how well it was solved, what else it found."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mercer.reports.wording import counted, number, percent, shown
 __all__ = ["machine_deeds"]
 
 MOST_PLACED = 4000  # support vectors whose decision values are computed again
-_NEAR = 1e-2  # of the margin: who is nearer to it than this is on it
+_NEAR = 1e-2  # of the margin: what is nearer to it than this is on it
 
 
 def machine_deeds(subject: Subject) -> Iterator[str]:
-    """Yield what there is to say about a model with support vectors or a dual, one sentence each.
+    """Yield facts about a model with support vectors or a dual, one sentence each.
 
     Seed: [SS] Figure 6, the machine as a network with a unit per support vector.
 
@@ -65,7 +65,7 @@ def _size(subject: Subject) -> Iterator[str]:
 
 
 def _places(model: Any) -> Iterator[str]:
-    """How many support vectors lie on the margin (free coefficients), and how many beyond it (at the bound)."""
+    """How many support vectors are on the margin (free coefficients), and how many beyond it (at the bound)."""
     expansion = getattr(model, "expansion_", None)
     if not isinstance(expansion, Expansion) or expansion.coef.ndim != 1 or len(expansion.samples) > MOST_PLACED:
         return
@@ -120,7 +120,7 @@ def _effort(model: Any) -> Iterator[str]:
 
 
 def _findings(model: Any) -> Iterator[str]:
-    """What a machine learns besides its function."""
+    """What a machine learns in addition to its function."""
     weights = getattr(model, "class_weight_", None)
     if weights is not None and np.any(np.asarray(weights) != 1.0) and len(weights) <= 20:
         parts = (f"{shown(label)!r} {number(float(w))}" for label, w in zip(model.classes_, weights, strict=True))

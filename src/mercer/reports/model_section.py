@@ -73,7 +73,7 @@ def _tree(kernel: Kernel, depth: int) -> Iterator[PartFacts]:
     if kernel.formula:
         try:
             math = mathml(kernel.formula)
-        except ValueError:  # a formula of somebody's own kernel: its text is shown as it is
+        except ValueError:  # a formula of a user's own kernel: its text is shown as it is
             math = ""
     meaning = (inspect.getdoc(type(kernel)) or "").partition("\n")[0]
     name = type(kernel).__name__
@@ -101,7 +101,7 @@ def _validity(kernel: Kernel) -> Iterator[tuple[str, str]]:
     yield "definiteness", ("strictly " if kernel.strict else "") + order_in_words(kernel.order)
     yield "compares", kernel.domain.__name__.lower()
     for name, words in (
-        ("universal", "comes as near as wanted to any continuous function"),
+        ("universal", "approximates any continuous function arbitrarily well"),
         ("stationary", "depends on the difference of the samples only"),
         ("normalised", "similarity of each sample with itself is 1"),
         ("bounded", "values stay below a bound"),
@@ -329,7 +329,7 @@ def _kernel_deeds(model: Any, kernel: Kernel) -> Iterator[str]:
         yield "Columns were neither centred nor scaled nor filled in: the kernel saw the numbers as they are."
     repair = getattr(model, "repair_", None)
     if repair is not None:
-        yield f"Negative eigenvalues of the Gram matrix were mended by a policy that was asked for, {repair}."
+        yield f"Negative eigenvalues of the Gram matrix were repaired by the requested policy, {repair}."
     elif kernel.order is None:
         yield "The kernel is indefinite: the problem that was solved need not have a solution."
 

@@ -1,4 +1,4 @@
-"""How to do it again: the code that fits the same model, read back before it is shown."""
+"""How to reproduce it: the code that fits the same model, read back before it is shown."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The report: facts are gathered section by section, then printed by one template.
 
-A section that does not apply, or that fails, is left out with its reason: a page with a hole that says so is
-worth more than no page.
+A section that does not apply, or that fails, is left out with its reason: an incomplete page that says so is
+better than no page.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __public__ = ["Report", "report"]
 
 TEMPLATE = Path(__file__).with_name("report.html.jinja")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")
-GRAM_SAMPLES = 200  # of the picture: more would not be seen, and weigh
+GRAM_SAMPLES = 200  # of the picture: more would not be visible, only heavier
 SPECTRUM_SAMPLES = 1000
 LONGEST_TEXT = 2000
 
@@ -148,7 +148,7 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its styles and those of a notebook do not meet."""
+        """The page in a frame of its own, so that its styles and those of a notebook do not clash."""
         page = markup.escape(self.html, quote=True)
         style = "width:100%;height:42rem;border:1px solid #8884;border-radius:6px"
         return f'<iframe sandbox srcdoc="{page}" style="{style}" title="{markup.escape(self.title)}"></iframe>'
@@ -186,7 +186,7 @@ def report(
     estimator : fitted estimator
         Of mercer, or a pipeline that ends in one. One that is not fitted is copied and fitted to the data.
     X, y : data, optional
-        What the model is looked at with; usually what it was fitted to. Without them the page has no scores.
+        What the model is examined on; usually what it was fitted to. Without them the page has no scores.
     path : str or path, optional
         File to write; one that is there already is not replaced (`Report.save` can).
     title : str, optional
@@ -205,7 +205,7 @@ def report(
     Notes
     -----
     Needs jinja2 (``pip install mercer[report]``), pictures need matplotlib (``pip install mercer[plot]``). The
-    model is refitted once per fold. Sections that do not apply are left out, and the page tells why.
+    model is refitted once per fold. Sections that do not apply are left out, and the page says why.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def report(
 
 
 class _Sections:
-    """Runs the functions behind the sections, and keeps the reasons of those that gave nothing."""
+    """Runs the functions behind the sections, and keeps the reasons of those without a result."""
 
     def __init__(self, omitted: list[tuple[str, str]]) -> None:
         self.omitted = omitted
@@ -293,7 +293,7 @@ def _text(subject: Subject, last: str) -> str:
 
 
 def _score(facts: Facts, sections: _Sections, some: Subject, index: Any, cv: Any) -> None:
-    """Fill in scores, and what is to be seen in the predictions behind them."""
+    """Fill in scores, and what the predictions behind them show."""
     attempt = sections.attempt
     if cv is None:
         facts.omitted.append(("Cross-validation", "cv=None was given"))
@@ -317,7 +317,7 @@ def _spectrum(subject: Subject) -> SpectrumDisplay:
 
 
 def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDisplay | None) -> None:
-    """Add the pictures, if there is something to draw with."""
+    """Add the pictures, if matplotlib is installed."""
     if not is_available():
         facts.omitted.append(("Pictures", "matplotlib is not installed; get them with: pip install mercer[plot]"))
         return

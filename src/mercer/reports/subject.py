@@ -27,7 +27,7 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An estimator and the data it is looked at with.
+    """An estimator and the data it is examined on.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Subject:
 
     @classmethod
     def of(cls, estimator: Any, X: Any = None, y: Any = None) -> Subject:
-        """Look at an estimator; one that is not fitted yet is fitted to the data, as a copy."""
+        """Take in an estimator; one that is not fitted yet is fitted to the data, as a copy."""
         if not hasattr(estimator, "get_params") or isinstance(estimator, type):
             raise ParameterError(
                 f"{estimator!r} was given to report; a fitted estimator is accepted, for example "

@@ -28,7 +28,7 @@ def shown(value: Any, limit: int = LONGEST) -> str:
     """
     try:
         text = str(value)
-    except Exception as error:  # the text of a foreign object: nothing is known about it
+    except Exception as error:  # the text of an unknown object: nothing is known about it
         text = f"<{type(value).__name__}: no text, {type(error).__name__}>"
     visible = "".join(map(_visible, text[:limit]))
     return visible if len(text) <= limit else f"{visible}… ({len(text)} characters)"
@@ -41,7 +41,7 @@ def _visible(character: str) -> str:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    r"""Return a number as a person writes it; text and None are given back as text.
+    r"""Return a number as a person writes it; text and None are returned as text.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def decimals(values: Any, digits: int = 4) -> int:
-    """Return how many decimals give the largest of some numbers so many digits: for columns that line up.
+    """Return how many decimals give the largest of some numbers this many digits: for columns that line up.
 
     Examples
     --------

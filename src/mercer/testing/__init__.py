@@ -1,8 +1,8 @@
 """Laws as functions: what every kernel, Gram, loss, solver and domain must obey, to be called on your own.
 
 ``check_kernel(MyKernel(), X)`` returns nothing if all laws hold on the data X, and otherwise raises an
-AssertionError that names the law, says it in a formula and tells where it was broken. A law that a kernel
-does not claim (derivatives, features, translation invariance) is not asked of it.
+AssertionError that names the law, states its formula and says where it was broken. A law that a kernel
+does not claim (derivatives, features, translation invariance) is not tested.
 """
 
 from mercer.exports import export

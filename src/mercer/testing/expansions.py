@@ -1,4 +1,4 @@
-"""The laws of elements of a Hilbert space, each one function; `check_expansion` asks all of them.
+"""The laws of elements of a Hilbert space, each one function; `check_expansion` tests all of them.
 
 Symbols: f the element, g and h others of the same space made of the samples x, b the intercept of f.
 """
@@ -20,12 +20,12 @@ from mercer.gram.element import Element
 __all__ = ["ELEMENT_LAWS", "ElementLaw", "check_expansion"]
 __public__ = ["ELEMENT_LAWS", "check_expansion"]
 
-_MOST = 12  # samples looked at one by one
+_MOST = 12  # samples checked one by one
 _SLACK = 1e-9  # rounding allowed, relative to the sum of the absolute terms of an inner product
 
 
 class _Broken(AssertionError):
-    """A law does not hold; told without its name, which the caller adds."""
+    """A law does not hold; the caller adds its name."""
 
 
 class _Trial:
@@ -56,7 +56,7 @@ class _Trial:
 
     @cached_property
     def values(self) -> Floats:
-        """F - b at the samples looked at, (q,) or (q, k)."""
+        """F - b at the samples checked, (q,) or (q, k)."""
         return self.f.without_intercept()(self.S[: len(self.points)])
 
     @property
@@ -142,8 +142,8 @@ def check_expansion(f: Element, X: Any, *, laws: Iterable[str] | None = None) ->
 
     Notes
     -----
-    Laws of norms are asked if the kernel is positive definite, or conditionally so; then single samples are replaced by
-    combinations that the space allows. Laws of the inner product are asked of every kernel.
+    Laws of norms are tested if the kernel is positive definite, or conditionally so; then single samples are replaced
+    by combinations that the space allows. Laws of the inner product are tested for every kernel.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every Gram must be: one matrix, whichever way it is asked for."""
+"""What every Gram must be: one matrix, however it is accessed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def close(got: Any, expected: Any, tol: float, what: str) -> None:
 
 
 def check_gram(spec: GramSpec, kernel: Kernel, X: Any, *, exact: bool = True, tol: float = 1e-10) -> None:
-    """Check that all a Gram offers is the one matrix, and (if exact) that it is the dense one.
+    """Check that everything a Gram offers is one matrix, and (if exact) that it is the dense one.
 
     Parameters
     ----------

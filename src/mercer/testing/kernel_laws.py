@@ -1,4 +1,4 @@
-"""The laws of kernels, each one function; `check_kernel` asks all of them.
+"""The laws of kernels, each one function; `check_kernel` tests all of them.
 
 Symbols: S packed samples, K = k(S, S), n their number, eps the rounding unit of K.
 """
@@ -96,7 +96,7 @@ class Trial:
 
 
 class Broken(AssertionError):
-    """A law does not hold; told without its name, which the caller adds."""
+    """A law does not hold; the caller adds its name."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def check_kernel(kernel: Kernel, X: Any, *, laws: Iterable[str] | None = None) -
     kernel : Kernel
         Of mercer or of your own; all it declares (order, normalised, stationary, capabilities) is tested.
     X : raw data
-        Some samples of the kernel's domain, as a user gives them; ten or twenty are enough. Definiteness is looked at
+        Some samples of the kernel's domain, as a user gives them; ten or twenty are enough. Definiteness is tested
         beyond them: other points are made from them, for about half a second (see
         `mercer.hilbert.find_violation`, which can be given more time).
     laws : iterable of str, optional
@@ -393,7 +393,7 @@ def _sparse_storage(trial: Trial) -> None:
         S = trial.kernel.prepare(trial.kernel.pack(sp.csr_array(trial.S.X)))
         K = trial.kernel.block(S, S)
     except (DomainError, CapabilityError):
-        return  # refused in so many words
+        return  # refused explicitly
     trial.same(K, trial.K, trial.size, max(1e-9, trial.slack))
     trial.same(trial.kernel.diag(S), np.diagonal(trial.K), np.diagonal(trial.size), max(1e-9, trial.slack))
 
@@ -414,7 +414,7 @@ def _single_precision(trial: Trial) -> None:
 def _features(trial: Trial) -> None:
     F, keys = trial.kernel.features(trial.S)
     count = feature_count(trial.kernel, trial.S)
-    _require(count is None or count == F.shape[1], f"{F.shape[1]} features, but feature_count tells {count}")
+    _require(count is None or count == F.shape[1], f"{F.shape[1]} features, but feature_count says {count}")
     a, _ = trial.rows()
     new, _ = trial.kernel.features(trial.S[a], keys)
     for left, rows in ((F, slice(None)), (new, a)):

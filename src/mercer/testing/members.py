@@ -1,4 +1,4 @@
-"""Some member of a class: an object made without asking what its arguments mean."""
+"""Some member of a class: an object made without knowing what its arguments mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = (2, 1.5)
 
 
 def member(cls: Any) -> Any:
-    """Return some object of a class of kernels, losses, Grams or solvers; None if it cannot be told how to make one.
+    """Return some object of a class of kernels, losses, Grams or solvers; None if it is not known how to make one.
 
     Arguments that must be given are those that the class names in `example`, or numbers that its constraints accept.
 

@@ -36,7 +36,7 @@ class Sequences(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     sequences : list of str
         The letters.
     labels : tuple of str
@@ -62,7 +62,7 @@ class Sequences(Dataset):
 
     @property
     def y(self) -> NDArray[Any] | None:
-        """The field of the descriptions, if all have one and the same."""
+        """The field of the descriptions, if all have the same single one."""
         name = self._only_field
         return None if name is None else self.split_target(name)[1]
 
@@ -165,7 +165,7 @@ class _Reading:
             match = _LETTERS.match(text)
             at = match.end() if match else 0
             raise self.source.error(
-                f"{shown(text[at])} is no letter of a sequence; letters, * and - are accepted.",
+                f"{shown(text[at])} is not a letter of a sequence; letters, * and - are accepted.",
                 "Remove it, or write N (nucleotides) or X (amino acids) for what is unknown.",
                 line=line,
                 character=at + 1,
@@ -190,7 +190,7 @@ class _Reading:
         lower = sum(any(map(str.islower, set(s))) and any(map(str.isupper, set(s))) for s in self.sequences)
         notes = ()
         if lower:
-            notes = (f"{lower} sequences mix small and capital letters, which kernels take for different ones.",)
+            notes = (f"{lower} sequences mix lower-case and upper-case letters, which kernels treat as different.",)
         names, descriptions = tuple(self.names), tuple(self.descriptions)
         return Sequences(self.source.path, format, self.sequences, names, descriptions, notes=notes)
 
@@ -216,7 +216,7 @@ def read_fasta(source: Source) -> Sequences:
             continue
         elif not begin:
             reading.refuse(
-                f"{shown(text)} stands before the first header.", "Begin each sequence with a line '>name'.", number
+                f"{shown(text)} comes before the first header.", "Begin each sequence with a line '>name'.", number
             )
         else:
             pieces.append(reading.letters(number, text))

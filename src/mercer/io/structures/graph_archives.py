@@ -40,7 +40,7 @@ class GraphData(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     graphs : Graphs
     columns : mapping from names to arrays
         What can be predicted: a value for each graph.
@@ -89,7 +89,7 @@ class GraphData(Dataset):
         )
 
     def split_target(self, name: str | None = None) -> tuple[GraphData, NDArray[Any]]:
-        """Return the graphs, and what is to be predicted; the only target need not be named."""
+        """Return the graphs and the target; if it is the only one, it need not be named."""
         if name is None and len(self.columns) == 1:
             name = self.targets[0]
         if name is None or name not in self.columns:
@@ -109,7 +109,7 @@ class GraphData(Dataset):
 
 
 def refused(path: Path, error: DomainError) -> FileError:
-    """Return what is wrong with a graph as an error of its file, without the sentence about objects of Python."""
+    """Return what is wrong with a graph as an error of its file, without the sentence about Python objects."""
     match = _REFUSAL.match(str(error))
     if match is None:
         return FileError(path, str(error), "Correct the file.", row=1)
@@ -138,7 +138,7 @@ def read_tu(path: str | Path, limits: Limits | None = None) -> GraphData:
 
     Notes
     -----
-    A graph of which every edge is listed in both directions, with one label, has no directions. Edges listed twice are
+    A graph whose edges are all listed in both directions, with one label, is undirected. Edges listed twice are
     one edge. Several labels of a node become a tuple.
 
     Examples

@@ -32,7 +32,7 @@ def _require(source: Source) -> None:
 
 
 def _packed(path: Path, graphs: list[Any]) -> Graphs:
-    """Return graphs packed; what is wrong with one is told as the file's fault."""
+    """Return packed graphs; what is wrong with one is reported as an error of the file."""
     try:
         return Graphs.pack(graphs)
     except DomainError as error:
@@ -216,8 +216,8 @@ def read_graph_json(source: Source) -> GraphData:
     """Read node-link JSON, as networkx writes it: one graph, a list of graphs, or one graph on each line.
 
     A graph is ``{"nodes": [{"id": 0, "label": "C"}, ...], "links": [{"source": 0, "target": 1, "label": 1}, ...]}``;
-    the edges may stand under ``"edges"`` as well, and may be pairs. ``"directed"`` and ``"multigraph"`` are read,
-    ``"attributes"`` of nodes are vectors. What else a graph has, or has under ``"graph"``, are targets.
+    the edges may be under ``"edges"`` as well, and may be pairs. ``"directed"`` and ``"multigraph"`` are read,
+    ``"attributes"`` of nodes are vectors. Whatever else a graph has, or has under ``"graph"``, is a target.
     """
     found = _json_records(source)
     graphs, records = [], []
@@ -322,7 +322,7 @@ def _linked(source: Source, i: int, graph: Mapping[str, Any]) -> dict[str, Any]:
 def read_edge_list(source: Source) -> GraphData:
     r"""Read a list of edges: two nodes, and perhaps a weight, on a line; an empty line ends a graph.
 
-    Nodes are words; what follows ``#`` is a comment. Graphs have no directions.
+    Nodes are words; what follows ``#`` is a comment. Graphs are undirected.
 
     Examples
     --------

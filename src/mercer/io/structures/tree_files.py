@@ -1,7 +1,7 @@
 """Files of trees: treebanks in brackets, XML, web pages, JSON, Python source, and folders of these.
 
 A treebank holds any number of trees, one after another; a JSON file whose value is a list holds one tree for each of
-its members; every other file is one tree. In a folder, the folder below it that a file is in is what can be predicted.
+its members; every other file is one tree. In a folder, the subfolder that a file is in is what can be predicted.
 
 Nesting has no limit of its own: nothing recurses, so that depth costs no more than length, which has one.
 """
@@ -50,7 +50,7 @@ class TreeBank(Dataset):
     Parameters
     ----------
     path, format, notes
-        As of every Dataset.
+        As in every Dataset.
     trees : Trees
     labels : tuple of str
         Where each comes from: the file, with the number of the tree if it holds several. Those of one file are numbers.
@@ -141,7 +141,7 @@ def read_trees(source: Source, format: str | None = None) -> TreeBank:
 
 
 def read_tree_folder(path: str | Path, limits: Limits | None = None) -> TreeBank:
-    """Read all files of trees in a folder and the folders in it; other files are passed over, as notes say.
+    """Read all files of trees in a folder and its subfolders; other files are skipped, with a note.
 
     Parameters
     ----------
