@@ -19,8 +19,9 @@ def trace(V):
 
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_the_smallest_trace_is_that_of_the_last_eigenvectors(m):
-    found = minimize_frame(trace, random_frame(np.random.RandomState(1), m, 5), tol=1e-9)
-    assert found.status is Status.CONVERGED and found.residual <= 1e-9
+    # steps are judged by values, whose rounding hides gradients below the root of eps
+    found = minimize_frame(trace, random_frame(np.random.RandomState(1), m, 5), tol=1e-7)
+    assert found.status is Status.CONVERGED and found.residual <= 1e-7
     assert found.value == pytest.approx(np.sum(np.arange(1, m + 1)), rel=1e-12)
     np.testing.assert_allclose(found.frame @ found.frame.T, np.eye(m), atol=1e-13)
     space = Q[:, -m:]
