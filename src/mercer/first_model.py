@@ -1,7 +1,7 @@
 """The first model: a kernel, a machine and its parameters, chosen automatically for data of any kind.
 
-`automatic` is the function for Python; the command line reads files and calls `candidates` and `choose` itself, since
-it shows each step.
+`automatic` is the function for Python. The command line, which reads files and shows each step, shares its kernels and
+`choose`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def automatic(
     kernel : Kernel, optional
         The only one to try, for data of another kind.
     max_time : float, optional
-        Seconds for the choice and the fit; beyond them a `TimeBudgetError` is raised.
+        Seconds for the choice and the fit. A `TimeBudgetError` is raised if they end before a model is chosen; the fit
+        has what is left of them as the ``max_time`` of the model.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def automatic(
     Notes
     -----
     At most 2000 samples, drawn once, decide; ridge regression is compared by leave-one-out in closed form,
-    support vector machines by exact leave-one-out on at most 500 samples.
+    support vector machines by exact leave-one-out on at most 600 samples.
 
     Examples
     --------
@@ -161,9 +162,9 @@ def candidates_for(X: Any, steps: list[str]) -> tuple[Kernel, ...]:
     if texts and len(texts) == len(listed):
         return (text_kernel(texts),)
     if listed and all(isinstance(x, Mapping) or hasattr(x, "adjacency") for x in listed):
-        return (mercer.kernels.WeisfeilerLehman(3).normalized(),)
+        return structured_kernels("graphs")
     if listed and all(isinstance(x, tuple) for x in listed):
-        return (mercer.kernels.PartialTree().normalized(),)
+        return structured_kernels("trees")
     if listed and all(isinstance(x, list) for x in listed):
         return sequence_kernels(listed)
     given = f"samples such as {str(listed[0])[:40]!r}" if listed else "no samples"
@@ -238,11 +239,10 @@ def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
 
 def structured_kernels(kind: str) -> tuple[Kernel, ...]:
     """Return the kernel for a Gram matrix, for trees or for graphs."""
-    return {
-        "gram": (Precomputed(),),
-        "trees": (mercer.kernels.PartialTree().normalized(),),
-        "graphs": (mercer.kernels.WeisfeilerLehman(3).normalized(),),
-    }[kind]
+    if kind == "gram":
+        return (Precomputed(),)
+    kernel = mercer.kernels.PartialTree() if kind == "trees" else mercer.kernels.WeisfeilerLehman(3)
+    return (kernel.normalized(),)
 
 
 # the choice -------------------------------------------------------------------------------------------------
