@@ -17,10 +17,10 @@ from sklearn.metrics import pairwise
 
 import mercer
 import mercer.errors
-from mercer.estimators.foreign import as_kernel, translated
-from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
+from mercer.kernels.foreign import as_kernel, translated
+from mercer.kernels.kernel_names import kernel_from_word
 from mercer.preimages.methods import RidgeMap
 
 NO_COUNTERPART = "no counterpart"

@@ -26,8 +26,6 @@ from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.computed import keep_told, protect
 from mercer.estimators.fits import Run, scattered, weighted
-from mercer.estimators.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
-from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import (
     Auto,
     Expansion,
@@ -43,7 +41,9 @@ from mercer.gram.dense import Dense
 from mercer.gram.gram import has_array, has_features, is_stored, is_streamed, is_transform, is_undecided, tile_bytes
 from mercer.gram.repair import POLICIES, Repair
 from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
+from mercer.kernels.foreign import AnyKernel, as_kernel, check_searched, is_scikit_learn, translated
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.kernel_names import kernel_from_word
 from mercer.kernels.protocols import feature_count
 from mercer.problems import Solution, Status
 from mercer.runtime.interrupts import in_background

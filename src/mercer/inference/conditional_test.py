@@ -35,6 +35,7 @@ from mercer.inference.options import Limits, part_of, require_matrices, resource
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.tiling import blas_for, spans
@@ -51,7 +52,7 @@ def conditional_independence_test(
     X: Any,
     Y: Any,
     Z: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     n_draws: int = 5000,
     random_state: Any = None,
     *,
@@ -71,7 +72,7 @@ def conditional_independence_test(
     ----------
     X, Y, Z : raw data or packed samples
         n values of three variables, observed together; of any domains.
-    kernels : three of Kernel, "precomputed" or None, optional
+    kernels : three of Kernel, str, function or None, optional
         None is the Gaussian at the median distance. (x, z) are compared by the product of theirs.
     n_draws : int, default 5000
         Of "spectral".

@@ -31,7 +31,7 @@ from mercer.inference.forms import (
 )
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.result import finite
-from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 from mercer.runtime.interrupts import in_background
 
 __all__ = ["coco", "hsic", "kcc", "mmd", "nocco"]
@@ -43,7 +43,7 @@ ESTIMATORS = ("biased", "unbiased", "block", "linear")
 def mmd(
     X: Any,
     Y: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     estimator: str = "unbiased",
     block_size: int | None = None,
@@ -61,7 +61,7 @@ def mmd(
     X, Y : raw data or packed samples
         m and n samples of the same domain. Of a precomputed matrix S over both, give
         ``Similarities.pack(S)[:m]`` and ``[m:]``.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance of all samples.
     estimator : {"unbiased", "biased", "block", "linear"}, default "unbiased"
         "biased" has the diagonal in the means, and is the squared distance of the two empirical means; "unbiased"
@@ -126,7 +126,7 @@ def mmd_values(form: Form, labels: Floats, m: int, estimator: str) -> Floats:
 def hsic(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     estimator: str = "biased",
     normalized: bool = False,
@@ -144,7 +144,7 @@ def hsic(
     ----------
     X, Y : raw data or packed samples
         n values of two variables, observed together; of any two domains.
-    kernels : pair of Kernel, "precomputed" or None, optional
+    kernels : pair of Kernel, str, function or None, optional
         None is the Gaussian at the median distance.
     estimator : {"biased", "unbiased", "block", "linear"}, default "biased"
         "unbiased" has expectation zero for independent variables; "block" is its mean over blocks, "linear" that over
@@ -230,7 +230,7 @@ def _forms(
 def coco(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
@@ -263,7 +263,7 @@ def coco(
 def kcc(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     kappa: float = 0.02,
     gram: GramSpec | int | None = None,
@@ -302,7 +302,7 @@ def kcc(
 def nocco(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     epsilon: float = 0.02,
     gram: GramSpec | int | None = None,

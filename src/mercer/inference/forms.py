@@ -24,8 +24,8 @@ from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
 from mercer.gram.algebra import Centered
 from mercer.gram.gram import has_array, is_stored
 from mercer.inference.options import part_of, require_matrices, tell
-from mercer.kernels import Gaussian, Kernel, Precomputed
-from mercer.kernels.kernel import Kernel as _Kernel
+from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.foreign import AnyKernel, KernelLike, any_kernel
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.runtime.interrupts import in_background
@@ -175,7 +175,7 @@ class ProductForm(Form):
 # data -------------------------------------------------------------------------------------------------------
 
 
-def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
+def packed(X: Any, kernel: KernelLike) -> tuple[Kernel, Samples]:
     """Return the kernel that is meant and the samples as it packs them; a vector of numbers is a column.
 
     Examples
@@ -183,30 +183,34 @@ def packed(X: Any, kernel: Kernel | str | None) -> tuple[Kernel, Samples]:
     >>> packed([1.0, 2.0], None)
     (Gaussian('median'), <Vectors: 2 samples, 1 column, float64>)
     """
-    if kernel is None:
-        kernel = Gaussian("median")
-    elif isinstance(kernel, str) and kernel == "precomputed":
-        kernel = Precomputed()
-    if not isinstance(kernel, _Kernel):
-        raise ParameterError(
-            f"kernel={kernel!r} was given; a Kernel, 'precomputed' or None (the Gaussian at the median distance) is "
-            "accepted. Use an object of mercer.kernels such as Gaussian(1.0)."
-        )
-    kernel.check()
-    if kernel.domain is Vectors and not isinstance(X, Samples) and _is_column(X):
+    AnyKernel().check("kernel", kernel, "a measure or test")
+    found: Kernel = Gaussian("median") if kernel is None else any_kernel(kernel, _width(X))
+    found.check()
+    if found.domain is Vectors and not isinstance(X, Samples) and _is_column(X):
         X = np.asarray(X)[:, None]
-    if kernel.order is None:
+    if found.order is None:
         warn_caller(
-            f"{kernel!r} is not positive definite, so what the statistic measures need not be a distance; p-values by "
+            f"{found!r} is not positive definite, so what the statistic measures need not be a distance; p-values by "
             "permutation stay exact. Use a positive definite kernel.",
             IndefiniteWarning,
         )
-    elif kernel.order > 1:
+    elif found.order > 1:
         raise CapabilityError(
-            f"{kernel!r} is conditionally positive definite of order {kernel.order}; means are compared by kernels of "
+            f"{found!r} is conditionally positive definite of order {found.order}; means are compared by kernels of "
             "order 0 or 1. Use a positive definite kernel, for example Gaussian()."
         )
-    return kernel, kernel.pack(X)
+    return found, found.pack(X)
+
+
+def _width(X: Any) -> int:
+    """Return the number of columns, on which scikit-learn's names of kernels depend; 1 of anything but a table."""
+    if isinstance(X, Samples):
+        return int(getattr(X, "width", 1))
+    try:
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    except ValueError:  # rows of unequal lengths
+        return 1
+    return int(shape[1]) if len(shape) == 2 else 1
 
 
 def _is_column(X: Any) -> bool:
@@ -217,7 +221,7 @@ def _is_column(X: Any) -> bool:
         return False
 
 
-def pooled(X: Any, Y: Any, kernel: Kernel | str | None, least: int = 2) -> tuple[Kernel, Samples, int]:
+def pooled(X: Any, Y: Any, kernel: KernelLike, least: int = 2) -> tuple[Kernel, Samples, int]:
     """Return the kernel, learned from both samples at once so that it does not know which is which, and both, joined.
 
     Returns
@@ -228,17 +232,17 @@ def pooled(X: Any, Y: Any, kernel: Kernel | str | None, least: int = 2) -> tuple
     m : int
         Number of samples of X.
     """
-    kernel, A = packed(X, kernel)
-    _, B = packed(Y, kernel)
+    found, A = packed(X, kernel)
+    _, B = packed(Y, found)
     for name, part in (("X", A), ("Y", B)):
         if len(part) < least:
             raise DomainError(f"{name} has {len(part)} samples; at least {least} are needed. Give more samples.")
     S = A.concat(B)
-    return kernel.learn(S), S, len(A)
+    return found.learn(S), S, len(A)
 
 
 def paired(
-    parts: Sequence[Any], kernels: Sequence[Kernel | str | None] | None, least: int = 4
+    parts: Sequence[Any], kernels: Sequence[KernelLike] | None, least: int = 4
 ) -> tuple[tuple[Kernel, ...], tuple[Samples, ...]]:
     """Return a learned kernel and packed samples for each variable; all must have been observed together."""
     if not isinstance(parts, (Sequence, np.ndarray)) or isinstance(parts, str) or len(parts) < 2:

@@ -24,6 +24,7 @@ from mercer.inference.permutations import parts_of
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["dhsic", "dhsic_test"]
@@ -38,7 +39,7 @@ Held = Floats | Sequence[Form]  # all matrices, (d, n, n), or one form each
 
 def dhsic(
     variables: Sequence[Any],
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
@@ -54,7 +55,7 @@ def dhsic(
     ----------
     variables : sequence of raw data or packed samples
         At least two, each n values observed together.
-    kernels : sequence of Kernel, "precomputed" or None, optional
+    kernels : sequence of Kernel, str, function or None, optional
         One for each variable.
     gram : GramSpec or int, optional
         How the matrices are held: None is `Dense`; `Nystrom`, `Features` and a number, the rank of an incomplete
@@ -81,7 +82,7 @@ def dhsic(
 
 def dhsic_test(
     variables: Sequence[Any],
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     n_permutations: int = 1000,
     random_state: Any = None,
     *,
@@ -98,7 +99,7 @@ def dhsic_test(
     ----------
     variables : sequence of raw data or packed samples
         At least two, each n values observed together.
-    kernels : sequence of Kernel, "precomputed" or None, optional
+    kernels : sequence of Kernel, str, function or None, optional
         One for each variable.
     n_permutations : int, default 1000
     random_state : int, Generator or None
@@ -135,7 +136,7 @@ def dhsic_test(
 
 def _held(
     variables: Sequence[Any],
-    kernels: Sequence[Kernel | str | None] | None,
+    kernels: Sequence[KernelLike] | None,
     gram: GramSpec | int | None,
     resources: Resources,
     name: str,

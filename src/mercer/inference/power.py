@@ -25,7 +25,8 @@ from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
 from mercer.inference.result import Null, TestResult
 from mercer.inference.tests import generator, hsic_test, mmd_test
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Gaussian
+from mercer.kernels.foreign import KernelLike
 
 __all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power"]
 __public__ = __all__
@@ -43,7 +44,7 @@ def _ratio(value: float, deviation: float, second: float) -> float:
 def mmd_power(
     X: Any,
     Y: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
@@ -86,7 +87,7 @@ def second_order(squares: float, m: int, N: int) -> float:
 def hsic_power(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],

@@ -20,7 +20,7 @@ from mercer.inference.entrywise import Entrywise
 from mercer.inference.forms import Form, is_dense, packed, paired, represent
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of
 from mercer.inference.result import Null, TestResult, concluded
-from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 
 __all__ = ["relative_hsic_test", "relative_mmd_test"]
 __public__ = __all__
@@ -30,7 +30,7 @@ def relative_mmd_test(
     X: Any,
     Y: Any,
     Z: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
@@ -47,7 +47,7 @@ def relative_mmd_test(
         The reference.
     Y, Z : raw data or packed samples
         Two candidates, for example draws from two models of X.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance of all samples.
     gram : GramSpec or int, optional
         How K is held; any Gram works, since only products with three indicators are needed. None is `Dense`; a
@@ -122,7 +122,7 @@ def relative_hsic_test(
     X: Any,
     Y: Any,
     Z: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     *,
     gram: GramSpec | int | None = None,
     **limits: Unpack[Limits],
@@ -137,7 +137,7 @@ def relative_hsic_test(
     ----------
     X, Y, Z : raw data or packed samples
         n values of three variables, observed together.
-    kernels : three of Kernel, "precomputed" or None, optional
+    kernels : three of Kernel, str, function or None, optional
         Kernels of Y and Z should be alike, for their criteria to be comparable.
     gram : GramSpec or int, optional
         As in `hsic`.

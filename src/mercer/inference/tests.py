@@ -32,7 +32,7 @@ from mercer.inference.nulls import (
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.result import Null, TestResult, concluded
-from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 from mercer.runtime.tiling import spans
 
 __all__ = ["generator", "hsic_test", "mmd_test"]
@@ -96,7 +96,7 @@ def _settled(null: Any, estimator: str | None, name: str) -> tuple[Any, str]:
 def mmd_test(
     X: Any,
     Y: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     n_permutations: int = 1000,
     random_state: Any = None,
     *,
@@ -116,7 +116,7 @@ def mmd_test(
     ----------
     X, Y : raw data or packed samples
         m and n samples of the same domain.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance of all samples. What a kernel learns, it learns from both samples
         joined, so that permutations stay exact.
     n_permutations : int, default 1000
@@ -205,7 +205,7 @@ def _few(n: int) -> ParameterError:
 def hsic_test(
     X: Any,
     Y: Any,
-    kernels: Sequence[Kernel | str | None] | None = None,
+    kernels: Sequence[KernelLike] | None = None,
     n_permutations: int = 1000,
     random_state: Any = None,
     *,
@@ -225,7 +225,7 @@ def hsic_test(
     ----------
     X, Y : raw data or packed samples
         n values of two variables, observed together; of any two domains.
-    kernels : pair of Kernel, "precomputed" or None, optional
+    kernels : pair of Kernel, str, function or None, optional
         None is the Gaussian at the median distance. For labels use `Match`.
     n_permutations, random_state, null, estimator, block_size
         As in `mmd_test`; here permutations are of Y against X.

@@ -15,12 +15,12 @@ from mercer.budget import Plan
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import ParameterError
 from mercer.estimators.imported import ImportedClassifier, ImportedDetector, ImportedRegressor
-from mercer.estimators.kernel_names import kernel_from_word
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.io.atomic import PathLike
 from mercer.io.libsvm import Machine, read_machine
 from mercer.io.limits import FileError
 from mercer.kernels import Constant, Kernel, Linear
+from mercer.kernels.kernel_names import kernel_from_word
 
 __all__ = ["from_libsvm", "from_sklearn"]
 

@@ -37,11 +37,11 @@ from sklearn.base import BaseEstimator
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.computed import keep_told
-from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
 from mercer.io.registry import find_class, id_of
 from mercer.kernels import Kernel
+from mercer.kernels.foreign import is_scikit_learn, translated
 from mercer.numerics.ragged import Ragged
 from mercer.numerics.sparse_checks import compressed_fault
 from mercer.problems import Solution

@@ -50,7 +50,7 @@ def test_distances_are_centred_to_inner_products():
 
 def test_doors():
     with pytest.raises(ParameterError, match="Gaussian"):
-        packed(X, "rbf")
+        packed(X, "gauss")
     with pytest.raises(CapabilityError, match="order 2"):
         packed(X, ThinPlate())
     with pytest.warns(IndefiniteWarning, match="permutation"):
@@ -101,3 +101,17 @@ def test_precomputed():
     kernel, both, m = pooled(S[:8], S[8:], "precomputed")
     np.testing.assert_allclose(represent(kernel, both).array, P @ K @ P, atol=1e-10)
     assert m == 8
+
+
+def test_kernels_in_the_way_of_scikit_learn():
+    from sklearn.gaussian_process.kernels import RBF
+
+    meant = represent(Gaussian.from_gamma(1.0 / X.shape[1]), Vectors.pack(X)).array
+    for given in ("rbf", RBF(np.sqrt(X.shape[1] / 2.0)), lambda A, B: Gaussian.from_gamma(1.0 / X.shape[1])(A, B)):
+        for data in (X, X.tolist(), Vectors.pack(X)):
+            kernel, S = packed(data, given)
+            np.testing.assert_allclose(represent(kernel, S).array, meant, atol=1e-12)
+    with pytest.raises(ParameterError, match="name of a kernel"):
+        packed(X, "gauss")
+    with pytest.raises(ParameterError, match=r"must be a Kernel.*an object, not its class"):
+        packed(X, Gaussian)

@@ -24,6 +24,7 @@ from mercer.inference.forms import entries, matrix, packed
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel, Linear
+from mercer.kernels.foreign import KernelLike
 from mercer.solvers.sparse.design import power_of_two
 
 __all__ = ["ChangeScores", "ChangeTest", "change_point_test", "krylov_scan", "mmd_scan", "series_windows"]
@@ -149,7 +150,7 @@ def _check(X: Any, kernel: Any, past: int, future: int) -> tuple[Kernel, Samples
 def mmd_scan(
     X: Any,
     window: int,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     future: int | None = None,
     estimator: str = "unbiased",
@@ -167,7 +168,7 @@ def mmd_scan(
         In the order of time. For a series that is more than its values, give `series_windows`.
     window : int
         p, at least 2.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance.
     future : int, optional
         f; None is p.
@@ -219,7 +220,7 @@ def mmd_scan(
 
 def change_point_test(
     X: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     margin: int = 5,
     n_permutations: int = 500,
@@ -239,7 +240,7 @@ def change_point_test(
     ----------
     X : raw data or packed samples
         Independent of each other, in the order of time.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance.
     margin : int, default 5
         Fewest samples before and after.
@@ -296,7 +297,7 @@ def _splits(K: Floats) -> Floats:
 def krylov_scan(
     X: Any,
     window: int,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     future: int | None = None,
     rank: int = 3,
@@ -319,7 +320,7 @@ def krylov_scan(
         In the order of time; for a series `series_windows`, whose matrix of rows is its trajectory matrix.
     window : int
         p, at least 2.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is `Linear`, as in singular spectrum analysis.
     future : int, optional
         f; None is p.

@@ -25,8 +25,8 @@ from mercer.estimators.dependence.dependence_selection import target_samples
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.foreign import AnyKernel, any_kernel
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.foreign import AnyKernel, any_kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.problems import Status

@@ -30,8 +30,8 @@ from mercer.estimators.dependence.ica_starts import starts, turned_pairs
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.foreign import AnyKernel, any_kernel
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.foreign import AnyKernel, any_kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas

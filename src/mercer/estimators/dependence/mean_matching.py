@@ -23,6 +23,7 @@ from mercer.gram.expansion import Expansion
 from mercer.inference.forms import packed
 from mercer.inference.options import Limits, resources_of
 from mercer.kernels import Kernel
+from mercer.kernels.foreign import KernelLike
 from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import SMO, Solver
 
@@ -64,7 +65,7 @@ class MeanMatching:
 def mean_matching(
     X: Any,
     Z: Any,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     upper: float = 1000.0,
     epsilon: float = 0.0,
@@ -87,7 +88,7 @@ def mean_matching(
     ----------
     X, Z : raw data or packed samples
         The samples at hand, and samples of the population; of the same domain.
-    kernel : Kernel, "precomputed" or None
+    kernel : Kernel, str, function or None
         None is the Gaussian at the median distance of all samples. A kernel that is conditionally positive definite
         of order 1 is accepted if ``epsilon`` is 0: of ``NegativeDistance()`` the weights bring the energy distance to
         its minimum.

@@ -23,7 +23,6 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.foreign import is_scikit_learn, translated
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
     Conditioned,
@@ -36,6 +35,7 @@ from mercer.estimators.processes.process_search import SOME, EvidenceSearch
 from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Tiles
 from mercer.gram.gram import has_features, is_stored, is_streamed, is_transform
 from mercer.kernels import Gaussian, Kernel, Scaled
+from mercer.kernels.foreign import is_scikit_learn, translated
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status

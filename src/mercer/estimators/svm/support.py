@@ -22,11 +22,11 @@ from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run
-from mercer.estimators.kernel_names import GAMMA, kernel_from_word
 from mercer.gram import Dense, Expansion, Gram, GramSpec, Tiles
 from mercer.gram.gram import is_streamed, is_undecided
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
+from mercer.kernels.kernel_names import GAMMA, kernel_from_word
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import run_tasks, thread_count
 from mercer.solvers import SMO, Solver

@@ -12,8 +12,8 @@ from sklearn.svm import SVC as ReferenceSVC
 import mercer
 from mercer import SVC, GaussianProcessClassifier, GaussianProcessRegressor, KernelPCA, KernelRidge
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError
-from mercer.estimators.foreign import as_kernel, translated
 from mercer.kernels import Custom, Gaussian, Periodic
+from mercer.kernels.foreign import as_kernel, translated
 
 RNG = np.random.default_rng(0)
 X = np.abs(RNG.normal(size=(12, 3)))

@@ -8,8 +8,8 @@ from sklearn.svm import SVC as ReferenceSVC
 
 from mercer import SVC, KernelRidge
 from mercer.errors import ParameterError
-from mercer.estimators.kernel_names import WORDS, kernel_from_word
 from mercer.kernels import Precomputed
+from mercer.kernels.kernel_names import WORDS, kernel_from_word
 
 X = np.random.default_rng(0).normal(size=(10, 4))
 COUNTS = np.abs(X)  # for kernels on histograms

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mercer import kernels  # whose names are imported when they are used
 from mercer.constraints import Constraint
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.kernel_names import kernel_from_word
 from mercer.kernels import Constant, Gaussian, Kernel, Matern, RationalQuadratic
+from mercer.kernels.kernel_names import kernel_from_word
 
 __all__ = [
     "AnyKernel",
+    "KernelLike",
     "Translated",
     "any_kernel",
     "as_kernel",
@@ -23,6 +25,9 @@ __all__ = [
     "is_scikit_learn",
     "translated",
 ]
+
+KernelLike: TypeAlias = Kernel | str | Callable[..., Any] | None
+"""A kernel in whatever way it may be given: an object, a name of scikit-learn, a function or kernel object of it."""
 
 _HOME = "sklearn.gaussian_process.kernels"
 _BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless others are given
