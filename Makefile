@@ -54,7 +54,7 @@ help:
 	  "$$python" -m venv --clear .venv; \
 	fi
 	@$(INSTALL) hatchling editables
-	@$(INSTALL) --no-build-isolation -e ".[plot,report]"
+	@$(INSTALL) --no-build-isolation -e ".[plot]"
 	@touch $@
 
 # What its development needs besides: every optional package and the tools.

@@ -28,8 +28,8 @@ BANNED_CALLS = {
     *("joblib.load", "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads"),
 }
 OPTIONAL = {
-    *("clarabel", "dask", "defusedxml", "distributed", "jinja2"),
-    *("matplotlib", "networkx", "piqp", "pyarrow"),
+    *("clarabel", "dask", "defusedxml", "distributed"),
+    *("matplotlib", "networkx", "openpyxl", "piqp", "pyarrow"),
 }
 HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 DISTRIBUTION = {"sklearn": "scikit-learn"}

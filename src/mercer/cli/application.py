@@ -19,12 +19,14 @@ __all__ = ["COMMANDS", "Application", "main", "work"]
 # Names and summaries are here so that the list of commands is printed without importing them.
 COMMANDS = {
     "check": "Check a data file, or a Gram matrix, and say what is odd.",
+    "completion": "Print what makes a shell complete commands and options.",
     "convert": "Write data or a model in another format.",
     "doctor": "Describe this installation: versions, threads, caches, memory.",
     "fit": "Fit a model to a data file and save it.",
     "gram": "Compute a Gram matrix on disk, larger than memory; resumable.",
-    "kernels": "List the kernels: formula, domain, parameters, validity, cost.",
+    "kernels": "List or search kernels: formula, domain, validity, cost.",
     "predict": "Predict new samples with a saved model.",
+    "show": "Describe a saved model.",
     "test": "Test two files: the same distribution, or independent of each other?",
     "warmup": "Compile all loops now, so that the next command need not.",
 }

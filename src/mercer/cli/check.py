@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Floats
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import column_kinds, open_data, pose, samples
+from mercer.cli.inputs import Reading, column_kinds, open_data, pose, samples
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Samples
 from mercer.io.datasets import Dataset
@@ -31,15 +31,13 @@ WIDE = 1e3  # ratio of the largest to the smallest standard deviation that is wo
 RARE = 0.1  # share of a class that is worth mentioning
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     data: Path
     target: str | None
     kernel: str | None
-    format: str | None
-    memory: str | None
     threads: int | None
 
 
@@ -47,7 +45,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     """Check a file and report what was found."""
     request = Request(**options)
     kernel = _kernel(request)
-    data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
+    data = open_data(request.data, request, column_kinds(kernel))
     found = [*data.notes, *findings(data, request.target)]
     result: dict[str, Any] = {**data.describe(), "findings": found}
     text = [pairs(_summary(data)), *_columns(terminal, data, result)]

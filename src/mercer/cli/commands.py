@@ -14,21 +14,26 @@ import click
 
 from mercer.cli.application import COMMANDS, work
 
-__all__ = ["EXAMPLES", "check", "convert", "doctor", "fit", "gram", "kernels", "predict", "test", "warmup"]
+__all__ = [
+    *("EXAMPLES", "check", "completion", "convert", "doctor", "fit"),
+    *("gram", "kernels", "predict", "show", "test", "warmup"),
+]
 
 EXAMPLES = {
     "check": "mercer check patients.csv --target progression",
+    "completion": "mercer completion bash",
     "convert": "mercer convert patients.csv -o patients.jsonl",
     "doctor": "mercer doctor",
     "fit": "mercer fit patients.csv --target progression",
     "gram": "mercer gram proteins.fasta --kernel 'Spectrum(3).normalized()' -o proteins.npy",
     "kernels": "mercer kernels --domain strings",
     "predict": "mercer predict patients.mercer new.csv -o predictions.csv",
+    "show": "mercer show patients.mercer",
     "test": "mercer test before.csv after.csv --stat mmd",
     "warmup": "mercer warmup",
 }
-FORMATS = ("csv", "tsv", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
-FORMATS += ("penn", "xml", "html", "json", "python", "trees", "graphml", "graph-json", "edges", "tu")
+FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
+FORMATS += ("penn", "xml", "html", "json", "python", "trees", "texts", "graphml", "graph-json", "edges", "tu")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -45,12 +50,25 @@ class _File(click.Path):
 FILE = _File(path_type=Path, allow_dash=False)
 
 
+class _Command(click.Command):
+    """A command that refuses an option given twice, of which the first would be lost without a word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in self.params:
+            single = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
+            if single and given.count(option) > 1:
+                raise click.UsageError(f"{option.opts[-1]} was given {given.count(option)} times; give it once.", ctx)
+        return super().parse_args(ctx, args)
+
+
 def _command(name: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:
     """A command with the common options, and an example at the end of its help."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         help = f"{COMMANDS[name]}\n\n{details}".strip()
-        command = click.command(name, help=help, epilog=f"\b\nExample:\n  {EXAMPLES[name]}")(function)
+        command = click.command(name, cls=_Command, help=help, epilog=f"\b\nExample:\n  {EXAMPLES[name]}")(function)
         command.params += [
             click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
             click.Option(["-q", "--quiet"], is_flag=True, help="No messages and no progress bar."),
@@ -70,7 +88,17 @@ def _all(*options: Decorator) -> Decorator:
     return decorate
 
 
-_format = click.option("--format", type=click.Choice(FORMATS), help="Format of the data; found if not given.")
+_format = _all(
+    click.option("--format", type=click.Choice(FORMATS), help="Format of the data; found if not given."),
+    click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="Encoding of texts."),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="Decimal mark of numbers in CSV and TSV; with a comma, semicolons or tabs separate fields.",
+    ),
+)
 _memory = click.option("--memory", metavar="SIZE", help="Memory to use, e.g. 2GB; 70 % of what is free if not given.")
 _threads = click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores if not given.")
 _max_time = click.option(
@@ -110,7 +138,8 @@ _spreadsheet = click.option(
 
 @_command(
     "fit",
-    "Without --estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
+    "DATA is a file, a folder of trees, graphs or texts (a subfolder for each class), or - for standard input. Without "
+    "--estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
     "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
     "leave-one-out on at most 2000 rows. Texts of words are compared by tf-idf, sequences by their substrings, trees "
     "by their parts, graphs by the surroundings of their nodes. Classes are predicted by a support vector machine, "
@@ -118,6 +147,10 @@ _spreadsheet = click.option(
 )
 @click.argument("data", type=FILE)
 @click.option("-t", "--target", metavar="NAME", help="What to predict: the name of a column or field.")
+@click.option(
+    "--features", multiple=True, metavar="NAMES", help="Use these columns only; names between commas, or several times."
+)
+@click.option("--drop", multiple=True, metavar="NAMES", help="Leave these columns out.")
 @click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
 @click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
@@ -175,8 +208,12 @@ def check(**options: Any) -> None:
     work("check", options)
 
 
-@_command("kernels", "With a NAME, everything about one kernel; other names in the literature (RBF) are understood.")
-@click.argument("name", required=False)
+@_command(
+    "kernels",
+    "With a NAME, everything about one kernel; other names in the literature (RBF) are understood. Any other WORD is "
+    "looked for in names, domains and descriptions.",
+)
+@click.argument("name", metavar="[NAME|WORD]", required=False)
 @click.option("-d", "--domain", metavar="DOMAIN", help="Only those that compare vectors, strings, ...")
 def kernels(**options: Any) -> None:
     """List kernels."""
@@ -264,6 +301,23 @@ def convert(**options: Any) -> None:
 def test(**options: Any) -> None:
     """Test two files."""
     work("dependence", options)
+
+
+@_command("show", "What it is, what it was fitted to, how well, and its parameters. Nothing in the file is run.")
+@click.argument("model", type=FILE)
+def show(**options: Any) -> None:
+    """Describe a model."""
+    work("show", options)
+
+
+@_command(
+    "completion",
+    "Put its output where your shell reads it at start, for example: mercer completion bash >> ~/.bashrc",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(**options: Any) -> None:
+    """Print a completion script."""
+    work("completion", options)
 
 
 @_command("doctor")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import open_data
+from mercer.cli.inputs import Reading, open_data
 from mercer.cli.outputs import require_writable
 from mercer.cli.terminal import Terminal, pairs
 from mercer.cli.writers import format_of, pieces
@@ -18,8 +18,8 @@ from mercer.io.model_file import save
 __all__ = ["run"]
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     data: Path
@@ -27,9 +27,7 @@ class Request:
     to: str | None
     target: str | None
     spreadsheet: bool
-    format: str | None
     force: bool
-    memory: str | None
 
 
 def run(terminal: Terminal, **options: Any) -> None:
@@ -48,7 +46,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         told = {"from": "libsvm model", "to": "mercer", "model": repr(model)}
         rows = [("model", repr(model))]
     else:
-        data = open_data(request.data, request.format, request.memory)
+        data = open_data(request.data, request)
         for note in data.notes:
             terminal.say(f"{request.data}: {note}")
         write_atomically(request.output, pieces(data, wanted, request.target, request.spreadsheet), force=request.force)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.budget import Clock
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import column_kinds, open_data, pose, samples
+from mercer.cli.inputs import Reading, column_kinds, open_data, pose, samples
 from mercer.cli.terminal import Terminal, pairs
 from mercer.inference import Limits, WildBootstrap, aggregated_test, hsic_test, mmd_test
 from mercer.io.datasets import Dataset
@@ -30,8 +30,8 @@ _KINDS = {"number": "number", "boolean": "number", "category": "category", "text
 HYPOTHESES = {"mmd": "both files have the same distribution", "hsic": "the files' rows are independent"}
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     data: Path
@@ -45,8 +45,6 @@ class Request:
     seed: int
     level: float
     missing: str
-    format: str | None
-    memory: str | None
     max_time: float | None
     threads: int | None
 
@@ -137,7 +135,7 @@ def _alike(data: Dataset, other: Dataset, request: Request, terminal: Terminal) 
 
 def _read(path: Path, kinds: dict[str, str] | None, request: Request, terminal: Terminal) -> Dataset:
     """Return the data of a file, missing values settled."""
-    data = open_data(path, request.format, request.memory, kinds)
+    data = open_data(path, request, kinds)
     for note in data.notes:
         terminal.say(f"{path}: {note}")
     if not isinstance(data, Table):

@@ -20,11 +20,22 @@ from mercer.runtime.tiling import thread_count
 
 __all__ = ["run"]
 
-NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "threadpoolctl", "safetensors", "click", "rich")
+NEEDED = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "narwhals",
+    "threadpoolctl",
+    "safetensors",
+    "click",
+    "rich",
+    "jinja2",
+)
 OPTIONAL = {
     "matplotlib": ("plot", "figures"),
-    "jinja2": ("report", "reports of mercer fit"),
     "pyarrow": ("data", "Parquet files"),
+    "openpyxl": ("excel", "Excel files"),
     "piqp": ("qp", "a second opinion on quadratic programs"),
     "clarabel": ("qp", "a third one"),
     "dask": ("dask", "computing on several machines"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.hardware import peak_memory
-from mercer.cli.inputs import Problem, column_kinds, open_data, pose, samples, usable_columns
+from mercer.cli.inputs import STDIN, Problem, Reading, column_kinds, open_data, pose, samples, usable_columns
 from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
@@ -29,6 +29,7 @@ from mercer.errors import TimeBudgetError
 from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
+from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
 from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
@@ -42,18 +43,19 @@ __all__ = ["run"]
 _ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     data: Path
     target: str | None
+    features: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
     labels: Path | None
     estimator: str | None
     task: str | None
     missing: str
     folds: int
-    format: str | None
     output: Path | None
     report: Path | None
     no_report: bool
@@ -62,7 +64,6 @@ class Request:
     checkpoint: Path | None
     checkpoint_every: str
     force: bool
-    memory: str | None
     max_time: float | None
     threads: int | None
 
@@ -84,6 +85,8 @@ def run(terminal: Terminal, **options: Any) -> None:
     """Fit a model to a data file, save it, report on it."""
     request = Request(**options)
     clock = Clock.start(request.max_time)
+    if request.output is None and request.data == STDIN:
+        raise UsageFault("The data are piped in, so the model has no name yet. Name it with -o model.mercer.")
     output = request.output or beside(request.data, ".mercer")
     page = _page(request, output)
     for path in (output, page):
@@ -167,9 +170,10 @@ def _time_left(clock: Clock) -> float | None:
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     kernel = getattr(estimator, "kernel", None)
-    data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
+    data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
+    data = _columns_asked_for(data, request)
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -187,6 +191,28 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     if problem.n < 2:
         raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
     return problem
+
+
+def _columns_asked_for(data: Dataset, request: Request) -> Dataset:
+    """Return the data with the columns of --features only, or without those of --drop."""
+    if not request.features and not request.drop:
+        return data
+    option = "--features" if request.features else "--drop"
+    if not isinstance(data, Table):
+        raise UsageFault(f"{option} names columns, and {request.data} is a {data.format} file. Leave it out.")
+    if request.features and request.drop:
+        raise UsageFault("--features and --drop were both given; one says which columns are left. Use one of them.")
+    named = [name for text in (*request.features, *request.drop) for name in _listed(text, data)]
+    usable_columns(data, named)  # which names those that the file lacks
+    if request.target in named:
+        raise UsageFault(f"{option} names {request.target!r}, which is the target. Leave it out there.")
+    kept = {*named, request.target} if request.features else {*data.names} - {*named}
+    return data.drop(*(name for name in data.names if name not in kept))
+
+
+def _listed(text: str, data: Table) -> list[str]:
+    """Return one name, or several between commas; a name with a comma in it stays whole."""
+    return [text] if text in data.names else [name.strip() for name in text.split(",")]
 
 
 def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
@@ -369,15 +395,8 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
 
 
 def _page(request: Request, output: Path) -> Path | None:
-    """Where the report goes; none if it is not wanted, or if what it needs is not installed."""
-    if request.no_report:
-        return None
-    able = importlib.util.find_spec("jinja2") is not None
-    if request.report is None:
-        return beside(output, ".html") if able else None
-    if not able:
-        raise UsageFault("A report needs jinja2, which is not installed. Run: pip install 'mercer[report]'.")
-    return request.report
+    """Where the report goes; none if it is not wanted."""
+    return None if request.no_report else request.report or beside(output, ".html")
 
 
 def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) -> None:

@@ -29,7 +29,7 @@ import mercer
 from mercer.arrays import Floats
 from mercer.budget import Clock, budget, format_bytes
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import column_kinds, open_data, pose, samples
+from mercer.cli.inputs import Reading, column_kinds, open_data, pose, samples
 from mercer.cli.outputs import require_writable
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Frames, Pairs, Samples
@@ -52,8 +52,8 @@ SECONDS = 2.0  # between two notes of progress
 AHEAD = 16  # blocks that workers compute before they are asked for
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     data: Path
@@ -63,9 +63,7 @@ class Request:
     dtype: str
     restart: bool
     dask: str | None
-    format: str | None
     force: bool
-    memory: str | None
     max_time: float | None
     threads: int | None
 
@@ -80,7 +78,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         raise UsageFault(
             f"--kernel {request.kernel!r} is a {type(kernel).__name__}; a kernel is needed, such as Gaussian()."
         )
-    data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
+    data = open_data(request.data, request, column_kinds(kernel))
     rest = data.drop(request.target) if isinstance(data, Table) and request.target else data
     problem = pose(rest, None, None, samples(rest, kernel)[1], drop=False) if isinstance(rest, Table) else None
     S = kernel.pack(samples(problem.data if problem else rest, kernel)[0])

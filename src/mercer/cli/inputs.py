@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -12,6 +16,7 @@ import numpy as np
 
 import mercer.domains  # whose names are imported when they are used
 from mercer.arrays import Array, Indices
+from mercer.budget import format_bytes
 from mercer.cli.failures import UsageFault
 from mercer.domains import Frames, Similarities, Strings, Vectors
 from mercer.errors import DomainError
@@ -24,7 +29,9 @@ from mercer.kernels.algebra.maps import Selected
 from mercer.spec import Spec
 
 __all__ = [
+    "STDIN",
     "Problem",
+    "Reading",
     "column_kinds",
     "compares_texts",
     "open_data",
@@ -37,11 +44,45 @@ __all__ = [
 _NUMBERS = ("number", "boolean")
 
 
-def open_data(
-    path: Path, format: str | None = None, memory: str | None = None, kinds: Mapping[str, str] | None = None
-) -> Dataset:
-    """Read a data file within a memory budget."""
-    return read(path, format, Limits(memory=memory), kinds)
+STDIN = Path("-")  # the name for data that are piped in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The options that say how a data file is to be read."""
+
+    format: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    memory: str | None = None
+
+
+_AS_FOUND = Reading()
+
+
+def open_data(path: Path, reading: Reading = _AS_FOUND, kinds: Mapping[str, str] | None = None) -> Dataset:
+    """Read a data file, or what is piped in, within a memory budget."""
+    limits = Limits(memory=reading.memory)
+    if path == STDIN:
+        path = _piped(limits.bytes)
+    return read(path, reading.format, limits, kinds, encoding=reading.encoding, decimal=reading.decimal)
+
+
+@functools.cache
+def _piped(most: int) -> Path:
+    """Return a file with what comes through the pipe: readers look at data more than once."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageFault("The data are -, which is standard input, and nothing is piped in. Name a file.")
+    folder = tempfile.TemporaryDirectory(prefix="mercer-")
+    atexit.register(folder.cleanup)
+    path, total = Path(folder.name, "stdin"), 0
+    with path.open("wb") as copy:
+        while piece := sys.stdin.buffer.read(2**20):
+            total += len(piece)
+            if total > most:
+                raise UsageFault(f"More than {format_bytes(most)} are piped in, the limit. Save them as a file.")
+            copy.write(piece)
+    return path
 
 
 # what a kernel reads --------------------------------------------------------------------------------------

@@ -15,11 +15,14 @@ __all__ = ["run"]
 
 
 def run(terminal: Terminal, *, name: str | None, domain: str | None) -> None:
-    """List the kernels, or describe one."""
-    if name is not None:
-        _one(terminal, name)
-        return
+    """List the kernels or some of them, or describe one."""
     rows = catalogue.kernels()
+    if name is not None:
+        row = catalogue.named(name)
+        if row is not None and domain is None:
+            _one(terminal, row)
+            return
+        rows = _with_word(rows, name)
     if domain is not None:
         rows = _of_domain(rows, domain)
     table = [[row.signature, row.domain, row.validity, row.cost, row.summary.partition(": ")[2]] for row in rows]
@@ -36,14 +39,24 @@ def _of_domain(rows: tuple[KernelEntry, ...], domain: str) -> tuple[KernelEntry,
     return tuple(row for row in rows if row.domain == match)
 
 
-def _one(terminal: Terminal, name: str) -> None:
-    row = catalogue.named(name)
-    if row is None:
-        names = [*(entry.name for entry in catalogue.kernels()), *catalogue.SYNONYMS]
+def _with_word(rows: tuple[KernelEntry, ...], word: str) -> tuple[KernelEntry, ...]:
+    """Those with a word in their names, synonyms, domains or descriptions."""
+    found = tuple(row for row in rows if word.lower() in _described(row))
+    if not found:
+        names = [*(row.name for row in rows), *catalogue.SYNONYMS]
         lower = {other.lower(): other for other in names}
-        near = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+        near = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
         hint = f"Did you mean {lower[near[0]]!r}?" if near else "'mercer kernels' lists all."
-        raise UsageFault(f"There is no kernel {name!r}. {hint}")
+        raise UsageFault(f"There is no kernel {word!r}, and none is described by that word. {hint}")
+    return found
+
+
+def _described(row: KernelEntry) -> str:
+    synonyms = [other for other, own in catalogue.SYNONYMS.items() if own == row.name]
+    return " ".join([row.name, row.domain, row.validity, *synonyms, inspect.getdoc(row.cls) or ""]).lower()
+
+
+def _one(terminal: Terminal, row: Entry) -> None:
     head = [("name", row.signature), ("formula", row.formula or "as its parameters say")]
     if isinstance(row, KernelEntry):
         head += [("domain", row.domain), ("validity", row.validity), ("properties", _ticked(row.properties))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import as_target, column_kinds, open_data, samples, selected_columns
+from mercer.cli.inputs import Reading, as_target, column_kinds, open_data, samples, selected_columns
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
 from mercer.cli.terminal import Terminal
@@ -31,8 +31,8 @@ from mercer.io.tables import Table
 __all__ = ["run"]
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
     """The arguments and options of the command."""
 
     model: Path
@@ -41,9 +41,7 @@ class Request:
     scores: bool
     proba: bool
     spreadsheet: bool
-    format: str | None
     force: bool
-    memory: str | None
     max_time: float | None
     threads: int | None
 
@@ -90,7 +88,7 @@ def _guessed(model: Any) -> dict[str, Any]:
 def _opened(request: Request, model: Any, known: dict[str, Any]) -> Dataset:
     kind = known.get("kind")
     format = "gram-rows" if kind == "gram" and request.format in (None, "gram") else request.format
-    data = open_data(request.data, format, request.memory, known.get("kinds"))
+    data = open_data(request.data, replace(request, format=format), known.get("kinds"))
     if kind is not None and data.kind != kind:
         raise FileError(
             request.data,

@@ -12,7 +12,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
@@ -46,6 +46,7 @@ _TEXTS = ("category", "text", "identifier")  # kinds that keep the spelling, wha
 
 _INFINITE = re.compile(r"(?i)[+-]?inf(?:inity)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_POINT = re.compile(r"[+-]?\d+\.\d+(?:[eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,'\u00a0\u2009\u202f ]\d{3})+(?:\.\d+)?")
 
 
@@ -68,10 +69,11 @@ def read_delimited(source: Source, kinds: Kinds, delimiter: str | None = None) -
 
 def sniff_delimiter(source: Source) -> str:
     """Return the delimiter of a file, from its first rows."""
+    marks = [mark for mark in DELIMITERS if mark != source.decimal]
     lines = list(io.StringIO(source.head[:_HEAD].decode("utf-8-sig", "replace"), newline=""))
     if len(source.head) > _HEAD and len(lines) > 1:
         lines.pop()  # perhaps cut in the middle
-    counts = {delimiter: _widths(lines, delimiter) for delimiter in DELIMITERS}
+    counts = {delimiter: _widths(lines, delimiter) for delimiter in marks}
     for delimiter, widths in counts.items():
         if len(set(widths)) == 1 and widths[0] > 1:
             return delimiter
@@ -79,11 +81,11 @@ def sniff_delimiter(source: Source) -> str:
     widest = max(first, key=lambda delimiter: (first[delimiter], delimiter == ","))
     if first[widest] == 1:
         _check_other_delimiters(source, lines)
-        return ","
+        return marks[-1]
     return widest
 
 
-def _is_header(first: list[str], sample: list[list[str]]) -> bool:
+def _is_header(first: Sequence[str], sample: Sequence[Sequence[str]]) -> bool:
     """Whether the first row names the columns: no field is a number, or one is the word above numbers."""
     if not any(map(NUMBER.fullmatch, first)):
         return True
@@ -148,7 +150,7 @@ class _Reading:
         if not first:
             raise self.source.error("There are only blank lines.", "Give a header and at least one row.", line=1)
         sample = list(islice(rows, _SAMPLE))
-        self.has_header = _is_header(first, [row for _, row in sample])
+        self.has_header = _is_header(self._pointed(first), [self._pointed(row) for _, row in sample])
         rows = chain(sample, rows)
         if self.has_header:
             self.names = self._checked_names(line, first)
@@ -220,7 +222,7 @@ class _Reading:
         """Add numbers to a column, or strike it off the columns of numbers."""
         if j not in self.numbers:
             return
-        numbers = parse_numbers(fields)
+        numbers = parse_numbers(self._pointed(fields))
         if numbers is None:
             del self.numbers[j]
             return
@@ -229,6 +231,15 @@ class _Reading:
             at = int(infinite.argmax())
             self.overflows[j] = (len(self.lines) - len(fields) + at, fields[at])
         self.numbers[j].append(numbers)
+
+    def _pointed(self, fields: Sequence[str]) -> Sequence[str]:
+        """Return fields in which numbers have decimal points; what has a point already is no number with a comma."""
+        if self.source.decimal == ".":
+            return fields
+        return [text.replace(".", "_").replace(",", ".") for text in fields]
+
+    def _is_number(self, text: str) -> bool:
+        return NUMBER.fullmatch(self._pointed([text])[0]) is not None
 
     def table(self) -> Table:
         """Return the table, after a second look at the columns that are not numbers."""
@@ -287,19 +298,19 @@ class _Reading:
     def _check_spoiled(self, j: int, fields: list[str], forced: bool) -> None:
         """Refuse a column of numbers with a few fields that are not, rather than call it a category."""
         distinct = set(fields)
-        words = {text for text in distinct if not NUMBER.fullmatch(text) and text.strip() not in MISSING}
+        words = {text for text in distinct if not self._is_number(text) and text.strip() not in MISSING}
         numbers = {text for text in distinct - words if text.strip() not in MISSING}
         bad = [row for row, text in enumerate(fields) if text in words]
         row, text = bad[0], fields[bad[0]]
         for pattern, refuse in (
             (_INFINITE, self._infinite),
-            (_COMMA, self._decimal_comma),
+            (_COMMA if self.source.decimal == "." else _POINT, self._other_decimal),
             (_THOUSANDS, self._thousands),
         ):
             if all(pattern.fullmatch(word.strip()) for word in words):
                 raise refuse(row, j, text)
         good = sum(text in numbers for text in fields)
-        measured = len(numbers) > 20 or any(set(number) & set(".eE") for number in numbers)
+        measured = len(numbers) > 20 or any(set(number) & {self.source.decimal, "e", "E"} for number in numbers)
         if forced or (good >= 3 and measured and len(bad) <= max(1, (good + len(bad)) // 10)):
             self._refuse_word(row, j, text, good)
 
@@ -360,14 +371,15 @@ class _Reading:
             "Write a finite number, or leave the field empty if it is missing.",
         )
 
-    def _decimal_comma(self, row: int, j: int, text: str) -> FileError:
-        point = text.strip().replace(",", ".")
-        return self._error(
-            row,
-            j,
-            f"{shown(text.strip())} has a decimal comma; decimal points are accepted.",
-            f"Write {point}: export the table with decimal points.",
-        )
+    def _other_decimal(self, row: int, j: int, text: str) -> FileError:
+        text = text.strip()
+        if self.source.decimal == ".":
+            problem = f"{shown(text)} has a decimal comma; decimal points are expected."
+            fix = f"Read the file with decimal=',' (in a shell: --decimal ,), or write {text.replace(',', '.')}."
+        else:
+            problem = f"{shown(text)} has a decimal point; decimal commas are expected, as decimal=',' says."
+            fix = f"Leave decimal=',' (in a shell: --decimal ,) out, or write {text.replace('.', ',')}."
+        return self._error(row, j, problem, fix)
 
     def _thousands(self, row: int, j: int, text: str) -> FileError:
         return self._error(

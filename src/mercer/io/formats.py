@@ -22,11 +22,12 @@ from mercer.io.parquet import MAGIC as PARQUET
 from mercer.io.source import GZIP, Source
 from mercer.io.svmlight import LINE
 
-__all__ = ["FORMATS", "TREES", "detect", "detected", "extension_of", "is_folder", "is_graph_folder"]
+__all__ = ["FORMATS", "TREES", "detect", "detected", "extension_of", "is_folder", "is_graph_folder", "is_text_file"]
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "csv": ("csv",),
     "tsv": ("tsv", "tab"),
+    "excel": ("xlsx", "xlsm"),
     "parquet": ("parquet", "pq"),
     "svmlight": ("svmlight", "libsvm", "svm"),
     "gram": ("npy",),
@@ -40,6 +41,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "json": ("json",),
     "python": ("py",),
     "trees": (),
+    "texts": (),
     "graphml": ("graphml",),
     "graph-json": (),
     "edges": ("edges", "edgelist"),
@@ -48,13 +50,13 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 TREES = ("penn", "xml", "html", "json", "python")  # formats of one file; a folder of these is "trees"
 _EXTENSIONS = {extension: name for name, extensions in FORMATS.items() for extension in extensions}
 _KNOWN = (
-    "CSV, TSV, Parquet, svmlight, JSON lines, FASTA, FASTQ, Gram matrices (.npy), trees (.mrg, .xml, .html, .json, "
-    ".py) and graphs (TU Dortmund, .graphml, .json, .edges)"
+    "CSV, TSV, Excel (.xlsx), Parquet, svmlight, JSON lines, FASTA, FASTQ, Gram matrices (.npy), trees (.mrg, .xml, "
+    ".html, .json, .py) and graphs (TU Dortmund, .graphml, .json, .edges)"
 )
 
 # Other common files, which are not read: how each begins, what it is, what to do.
 _STRANGERS = (
-    (b"PK\x03\x04", "a zip archive or a spreadsheet (.xlsx, .npz)", "Unpack it, or save the sheet as 'CSV UTF-8'."),
+    (b"PK\x03\x04", "a zip archive (.zip, .npz, .ods)", "Unpack it, or save the sheet as .xlsx or 'CSV UTF-8'."),
     (b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls)", "Save the sheet as 'CSV UTF-8'."),
     (b"\x80\x02", "a pickle, which can run any program", "Save the data as CSV, Parquet or .npy."),
     (b"\x80\x03", "a pickle, which can run any program", "Save the data as CSV, Parquet or .npy."),
@@ -78,13 +80,40 @@ _PART = "_graph_indicator.txt"
 def detect(path: str | Path, limits: Limits | None = None) -> str:
     """Return the format of a file or a folder, one of ``FORMATS``."""
     if is_folder(path):
-        return "tu" if is_graph_folder(path) else "trees"
+        return _of_folder(Path(path))
     return detected(Source.open(path, limits or Limits()))
 
 
 def is_folder(path: Any) -> bool:
     """Whether something is the name of a folder."""
     return isinstance(path, (str, os.PathLike)) and os.path.isdir(path)
+
+
+def _of_folder(path: Path) -> str:
+    """Return what a folder holds: graphs, files of trees, or texts in subfolders."""
+    if is_graph_folder(path):
+        return "tu"
+    trees = {extension for name in TREES for extension in FORMATS[name]}
+    texts = False
+    for file in path.rglob("*"):
+        if extension_of(file) in trees and file.is_file():
+            return "trees"
+        texts = texts or (file.parent != path and is_text_file(file))
+    return "texts" if texts else "trees"
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether a name is that of a text in a folder of them: it ends in .txt or has no ending, and is not hidden."""
+    return extension_of(path) in ("", "txt", "text") and not path.name.startswith(".") and path.is_file()
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a file is a workbook of Excel."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
+        return False
 
 
 def is_graph_folder(path: str | Path) -> bool:
@@ -114,6 +143,8 @@ def detected(source: Source) -> str:
         return "gram"
     if head.startswith(PARQUET) and _tail(source) == PARQUET:
         return "parquet"
+    if head.startswith(_ZIP) and is_workbook(source.path):
+        return "excel"
     if extension == "zip" or (head.startswith(_ZIP) and is_graph_folder(source.path)):
         return "tu"
     _refuse_strangers(source)

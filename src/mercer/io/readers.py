@@ -11,6 +11,7 @@ from mercer.errors import ParameterError
 from mercer.io.columns import Kinds, checked_kinds
 from mercer.io.datasets import Dataset
 from mercer.io.delimited import read_delimited
+from mercer.io.excel import read_excel
 from mercer.io.formats import FORMATS, TREES, detect, detected, is_folder
 from mercer.io.gram_file import read_gram, read_gram_rows
 from mercer.io.jsonl import read_jsonl
@@ -19,6 +20,7 @@ from mercer.io.parquet import read_parquet
 from mercer.io.source import Source
 from mercer.io.structures.fasta import read_fasta, read_fastq
 from mercer.io.svmlight import read_svmlight
+from mercer.io.text_folders import read_text_folder
 
 __all__ = ["FORMATS", "detect", "read"]
 __public__ = __all__
@@ -29,13 +31,17 @@ def read(
     format: str | None = None,
     limits: Limits | None = None,
     kinds: Mapping[str, str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    decimal: str = ".",
 ) -> Dataset:
     r"""Read the samples of a file.
 
     Parameters
     ----------
     path : str or Path
-        The file; or a folder, of graphs in the TU Dortmund format or of files of trees.
+        The file; or a folder, of graphs in the TU Dortmund format, of files of trees, or of texts with a subfolder for
+        each class.
     format : str, optional
         One of ``FORMATS``; found if not given. ``"gram-rows"``, similarities of new samples with those of
         training, is never found: it must be asked for. JSON is a table, trees (``"json"``) or graphs
@@ -45,13 +51,17 @@ def read(
     kinds : mapping of str to str, optional
         Kinds of columns of a table, by name, instead of those that the rules find: the ``kinds`` of the
         training table, when new samples are read. Names that the table does not have are ignored.
+    encoding : str, default "utf-8"
+        Of text, by any name that Python knows: ``"cp1252"`` of older spreadsheets, ``"latin-1"``, ``"utf-16"``.
+    decimal : {".", ","}, default "."
+        The decimal mark of numbers in CSV and TSV. With a comma, fields are separated by semicolons or tabs.
 
     Returns
     -------
     Dataset
-        Table (CSV, TSV, Parquet, JSON lines), Sparse (svmlight), Sequences (FASTA, FASTQ), GramMatrix, TreeBank
-        (brackets, XML, HTML, JSON, Python source, folders of these) or GraphData (TU Dortmund folders and archives,
-        GraphML, JSON, lists of edges).
+        Table (CSV, TSV, Excel, Parquet, JSON lines, folders of texts), Sparse (svmlight), Sequences (FASTA, FASTQ),
+        GramMatrix, TreeBank (brackets, XML, HTML, JSON, Python source, folders of these) or GraphData (TU Dortmund
+        folders and archives, GraphML, JSON, lists of edges).
 
     Raises
     ------
@@ -76,9 +86,9 @@ def read(
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format={format!r} is not known; {', '.join(FORMATS)} are. Choose one of them.")
     wanted, limits = checked_kinds(kinds), limits or Limits()
-    if is_folder(path) and format in (None, "tu", "trees"):
-        return _read_folder(Path(path), format or detect(path), limits)
-    source = Source.open(path, limits)
+    if is_folder(path) and format in (None, "tu", "trees", "texts"):
+        return _read_folder(Path(path), format or detect(path), limits, encoding)
+    source = Source.open(path, limits, encoding, decimal)
     try:
         name = format or detected(source)
         return _READERS[name](source, wanted)
@@ -94,9 +104,11 @@ def read(
         ) from error
 
 
-def _read_folder(path: Path, name: str, limits: Limits) -> Dataset:
-    module, function = ("graph_archives", "read_tu") if name == "tu" else ("tree_files", "read_tree_folder")
+def _read_folder(path: Path, name: str, limits: Limits, encoding: str) -> Dataset:
     try:
+        if name == "texts":
+            return read_text_folder(path, limits, encoding)
+        module, function = ("graph_archives", "read_tu") if name == "tu" else ("tree_files", "read_tree_folder")
         return _loaded(module, function)(path, limits)
     except FileError:
         raise
@@ -120,6 +132,7 @@ def _loaded(module: str, function: str) -> Any:
 _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "csv": read_delimited,
     "tsv": lambda source, kinds: read_delimited(source, kinds, "\t"),
+    "excel": read_excel,
     "parquet": read_parquet,
     "svmlight": lambda source, kinds: read_svmlight(source),
     "gram": lambda source, kinds: read_gram(source),
@@ -128,6 +141,7 @@ _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "fasta": lambda source, kinds: read_fasta(source),
     "fastq": lambda source, kinds: read_fastq(source),
     **{name: lambda source, kinds, name=name: _loaded("tree_files", "read_trees")(source, name) for name in TREES},
+    "texts": lambda source, kinds: read_text_folder(source.path, source.limits, source.encoding),
     "trees": lambda source, kinds: _loaded("tree_files", "read_tree_folder")(source.path, source.limits),
     "graphml": lambda source, kinds: _loaded("graph_files", "read_graphml")(source),
     "graph-json": lambda source, kinds: _loaded("graph_files", "read_graph_json")(source),

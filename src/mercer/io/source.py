@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer.budget import Clock, format_bytes
+from mercer.constraints import OneOf
 from mercer.errors import ParameterError
 from mercer.io.limits import FileError, FileTimeError, Limits
 
@@ -25,7 +26,7 @@ _HARMLESS = 10**6  # bytes: what is smaller than this after decompression is not
 # Fields become Python objects for a moment, numbers become eight bytes: measured on tables of short fields.
 _EXPANSION = 8
 
-_UTF8 = "Save it as UTF-8 (in a spreadsheet: 'CSV UTF-8'; in a shell: iconv -f {guess} -t UTF-8)."
+_UTF8 = "Name its encoding ({guess}, on the command line: --encoding {guess}), or save it as UTF-8."
 _BOMS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32"}
 _BOMS |= {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
@@ -46,6 +47,10 @@ class Source:
         The first bytes, decompressed.
     compressed : bool
         Whether the file is gzip.
+    encoding : str
+        Of its text, which readers get as UTF-8.
+    decimal : str
+        What separates the integer part of its numbers from the fraction, ``"."`` or ``","``.
     """
 
     path: Path
@@ -54,11 +59,15 @@ class Source:
     head: bytes
     compressed: bool
     clock: Clock
+    encoding: str = "utf-8"
+    decimal: str = "."
     _data: bytes | None = field(default=None, repr=False)
 
     @classmethod
-    def open(cls, path: str | Path, limits: Limits) -> Source:
+    def open(cls, path: str | Path, limits: Limits, encoding: str = "utf-8", decimal: str = ".") -> Source:
         """Look at a file: it must exist, be an ordinary file, hold something and be no larger than allowed."""
+        OneOf(".", ",").check("decimal", decimal, "read")
+        encoding = _known_encoding(encoding)
         if not isinstance(path, (str, os.PathLike)):
             raise ParameterError(f"path={path!r:.60} is not the name of a file; text or a Path is accepted. Give one.")
         path = Path(path)
@@ -76,7 +85,7 @@ class Source:
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(path, f"The file cannot be opened: {reason}.", "Check its permissions.") from error
-        source = cls(path, limits, status.st_size, head, head.startswith(GZIP), limits.clock())
+        source = cls(path, limits, status.st_size, head, head.startswith(GZIP), limits.clock(), encoding, decimal)
         if not head:
             raise source.error("The file is empty.", "Give a file with at least one row.", line=1)
         if source.size > limits.bytes:
@@ -84,6 +93,9 @@ class Source:
         if source.compressed:
             with path.open("rb") as stream:
                 source.head = next(source._inflated(stream), b"")
+        if encoding != "utf-8":
+            decoder = codecs.getincrementaldecoder(encoding)("replace")  # the last character may be cut
+            source.head = decoder.decode(source.head).encode()
         return source
 
     def error(self, problem: str, fix: str, **place: Any) -> FileError:
@@ -117,8 +129,21 @@ class Source:
             self.limits.require(self.path, "Reading it", self.size * _EXPANSION)
             with self.path.open("rb") as stream:
                 self._data = b"".join(self._inflated(stream)) if self.compressed else stream.read()
+            if self.encoding != "utf-8":
+                self._data = self._transcoded(self._data)
             self.limits.require(self.path, "Reading it", len(self._data) * _EXPANSION)
         return self._data
+
+    def _transcoded(self, data: bytes) -> bytes:
+        try:
+            return data.decode(self.encoding).encode()
+        except UnicodeError as error:
+            byte = getattr(error, "start", 0)
+            raise self.error(
+                f"The bytes are no text in {self.encoding}, which was named as its encoding.",
+                "Name the encoding with which it was written, or leave it out for UTF-8.",
+                byte=byte,
+            ) from None
 
     def _inflated(self, stream: BinaryIO) -> Iterator[bytes]:
         total = 0
@@ -190,6 +215,18 @@ class Source:
             line=line,
             character=character,
         )
+
+
+def _known_encoding(name: str) -> str:
+    """Return the name that Python has for an encoding of text."""
+    try:
+        "".encode(name)  # of names such as base64, which are no encodings of text, this is an error
+        return codecs.lookup(name).name
+    except (LookupError, TypeError, ValueError):
+        raise ParameterError(
+            f"encoding={name!r:.60} is not known; names such as 'utf-8', 'latin-1', 'cp1252' and 'utf-16' are. Write "
+            "one that Python knows."
+        ) from None
 
 
 def _position(data: bytes, byte: int) -> tuple[int, int]:

@@ -1,6 +1,5 @@
 """Fitting from files: automatic choices, estimators as text, budgets, what is written."""
 
-import importlib.util
 import subprocess
 import sys
 import warnings
@@ -114,13 +113,21 @@ def test_a_report_is_written_beside_the_model(table):
     assert page.lstrip().lower().startswith("<!doctype html") and "KernelRidge on t.csv" in page
 
 
-def test_a_report_needs_jinja2(table, monkeypatch):
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *more: None if name == "jinja2" else real(name, *more)
-    )
-    assert "mercer[report]" in run("fit", table, "-t", "y", "--report", "a.html", code=2).stderr
-    assert run_json("fit", table, "-t", "y")["files"]["report"] is None
+def test_columns_may_be_chosen_or_left_out(table):
+    told = run_json("fit", table, "-t", "y", "--features", "age,dose", "--no-report")
+    assert set(load(table.with_suffix(".mercer")).data_["columns"]) == {"age", "dose"}
+    told = run_json("fit", table, "-t", "y", "--drop", "age", "--drop", "city", "--no-report", "--force")
+    assert told["files"]["model"] and "age" not in load(table.with_suffix(".mercer")).data_["columns"]
+    for options, message, code in (
+        (["--features", "age", "--drop", "dose"], "both given", 2),
+        (["--drop", "y"], "the target", 2),
+        (["--drop", "aeg"], "is 'age' meant", 3),
+    ):
+        assert message in run("fit", table, "-t", "y", *options, "--force", code=code).stderr
+
+
+def test_an_option_that_was_given_twice_is_not_lost(table):
+    assert "--target was given 2 times" in run("fit", table, "-t", "y", "--target", "group", code=2).stderr
 
 
 def test_an_estimator_as_text(table):

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from mercer.cli import inputs as module
+from mercer.cli.application import application
 from mercer.cli.failures import UsageFault
 from mercer.cli.inputs import as_target, column_kinds, open_data, pose, samples, selected_columns, usable_columns
 from mercer.errors import DomainError
 from mercer.io.limits import FileBudgetError, FileError
 from mercer.kernels import Gaussian, Linear, Match, PartialTree, Precomputed, Spectrum, TfIdf, WeisfeilerLehman
-from tests.unit.cli.commandline import write_fasta, write_svmlight, write_table, write_trees, write_tu
+from tests.unit.cli.commandline import run, write_fasta, write_svmlight, write_table, write_trees, write_tu
 
 
 @pytest.fixture
@@ -148,4 +151,20 @@ def test_tables_without_numbers(tmp_path, table):
 
 def test_the_memory_budget_holds_for_reading(tmp_path):
     with pytest.raises(FileBudgetError, match="memory"):
-        open_data(write_table(tmp_path / "t.csv"), memory="1kB")
+        open_data(write_table(tmp_path / "t.csv"), module.Reading(memory="1kB"))
+
+
+def test_data_may_be_piped_in(tmp_path):
+    def piped(*words, data, code=0):
+        result = CliRunner().invoke(application, list(map(str, words)), prog_name="mercer", input=data)
+        module._piped.cache_clear()
+        assert result.exit_code == code, result.output
+        return result
+
+    data = write_table(tmp_path / "t.csv", n=30).read_bytes()
+    assert "30 samples" in piped("check", "-", data=data).stdout
+    piped("fit", "-", "-t", "y", "-o", tmp_path / "m.mercer", "--no-report", data=data)
+    lines = piped("predict", tmp_path / "m.mercer", "-", data=data).stdout.splitlines()
+    assert lines == run("predict", tmp_path / "m.mercer", tmp_path / "t.csv").stdout.splitlines()
+    assert "-o model.mercer" in piped("fit", "-", "-t", "y", data=data, code=2).stderr
+    assert "empty" in piped("check", "-", data=b"", code=3).stderr

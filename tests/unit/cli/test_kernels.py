@@ -32,3 +32,10 @@ def test_other_classes_have_a_page_too():
 def test_unknown_names():
     assert "Did you mean 'Gaussian'?" in run("kernels", "Gausian", code=2).stderr
     assert "lists all" in run("kernels", "zzzzzz", code=2).stderr
+
+
+def test_words_are_looked_for_in_names_domains_and_descriptions():
+    found = {row["name"] for row in run_json("kernels", "substring")["kernels"]}
+    assert "Spectrum" in found and "Gaussian" not in found
+    assert {row["domain"] for row in run_json("kernels", "substring", "--domain", "strings")["kernels"]} == {"Strings"}
+    assert "WeisfeilerLehman" in {row["name"] for row in run_json("kernels", "graphs")["kernels"]}

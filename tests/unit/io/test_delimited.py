@@ -3,8 +3,10 @@ import csv
 import numpy as np
 import pytest
 
+from mercer.errors import ParameterError
 from mercer.io.delimited import read_delimited, sniff_delimiter
 from mercer.io.limits import FileError, FileTimeError, Limits
+from mercer.io.readers import read
 from mercer.io.source import Source
 
 
@@ -201,3 +203,24 @@ def test_malformed_rows_of_any_kind_are_refused(table, monkeypatch):
     monkeypatch.setattr("mercer.io.delimited.csv.reader", broken)
     with pytest.raises(FileError, match="line 5: The row cannot be split into fields: strange"):
         table("a,b\n1,2\n", delimiter=",")
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;c\n1,5;x, y;3\n-2,25e1;z;4\n;w;5,5\n", encoding="utf-8")
+    table = read(path, decimal=",")
+    np.testing.assert_array_equal(table.columns["a"], [1.5, -22.5, np.nan])
+    np.testing.assert_array_equal(table.columns["c"], [3.0, 4.0, 5.5])
+    assert table.columns["b"] == ["x, y", "z", "w"]
+    with pytest.raises(FileError, match=r"decimal comma.*decimal=','"):
+        read(path)
+    path.write_text("a\tb\n1,5\t2.5\n2,5\t3.5\n")
+    with pytest.raises(FileError, match=r"column 2.*decimal point"):
+        read(path, decimal=",")
+    path.write_text("a;b\n" + "1,5;1\n" * 30 + "1.5;2\n")
+    with pytest.raises(FileError, match="line 32, column 1"):
+        read(path, decimal=",")
+    with pytest.raises(ParameterError, match="decimal"):
+        read(path, decimal=";")
+    path.write_text("a;b\n1,5;2\n2;3\n")
+    assert list(read(path, decimal=",").columns["a"]) == [1.5, 2.0] and read(path, decimal=",").names == ("a", "b")

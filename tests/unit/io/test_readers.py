@@ -44,7 +44,7 @@ def test_the_format_can_be_named(tmp_path):
 
 def test_unknown_formats_list_the_known_ones(tmp_path):
     (tmp_path / "data").write_text("hello world\n")
-    with pytest.raises(FileError, match=r"extension \(none\).*CSV, TSV, Parquet, svmlight.*one of csv, tsv"):
+    with pytest.raises(FileError, match=r"extension \(none\).*CSV, TSV, Excel.*one of csv, tsv"):
         read(tmp_path / "data")
     with pytest.raises(ParameterError, match="format='xls' is not known; csv, tsv"):
         read(tmp_path / "data", format="xls")

@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from mercer.errors import ParameterError
 from mercer.io.limits import FileBudgetError, FileError, FileTimeError, Limits
 from mercer.io.source import Source
 
@@ -42,7 +43,7 @@ def test_compressed_and_plain_are_the_same(tmp_path):
     ],
 )
 def test_bytes_that_are_no_text_are_located(tmp_path, data, line, character):
-    with pytest.raises(FileError, match="Save it as UTF-8") as caught:
+    with pytest.raises(FileError, match="save it as UTF-8") as caught:
         lines(tmp_path, data)
     assert (caught.value.line, caught.value.character) == (line, character)
 
@@ -96,3 +97,19 @@ def test_time_is_over(tmp_path):
     with pytest.raises(FileTimeError, match="longer than 1e-09 seconds"):
         source.check_time(3)
     Source.open(write(tmp_path, b"x"), Limits()).check_time()
+
+
+def test_other_encodings(tmp_path):
+    text = "größe;ort\n1;Köln\n"
+    for encoding in ("cp1252", "latin-1", "utf-16", "utf-16-le", "UTF8"):
+        source = Source.open(write(tmp_path, text.encode(encoding)), Limits(), encoding)
+        assert "".join(source.lines()) == text and source.head == text.encode()
+    packed = gzip.compress(text.encode("cp1252"))
+    assert "".join(Source.open(write(tmp_path, packed), Limits(), "cp1252").lines()) == text
+    with pytest.raises(FileError, match="no text in ascii"):
+        list(Source.open(write(tmp_path, text.encode("cp1252")), Limits(), "ascii").lines())
+    for unknown in ("utf-99", "base64", 3, "a\0b"):
+        with pytest.raises(ParameterError, match="encoding="):
+            Source.open(write(tmp_path, b"a"), Limits(), unknown)
+    with pytest.raises(FileError, match="--encoding WINDOWS-1252"):
+        list(Source.open(write(tmp_path, text.encode("cp1252")), Limits()).lines())

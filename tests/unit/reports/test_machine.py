@@ -118,7 +118,6 @@ def test_coefficients_with_zeros_among_them(model):
 
 
 def test_they_are_on_the_page():
-    pytest.importorskip("jinja2")
     model = SVC(Linear(), class_weight="balanced").fit(X, TWO)
     page = report(model, X, TWO, cv=None)
     assert "support vectors" in page.html and "duality gap" in page.html

@@ -1,6 +1,5 @@
 """The page: complete, safe, small, and whole on disk."""
 
-import builtins
 import importlib.util
 import sys
 from html.parser import HTMLParser
@@ -165,20 +164,6 @@ def test_without_matplotlib_a_line_says_how_to_get_pictures(monkeypatch):
     check(page)
     assert page.facts.figures == {}
     assert "pip install mercer[plot]" in page.html
-
-
-def test_without_jinja2_the_command_is_told(monkeypatch):
-    original = builtins.__import__
-
-    def without(name, *arguments, **named):
-        if name == "jinja2":
-            raise ImportError(name)
-        return original(name, *arguments, **named)
-
-    sys.modules["mercer.reports.report"]._template.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install mercer\[report\]"):
-        report(KernelRidge(Gaussian(1.0)).fit(X, y))
 
 
 def test_saving_is_whole_and_does_not_overwrite(tmp_path, monkeypatch):
