@@ -27,7 +27,7 @@ COMMANDS = {
     "kernels": "List or search kernels: formula, domain, validity, cost.",
     "predict": "Predict new samples with a saved model.",
     "show": "Describe a saved model.",
-    "test": "Test two files: the same distribution, or independent of each other?",
+    "test": "Test two files: the same distribution, or independent?",
     "warmup": "Compile all loops now, so that the next command need not.",
 }
 
