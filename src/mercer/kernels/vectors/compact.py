@@ -114,7 +114,7 @@ class Wendland(_Compact):
         Largest number of columns for which it is to be positive definite.
     smoothness : int, default 1
         0, 1, 2 or 3: the kernel has 2 * smoothness continuous derivatives.
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         Distance from which on similarity is zero. "median" takes the median distance, which leaves half of
         all pairs; give a smaller number for a sparse Gram matrix.
 
@@ -177,7 +177,7 @@ class Epanechnikov(_Compact):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         Distance from which on the value is zero.
 
     Notes
@@ -225,7 +225,7 @@ class RadialFunction(Radial):
         indefinite. Nothing is checked here; `mercer.testing` can look for counterexamples.
     dimension : int, optional
         Largest number of columns for which this holds; None for any.
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
     derivative : callable, optional
         g': with it the kernel is differentiable in its length scale and in the inputs (at r = 0, 0 is
         returned).

@@ -100,7 +100,7 @@ class Logarithmic(Radial):
     ----------
     exponent : float, default 2.0
         The power beta, above 0 and at most 2.
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
     -----
@@ -163,7 +163,7 @@ class Multiquadric(Radial):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         Distance below which it is round like a parabola, and beyond which it is like -d / l.
 
     Notes
@@ -211,7 +211,7 @@ class InverseMultiquadric(Radial):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
     -----

@@ -7,7 +7,7 @@ One matrix product gives h or t for a tile; a subclass only writes its profile, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 
-LENGTH_SCALE = Positive(vector=True, words=("median",))
+LENGTH_SCALE = Positive(vector=True, words=("columns", "median"))
 _BLOCK = 2**14  # rows of a stream that are read together
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
@@ -89,9 +89,10 @@ class Radial(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median"
+    length_scale : float, (d,) array, "median" or "columns"
         The unit of distance, one for all columns or one per column (automatic relevance
-        determination). "median" takes the median distance between training samples.
+        determination). "median" takes the median distance between training samples; "columns" takes, for each
+        column, its standard deviation times sqrt(d / 2), so that columns count alike whatever their units.
     """
 
     stationary = True
@@ -115,10 +116,12 @@ class Radial(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
         return Base("distance", scale=tuple(map(float, self.length_scale))), 1.0
 
     def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Replace "median" by the median distance of the samples."""
+        """Replace "median" and "columns" by what they are for the samples."""
         if not isinstance(self.length_scale, str):
             return self
         assert isinstance(S, Vectors)
+        if self.length_scale == "columns":
+            return self.replace(length_scale=column_lengths(S, weight))
         return self.replace(length_scale=median_distance(S, weight))
 
     def _diag(self, A: Samples) -> Floats:
@@ -248,6 +251,47 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
             "Scale the data, for example with StandardScaler."
         )
     return median
+
+
+def column_lengths(S: Vectors, weight: Floats | None = None) -> float | tuple[float, ...]:
+    """Return the standard deviation of each column times sqrt(d / 2), for d columns that vary.
+
+    With them a Gaussian is scikit-learn's, with gamma="scale", of standardised columns. Of columns that are constant,
+    but for rounding, the standard deviation counts as 1. One column gives a number.
+    """
+    w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
+    w = w / w.sum()
+    size = S.largest or 1.0  # squares must not overflow
+    mean = np.zeros(S.width)
+    for rows, part in _parts(S):
+        mean += w[rows] @ (part.X / size)
+    variance = np.zeros(S.width)
+    for rows, part in _parts(S):
+        variance += _spread(part, w[rows], mean, size)
+    rounding = (len(S) * np.finfo(np.float64).eps * np.abs(mean)) ** 2
+    varies = variance > rounding
+    deviation = np.where(varies, size * np.sqrt(np.maximum(variance, 0.0)), 1.0)
+    lengths = deviation * np.sqrt(max(int(varies.sum()), 1) / 2.0)
+    return float(lengths[0]) if S.width == 1 else tuple(lengths.tolist())
+
+
+def _spread(S: Vectors, w: Floats, mean: Floats, size: float) -> Floats:
+    """Return the weighted sums of squared differences from the mean, of each column divided by `size`."""
+    if isinstance(S.X, np.ndarray):
+        return w @ np.square(S.X / size - mean)
+    values, columns, starts = S.arrays
+    own = np.repeat(w, np.diff(starts))
+    stored = np.bincount(columns, own * np.square(values / size - mean[columns]), minlength=S.width)
+    rest = w.sum() - np.bincount(columns, own, minlength=S.width)  # what is not stored is zero
+    return stored + np.maximum(rest, 0.0) * mean**2
+
+
+def _parts(S: Vectors) -> Iterator[tuple[slice, Vectors]]:
+    """Yield blocks of rows: of a stream one after the other, of what is held so many that copies stay small."""
+    start = 0
+    for part in S.tiles(_BLOCK):
+        yield slice(start, start + len(part)), part
+        start += len(part)
 
 
 class _Distance(Radial):

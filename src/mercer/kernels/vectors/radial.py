@@ -37,7 +37,7 @@ class Gaussian(Radial):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         Distance over which similarity falls to exp(-1/2). Positive.
 
     Notes
@@ -140,7 +140,7 @@ class Matern(Radial):
     nu : float
         Smoothness: sample functions have ceil(nu) - 1 derivatives. 0.5, 1.5, 2.5, ... are fastest; any
         positive number is accepted. Not a free parameter.
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
     -----
@@ -210,7 +210,7 @@ class Exponential(Matern):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
     -----
@@ -244,7 +244,7 @@ class RationalQuadratic(Radial):
     ----------
     alpha : float, default 1.0
         Heaviness of the mixture: large alpha approaches the Gaussian. Positive.
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
     -----
@@ -309,7 +309,7 @@ class Cauchy(Radial):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         Distance at which similarity is one half.
 
     Notes
@@ -360,7 +360,7 @@ class Laplacian(Radial):
 
     Parameters
     ----------
-    length_scale : float, (d,) array or "median", default 1.0
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
         "median" takes the median Euclidean distance between training samples.
 
     Notes
