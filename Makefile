@@ -97,7 +97,7 @@ docs: exports .venv/.stamp-docs
 
 # Files with public names are checked at every test; what only they call, whose arithmetic on arrays takes the checker
 # minutes, by `make types`.
-PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference io cli reports plots testing) \
+PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference theory io cli reports plots testing) \
 	$(wildcard src/mercer/*.py) \
 	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.pyi | sort -u | tr . / | sed 's,.*,src/mercer/&.py,')
 

@@ -14,6 +14,7 @@ MODULES = (
     *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.solvers"),
     *(
         "mercer.selection",
+        "mercer.theory",
         "mercer.preimages",
         "mercer.hilbert",
         "mercer.inference",

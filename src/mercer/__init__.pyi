@@ -106,6 +106,7 @@ from mercer import selection as selection
 from mercer import solvers as solvers
 from mercer import targets as targets
 from mercer import testing as testing
+from mercer import theory as theory
 __version__: str
 __all__ = [
     "BayesianLinearRegression",
