@@ -2,9 +2,9 @@ r"""Linear programs of few rows and many boxed variables, by an interior point m
 
 .. math:: \min_{u, v} \; c^\top u + f^\top v \quad \text{s.t.} \quad A u + B v \le b, \;\; E u = g, \;\; 0 \le u \le U
 
-Symbols: u the N boxed variables, v the few free ones; s = b - A u - B v and t = U - u the slacks; a >= 0 the multipliers
-of the rows, rho those of the sums, z >= 0 and x >= 0 those of the two ends of the box; mu the mean of the products a s,
-z u, x t, which vanish at the optimum.
+Symbols: u the N boxed variables, v the few free ones; s = b - A u - B v and t = U - u the slacks; a >= 0 the
+multipliers of the rows, rho those of the sums, z >= 0 and x >= 0 those of the two ends of the box; mu the mean of the
+products a s, z u, x t, which vanish at the optimum.
 """
 
 from __future__ import annotations
@@ -84,13 +84,22 @@ def follow_path(program: BoxedProgram, accuracy: float) -> Point:
     Notes
     -----
     Mehrotra's predictor and corrector. A step costs N J^2 operations for the normal equations; everything else is
-    linear in N. Starts from a program of fewer rows were tried and took more steps. A point near the middle of the optimal face, which this method ends at, gives better columns than a
-    vertex does: fewer rounds of column generation are needed.
+    linear in N. Starts from the solution of a program of fewer rows took more steps. A point near the middle of the
+    optimal face, which this method ends at, gives better columns than a vertex does: fewer rounds of column generation
+    are needed.
 
     Examples
     --------
-    >>> one = BoxedProgram(np.array([-1.0, -2.0]), np.ones(2), np.ones((1, 2)), np.ones(1), np.zeros((1, 0)),
-    ...                    np.zeros(0), np.zeros((0, 2)), np.zeros(0))
+    >>> one = BoxedProgram(
+    ...     np.array([-1.0, -2.0]),
+    ...     np.ones(2),
+    ...     np.ones((1, 2)),
+    ...     np.ones(1),
+    ...     np.zeros((1, 0)),
+    ...     np.zeros(0),
+    ...     np.zeros((0, 2)),
+    ...     np.zeros(0),
+    ... )
     >>> follow_path(one, 1e-9).u.round(6)
     array([0., 1.])
     """
@@ -126,7 +135,11 @@ def _path(P: BoxedProgram, accuracy: float) -> Point:
         total = mu * count + size * (off + dual)
         if total < least:
             best, least = point, total
-        if (mu * count <= accuracy and off <= max(_FEASIBLE, _LOOSE * accuracy / size) and dual <= max(_FEASIBLE, accuracy)) or not np.isfinite(mu):
+        if (
+            mu * count <= accuracy
+            and off <= max(_FEASIBLE, _LOOSE * accuracy / size)
+            and dual <= max(_FEASIBLE, accuracy)
+        ) or not np.isfinite(mu):
             break
         if total > 1e8 * least:  # rounding has taken over
             break

@@ -6,9 +6,9 @@ learner, the one of the largest edge sum_i r_i h(x_i), is looked for.
 
 With D = 1 / (nu W) and m_i = y_i sum_h a_h h(x_i), the programs and their duals are
 
-    margin     max rho - D sum w_i xi_i, m_i >= rho - xi_i, sum a = 1      min beta, edges <= beta, sum u = 1, 0 <= u <= D w
-    penalty    min sum a + C sum w_i xi_i, m_i >= 1 - xi_i                 max sum u, edges <= 1, 0 <= u <= C w
-    tube       min sum a + C sum w_i (|y_i - f(x_i)| - eps)_+              max y'r - eps |r|_1, edges <= 1, sum r = 0, |r| <= C w
+    margin   max rho - D sum w_i xi_i, m_i >= rho - xi_i, sum a = 1   min beta, edges <= beta, sum u = 1, 0 <= u <= D w
+    penalty  min sum a + C sum w_i xi_i, m_i >= 1 - xi_i              max sum u, edges <= 1, 0 <= u <= C w
+    tube     min sum a + C sum w_i (|y_i - f(x_i)| - eps)_+           max y'r - eps |r|_1, edges <= 1, |r| <= C w
 
 Every weight vector a gives a value of the first, and every u one of the second that bounds it: their difference is what
 further columns can gain at most.
@@ -16,6 +16,7 @@ further columns can gain at most.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -188,8 +189,8 @@ class Penalty(Form):
 class Tube(Form):
     """Numbers: the sum of the weights and C times that of the errors outside a tube, whose width may be found too.
 
-    The variables are doubled, u = (p, q) with r = p - q. With nu the objective has C nu W eps, and eps is the multiplier
-    of sum (p + q) <= C nu W.
+    The variables are doubled, u = (p, q) with r = p - q. With nu the objective has C nu W eps, and eps is the
+    multiplier of sum (p + q) <= C nu W.
 
     Parameters
     ----------
@@ -327,7 +328,7 @@ def generate(
     H, marks, a = np.zeros((0, n)), [], np.zeros(0)
     best = Generated(a, H, marks, multipliers, np.inf, np.inf, u, Status.MAX_ITER, Trace.of([]), [])
     bound, level, accuracy, lines, stages = -np.inf, 0.0, np.inf, [], []
-    status = Status.MAX_ITER
+    status, began = Status.MAX_ITER, time.perf_counter()
     for turn in range(max_iter + 1):
         found = search(form.signed(u))
         reached = form.dual(u, float(found.edges[0]))
@@ -335,7 +336,8 @@ def generate(
             bound, best = reached, _with(best, dual=u)
         gap = max(best.objective - bound, 0.0)
         unit = form.unit(best.objective)
-        lines.append((best.objective, gap, 0.0))
+        if len(H):
+            lines.append((best.objective, gap, time.perf_counter() - began))
         stop = monitor(turn, gap / unit if np.isfinite(gap) and unit > 0.0 else 1.0) if monitor is not None else False
         if gap <= tol * unit and len(H):
             status = Status.CONVERGED
@@ -361,9 +363,29 @@ def generate(
         if objective < best.objective:
             best = _with(best, weights=a, values=H, marks=marks, multipliers=beside, objective=objective)
         stages.append((a, beside))
-    k = len(best.weights)
+    best = _thinned(form, best, tol)
     gap = max(best.objective - bound, 0.0)
-    return _with(best, values=H[:k], marks=marks[:k], gap=gap, status=status, trace=Trace.of(lines), stages=stages)
+    return _with(best, gap=gap, status=status, trace=Trace.of(lines), stages=stages)
+
+
+def _thinned(form: Form, found: Generated, tol: float) -> Generated:
+    """Return a solution without the smallest weights, which an interior point never has at zero.
+
+    Together they are as large as the tolerance allows the objective to grow by, a hundredth of it.
+    """
+    a = found.weights
+    order = np.argsort(a, kind="stable")
+    small = order[np.cumsum(a[order]) <= 0.01 * tol * a.sum()]
+    if not len(small):
+        return found
+    a = a.copy()
+    a[small] = 0.0
+    a = form.normal(a)
+    objective, beside = form.primal(a, found.values, found.multipliers)
+    grown = objective - found.objective
+    if grown > 0.1 * tol * form.unit(objective):
+        return found
+    return _with(found, weights=a, objective=objective, multipliers=beside)
 
 
 def _with(found: Generated, **changed: Any) -> Generated:

@@ -1,4 +1,4 @@
-"""Restricted programs by the simplex method of HiGHS: its own package keeps a warm model, SciPy starts anew each time."""
+"""Restricted programs by the simplex method of HiGHS: highspy keeps a warm model, SciPy starts anew each time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def _empty(highspy: Any, program: BoxedProgram) -> Any:
 
 def _anew(program: BoxedProgram) -> tuple[Floats, Floats, Floats, Floats]:
     n, k = len(program.upper), len(program.free_cost)
-    limits = np.column_stack([np.append(np.zeros(n), np.full(k, -np.inf)), np.append(program.upper, np.full(k, np.inf))])
+    limits = np.column_stack(
+        [np.append(np.zeros(n), np.full(k, -np.inf)), np.append(program.upper, np.full(k, np.inf))]
+    )
     has_sums = len(program.sums) > 0
     found = linprog(
         np.append(program.cost, program.free_cost),
