@@ -29,7 +29,7 @@ BANNED_CALLS = {
 }
 OPTIONAL = {
     *("clarabel", "dask", "defusedxml", "distributed", "jinja2"),
-    *("matplotlib", "networkx", "piqp", "pyarrow"),
+    *("highspy", "matplotlib", "networkx", "piqp", "pyarrow"),
 }
 HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 DISTRIBUTION = {"sklearn": "scikit-learn"}

@@ -48,8 +48,6 @@ class AdaBoostClassifier(BoostedClassifier):
         Rounds. It ends earlier where no weak learner is better than chance, or one makes no error.
     learning_rate : float, default 1.0
         Each step is this part of the best one. In (0, 1].
-    class_weight : dict, "balanced" or None, default None
-        Multiplies the weights of the samples of a class.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`. What there is when time is up is a model of fewer rounds.
 
@@ -85,7 +83,6 @@ class AdaBoostClassifier(BoostedClassifier):
         n_estimators: int = 50,
         *,
         learning_rate: float = 1.0,
-        class_weight: Any = None,
         memory: int | str | None = None,
         max_time: float | None = None,
         n_threads: int | None = None,
@@ -93,7 +90,6 @@ class AdaBoostClassifier(BoostedClassifier):
         self.learner = learner
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
-        self.class_weight = class_weight
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
@@ -119,7 +115,7 @@ class AdaBoostClassifier(BoostedClassifier):
         self
         """
         with fitting(self, X, y, sample_weight, Multiclass()) as (run, _, _, S, labels, w, _):
-            w = w * class_weights(self.class_weight, self.classes_, labels, w)[labels]
+            class_weights(None, self.classes_, labels, w)  # every class has a sample
             merged = Merged.of(S, labels.astype(float), w)
             search = self._search(merged.samples, merged.weight, run)
             ensembles, edges, lines = [], [], []
@@ -127,7 +123,7 @@ class AdaBoostClassifier(BoostedClassifier):
                 with run.stage("boosting", until):
                     marks, steps, own = self._rounds(search, signs, merged.weight, run)
                 stages = [(np.array(steps[: k + 1]), 0.0) for k in range(len(steps))]
-                ensembles.append(self._ensemble(search, marks, np.array(steps), np.float64(0.0), stages))
+                ensembles.append(self._ensemble(search, marks, np.array(steps), 0.0, stages))
                 edges.append(np.array([edge for _, edge, _ in own]))
                 lines.append(own)
             self.ensembles_, self.edges_ = tuple(ensembles), tuple(edges)

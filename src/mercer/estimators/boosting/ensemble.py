@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, InstanceOf, Integer, Interval, OneOf, Optional
+from mercer.constraints import Integer, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import warn_caller
 from mercer.estimators.boosting.weak_learners import Fitted, FittedBalls, Search, WeakLearner, as_learner, numbers_of
@@ -80,6 +80,7 @@ class Boosted(KernelEstimator):
     """Base of boosted estimators; a subclass states the programs of its outputs."""
 
     learner: Any
+    ensembles_: tuple[Ensemble, ...]
     tol: float
     max_iter: int
     gram: ClassVar[Features] = Features()  # no Gram matrix is held here; weak learners may hold some
@@ -106,7 +107,7 @@ class Boosted(KernelEstimator):
             return as_learner(self.learner).search(S, w, run.resources())
 
     def _ensemble(
-        self, search: Search, marks: list[Any], weights: Floats, beside: Floats, stages: list[Any]
+        self, search: Search, marks: list[Any], weights: Floats, beside: float, stages: list[Any]
     ) -> Ensemble:
         """Return weak learners with their votes, those left out that have none at any time."""
         table = np.zeros((len(marks), len(stages)))
@@ -124,12 +125,12 @@ class Boosted(KernelEstimator):
             [e.members.votes(T, e.weights[:, None], resources)[:, 0] + e.intercept for e in self.ensembles_]
         )
 
-    def _staged(self, X: Any) -> Iterator[Floats]:
-        """Yield the sums of votes after each round, (m, r); outputs that have ended stay as they are."""
+    def _staged(self, X: Any) -> list[Floats]:
+        """Return the sums of votes after each round, (m, r) each; outputs that have ended stay as they are."""
         T, resources = self._pack_new(X), self._resources()
         found = [e.members.votes(T, e.stages, resources) + e.intercepts for e in self.ensembles_]
-        for q in range(max(values.shape[1] for values in found)):
-            yield np.column_stack([values[:, min(q, values.shape[1] - 1)] for values in found])
+        rounds = max(values.shape[1] for values in found)
+        return [np.column_stack([v[:, min(q, v.shape[1] - 1)] for v in found]) for q in range(rounds)]
 
     @property
     def expansions_(self) -> tuple[Any, ...]:
@@ -170,9 +171,6 @@ class Boosted(KernelEstimator):
 class BoostedClassifier(ClassifierMixin, Boosted):
     """Base of boosted classifiers: two classes by the sign, more by one sum of votes for each against the rest."""
 
-    class_weight: Any
-    constraints = {"class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict)))}
-
     def _sides(self, codes: Floats) -> Iterator[tuple[Floats, float]]:
         """Yield the sides -1 and 1 of each two-class problem, and the progress at its end."""
         positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
@@ -186,17 +184,16 @@ class BoostedClassifier(ClassifierMixin, Boosted):
 
     def predict(self, X: Any) -> Array:
         """Return the class with the largest sum of votes, shape (m,)."""
-        return self.classes_[decided(self._values(X))]
+        values = self._values(X)
+        return self.classes_[decided(values)]
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the decision values after each round."""
-        for values in self._staged(X):
-            yield values[:, 0] if values.shape[1] == 1 else values
+        """Iterate over the decision values after each round."""
+        return iter([values[:, 0] if values.shape[1] == 1 else values for values in self._staged(X)])
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the predictions after each round."""
-        for values in self._staged(X):
-            yield self.classes_[decided(values)]
+        """Iterate over the predictions after each round."""
+        return iter([self.classes_[decided(values)] for values in self._staged(X)])
 
 
 def decided(values: Floats) -> Indices:

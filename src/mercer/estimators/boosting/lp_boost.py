@@ -54,7 +54,7 @@ class _Generating(Boosted):
                 search,
                 one.marks,
                 one.weights,
-                one.multipliers[0] if shifts else 0.0,
+                float(one.multipliers[0]) if shifts else 0.0,
                 [(a, beside[0] if shifts else 0.0) for a, beside in one.stages],
             )
             for one in found
@@ -101,8 +101,6 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
         In (0, 1]; 0.1 if neither nu nor C is given.
     C : float, optional
         Penalty form: price of a unit of margin error. Positive; an error together with nu.
-    class_weight : dict, "balanced" or None, default None
-        Multiplies the weights of the samples of a class.
     solver : {"interior", "simplex"}, default "interior"
         Of the restricted programs: an interior point method of mercer, whose points inside the optimal face need few
         rounds; or the simplex method of HiGHS, which ends at a vertex and so with few weak learners, by the package
@@ -158,7 +156,6 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
         nu: float | None = None,
         C: float | None = None,
         *,
-        class_weight: Any = None,
         solver: str = "interior",
         tol: float = 1e-3,
         max_iter: int = 500,
@@ -169,7 +166,6 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
         self.learner = learner
         self.nu = nu
         self.C = C
-        self.class_weight = class_weight
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -202,7 +198,7 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
         self
         """
         with fitting(self, X, y, sample_weight, Multiclass()) as (run, _, packed, S, labels, w, used):
-            w = w * class_weights(self.class_weight, self.classes_, labels, w)[labels]
+            class_weights(None, self.classes_, labels, w)  # every class has a sample
             merged = Merged.of(S, labels.astype(float), w)
             search = self._search(merged.samples, merged.weight, run)
             found, duals = [], []
@@ -349,6 +345,5 @@ class LPBoostRegressor(RegressorMixin, _Generating):
         return self._values(X)[:, 0]
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Yield f after each round."""
-        for values in self._staged(X):
-            yield values[:, 0]
+        """Iterate over f after each round."""
+        return iter([values[:, 0] for values in self._staged(X)])

@@ -25,7 +25,7 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
 from mercer.gram import Auto, GramSpec
 from mercer.gram.gram import Cross
-from mercer.kernels import Gaussian, Kernel, Linear
+from mercer.kernels import Gaussian, Kernel, Linear, Selected
 from mercer.kernels.kernel import narrowed, overflow_error
 from mercer.problems import Solution, Status
 from mercer.solvers.columns.generation import Candidates
@@ -313,7 +313,7 @@ class KernelBalls(WeakLearner):
         each = dataclasses.replace(resources.quiet(), memory=budget(resources.memory) // len(members))
         grams = []
         for kernel in members:
-            part = narrowed(kernel, S)
+            part = _read(kernel, S)
             grams.append(spec.build(kernel.learn(part, None, w), part, each))
         return _BallSearch(grams, self.constant)
 
@@ -353,7 +353,7 @@ class _BallSearch(Search):
         for t, gram in enumerate(self.grams):
             members = np.flatnonzero(owner == t)
             if len(members):
-                coef = np.column_stack([marks[j][1] for j in members])
+                coef = np.column_stack([marks[int(j)][1] for j in members])
                 functions.append(gram.expand(Solution(coef, Status.CONVERGED, 0.0)))
                 places.append(members)
         return FittedBalls(tuple(functions), tuple(places), owner, constants)
@@ -392,8 +392,13 @@ class FittedBalls(Fitted):
     def votes(self, T: Samples, A: Floats, resources: Resources) -> Floats:
         total = np.tile(self.constants @ A, (len(T), 1))
         for f in self.combined(A):
-            total += f(narrowed(f.kernel, T), resources)
+            total += f(_read(f.kernel, T), resources)
         return total
+
+
+def _read(kernel: Kernel, S: Samples) -> Samples:
+    """Return what one of several kernels reads of samples that were packed for all of them."""
+    return S if isinstance(kernel, Selected) else narrowed(kernel, S)
 
 
 # others ---------------------------------------------------------------------------------------------------------------
@@ -427,7 +432,8 @@ class _OtherSearch(Search):
         best: tuple[float, Floats, Any] = (abs(total), np.full(len(r), constant), constant)
         if len(used) and np.any(sides != sides[0]):
             weight = np.abs(r[used]) * (len(used) / np.abs(r[used]).sum())
-            model = clone(self.estimator).fit(self.X[used], sides, sample_weight=weight)
+            model: Any = clone(self.estimator)
+            model.fit(self.X[used], sides, sample_weight=weight)
             values = np.asarray(model.predict(self.X), dtype=float)
             edge = float(r @ values)
             if abs(edge) > best[0]:
@@ -475,4 +481,5 @@ def as_learner(given: Any) -> WeakLearner:
 def numbers_of(S: Samples) -> Floats:
     """Return the numbers of vectors as a dense array."""
     assert isinstance(S, Vectors)
-    return S.X.toarray() if S.is_sparse else np.asarray(S.X)
+    X: Any = S.X
+    return X.toarray() if S.is_sparse else np.asarray(X)

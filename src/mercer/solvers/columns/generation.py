@@ -361,9 +361,10 @@ def generate(
         a = form.normal(a)
         objective, beside = form.primal(a, H, multipliers)
         if objective < best.objective:
-            best = _with(best, weights=a, values=H, marks=marks, multipliers=beside, objective=objective)
+            best = _with(best, weights=a, multipliers=beside, objective=objective)
         stages.append((a, beside))
-    best = _thinned(form, best, tol)
+    weights = np.append(best.weights, np.zeros(len(H) - len(best.weights)))
+    best = _thinned(form, _with(best, weights=weights, values=H, marks=marks), tol)
     gap = max(best.objective - bound, 0.0)
     return _with(best, gap=gap, status=status, trace=Trace.of(lines), stages=stages)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Array, Floats, Indices
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Cuts", "SortedColumns", "best_cuts", "sort_columns"]
@@ -23,7 +23,7 @@ class SortedColumns(NamedTuple):
         The columns themselves, in that order.
     """
 
-    order: Indices
+    order: Array
     values: Floats
 
 
