@@ -1,4 +1,10 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
+from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
+from mercer.estimators.boosting.lp_boost import LPBoostRegressor as LPBoostRegressor
+from mercer.estimators.boosting.weak_learners import KernelBalls as KernelBalls
+from mercer.estimators.boosting.weak_learners import KernelStumps as KernelStumps
+from mercer.estimators.boosting.weak_learners import Stumps as Stumps
 from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
 from mercer.estimators.clustering.spectral_clustering import SpectralClustering as SpectralClustering
@@ -109,6 +115,7 @@ from mercer import testing as testing
 from mercer import theory as theory
 __version__: str
 __all__ = [
+    "AdaBoostClassifier",
     "BayesianLinearRegression",
     "CCA",
     "ChangeScores",
@@ -124,6 +131,7 @@ __all__ = [
     "HuberSVR",
     "InvariantComponents",
     "KernelAdatron",
+    "KernelBalls",
     "KernelCCA",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
@@ -147,6 +155,9 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelStumps",
+    "LPBoostClassifier",
+    "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",
@@ -175,6 +186,7 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "Stumps",
     "amari_error",
     "automatic",
     "change_point_test",

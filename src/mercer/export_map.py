@@ -5,6 +5,9 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
+        "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
+        "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),
+        "mercer.estimators.boosting.weak_learners": ("KernelBalls", "KernelStumps", "Stumps",),
         "mercer.estimators.clustering.cuts": ("normalized_cut",),
         "mercer.estimators.clustering.kmeans": ("KernelKMeans",),
         "mercer.estimators.clustering.spectral_clustering": ("SpectralClustering",),
@@ -87,6 +90,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.domains.vectors": ("Vectors",),
     },
     "mercer.estimators": {
+        "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
+        "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),
+        "mercer.estimators.boosting.weak_learners": ("KernelBalls", "KernelStumps", "Stumps",),
         "mercer.estimators.clustering.cuts": ("normalized_cut",),
         "mercer.estimators.clustering.kmeans": ("KernelKMeans",),
         "mercer.estimators.clustering.spectral_clustering": ("SpectralClustering",),
@@ -372,6 +378,8 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 SAVED: dict[str, tuple[str, ...]] = {
+    "mercer.estimators.boosting.ensemble": ("Ensemble",),
+    "mercer.estimators.boosting.weak_learners": ("FittedBalls", "FittedCuts", "FittedKernelCuts", "FittedOthers",),
     "mercer.estimators.imported": ("ImportedClassifier", "ImportedDetector", "ImportedRegressor",),
     "mercer.estimators.processes.bayesian_linear": ("Moments",),
     "mercer.estimators.processes.latent_factor": ("FactorPosterior", "LowRankPosterior",),

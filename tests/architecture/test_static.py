@@ -28,7 +28,7 @@ BANNED_CALLS = {
     *("joblib.load", "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads"),
 }
 OPTIONAL = {
-    *("clarabel", "dask", "defusedxml", "distributed"),
+    *("clarabel", "dask", "defusedxml", "distributed", "highspy"),
     *("matplotlib", "networkx", "openpyxl", "piqp", "pyarrow"),
 }
 HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}

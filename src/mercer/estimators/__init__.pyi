@@ -1,4 +1,10 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
+from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
+from mercer.estimators.boosting.lp_boost import LPBoostRegressor as LPBoostRegressor
+from mercer.estimators.boosting.weak_learners import KernelBalls as KernelBalls
+from mercer.estimators.boosting.weak_learners import KernelStumps as KernelStumps
+from mercer.estimators.boosting.weak_learners import Stumps as Stumps
 from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
 from mercer.estimators.clustering.spectral_clustering import SpectralClustering as SpectralClustering
@@ -81,6 +87,7 @@ from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
 __all__ = [
+    "AdaBoostClassifier",
     "BayesianLinearRegression",
     "CCA",
     "ChangeScores",
@@ -95,6 +102,7 @@ __all__ = [
     "HuberSVR",
     "InvariantComponents",
     "KernelAdatron",
+    "KernelBalls",
     "KernelCCA",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
@@ -118,6 +126,9 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelStumps",
+    "LPBoostClassifier",
+    "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",
@@ -146,6 +157,7 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "Stumps",
     "amari_error",
     "change_point_test",
     "enclosing_ball",

@@ -1,0 +1,1 @@
+"""Votes of weak learners: linear programming boosting and its relatives."""

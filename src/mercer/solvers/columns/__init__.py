@@ -1,0 +1,1 @@
+"""Linear programs that grow: column generation and its restricted programs."""
