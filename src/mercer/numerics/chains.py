@@ -22,7 +22,17 @@ from mercer.arrays import Codes, Floats, Indices
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks
 
-__all__ = ["Chain", "Observed", "Posterior", "best_paths", "log_likelihoods", "pieces", "posteriors"]
+__all__ = [
+    "Chain",
+    "Observed",
+    "Posterior",
+    "best_paths",
+    "best_scored_paths",
+    "log_likelihoods",
+    "pieces",
+    "posteriors",
+    "several_best_paths",
+]
 
 _ENTRIES = 2**15  # of (t, K) arrays of one piece of work: the five that it needs stay in cache
 
@@ -204,23 +214,59 @@ def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[
 
 def best_paths(observe: Observe, offsets: Indices, chain: Chain) -> tuple[Indices, Floats]:
     """Return the most likely hidden states of all positions, (T,), and log p(x, z) of each sequence, (n,)."""
-    n, states = len(offsets) - 1, len(chain.start)
-    path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
     with np.errstate(divide="ignore"):
         start, transitions = np.log(chain.start), np.log(chain.transitions)
 
-    def work(part: slice) -> None:
-        at = slice(offsets[part.start], offsets[part.stop])
+    def logs(at: slice) -> Floats:
         observed = observe(at)
         with np.errstate(divide="ignore"):
-            logs = observed.logs if len(observed.logs) else np.log(observed.B)
+            return observed.logs if len(observed.logs) else np.log(observed.B)
+
+    return best_scored_paths(logs, offsets, start, transitions)
+
+
+def best_scored_paths(
+    logs: Callable[[slice], Floats], offsets: Indices, start: Floats, transitions: Floats
+) -> tuple[Indices, Floats]:
+    """Return the paths of the highest scores, (T,), and their scores, (n,); all scores may be any numbers, or -inf.
+
+    Parameters
+    ----------
+    logs : callable
+        Takes a slice of positions and returns the scores of the states there, (t, K).
+    offsets : (n + 1,) array
+    start, transitions : (K,) and (K, K) arrays
+    """
+    n, states = len(offsets) - 1, len(start)
+    path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
+
+    def work(part: slice) -> None:
+        at = slice(offsets[part.start], offsets[part.stop])
         local = offsets[part.start : part.stop + 1] - at.start
         value = np.empty((at.stop - at.start, states))
         inner = slice(at.start - offsets[0], at.stop - offsets[0])
-        _decode(np.ascontiguousarray(logs), local, start, transitions, value, path[inner], found[part])
+        _decode(np.ascontiguousarray(logs(at)), local, start, transitions, value, path[inner], found[part])
 
     run_tasks(pieces(offsets, states), work)
     return path, found
+
+
+def several_best_paths(
+    logs: Floats, offsets: Indices, start: Floats, transitions: Floats, count: int
+) -> tuple[Indices, Floats]:
+    """Return the best paths of each sequence, (count, T), best first, and their scores, (n, count).
+
+    Where a sequence has fewer paths with finite scores, the others have the score -inf and states -1.
+    """
+    paths = np.full((count, len(logs)), -1, dtype=np.intp)
+    found = np.full((len(offsets) - 1, count), -np.inf)
+
+    def work(i: int) -> None:
+        at = slice(offsets[i], offsets[i + 1])
+        _decode_several(np.ascontiguousarray(logs[at]), start, transitions, paths[:, at], found[i])
+
+    run_tasks(range(len(offsets) - 1), work)
+    return paths, found
 
 
 def _filtered(
@@ -394,3 +440,48 @@ def _raise_to(v, M, out):
             p, q = a + M[k, j], out[j]
             out[j] = p if p > q else q
         k += 1
+
+
+@compiled
+def _decode_several(logs, start, transitions, paths, found):
+    """Find the best paths of one sequence: each state keeps its best beginnings, in descending order."""
+    length, states = logs.shape
+    count = found.size
+    if length == 0:
+        found[0] = 0.0
+        return
+    now = np.full((states, count), -np.inf)
+    before = np.full((states, count), -np.inf)
+    back = np.full((length, states, count), -1, dtype=np.int64)
+    place = np.zeros(states, dtype=np.int64)
+    for j in range(states):
+        now[j, 0] = start[j] + logs[0, j]
+    for t in range(1, length):
+        before[:] = now
+        for j in range(states):
+            place[:] = 0
+            for r in range(count):
+                best, who = -np.inf, -1
+                for i in range(states):
+                    if place[i] < count and before[i, place[i]] + transitions[i, j] > best:
+                        best, who = before[i, place[i]] + transitions[i, j], i
+                now[j, r] = best + logs[t, j]
+                if who >= 0:
+                    back[t, j, r] = who * count + place[who]
+                    place[who] += 1
+    place[:] = 0
+    for r in range(count):
+        best, who = -np.inf, -1
+        for i in range(states):
+            if place[i] < count and now[i, place[i]] > best:
+                best, who = now[i, place[i]], i
+        if who < 0:
+            break
+        found[r] = best
+        state, rank = who, place[who]
+        place[who] += 1
+        for t in range(length - 1, -1, -1):
+            paths[r, t] = state
+            if t > 0:
+                step = back[t, state, rank]
+                state, rank = step // count, step % count
