@@ -165,7 +165,7 @@ def polytope_distance(network: MarkovNetwork, factor_marginals: Sequence[Floats]
     upper = sp.vstack([sp.hstack([A, slack]), sp.hstack([-A, slack])])
     cost = np.zeros(len(states) + 1)
     cost[-1] = 1.0
-    total = sp.csr_matrix(np.concatenate([np.ones(len(states)), [0.0]])[None])
+    total = np.append(np.ones(len(states)), 0.0).reshape(1, -1)
     found = scipy.optimize.linprog(
         cost, A_ub=upper, b_ub=np.concatenate([mu, -mu]), A_eq=total, b_eq=[1.0], bounds=(0.0, None), method="highs"
     )

@@ -161,7 +161,7 @@ class JunctionTree:
     def _potentials(self, extra: Mapping[int, Floats] | None = None) -> list[Floats]:
         """Return the sum of the factors of each clique, and of scores of single variables."""
         cliques, sizes = self.tree.cliques, self.network.sizes
-        found = [np.zeros([sizes[v] for v in clique]) for clique in cliques]
+        found: list[Floats] = [np.zeros([sizes[v] for v in clique]) for clique in cliques]
         for (scope, scores), c in zip(self.network.factors, self._homes, strict=False):
             found[c] += aligned(scores, scope, cliques[c])
         for v, scores in (extra or {}).items():
@@ -190,7 +190,7 @@ class JunctionTree:
             children = self._children[c]
             received = [aligned(sent[child], separators[child], cliques[c]) for child in children]
             before = own[c]
-            after = [0.0] * len(children)
+            after: list[Any] = [0.0] * len(children)
             for k in range(len(children) - 2, -1, -1):
                 after[k] = after[k + 1] + received[k + 1]
             for k, child in enumerate(children):
@@ -286,7 +286,7 @@ class JunctionTree:
     def best(self) -> tuple[dict[Hashable, int], float]:
         """Return the joint state of the highest score, by names, and its score."""
         states, value = self._best()
-        return self.network.named([int(s) for s in states]), value  # pyright: ignore[reportArgumentType]
+        return self.network.named([int(s) for s in states]), value
 
     def loss_augmented_best(
         self, truth: Any, losses: Mapping[Any, Any] | None = None
@@ -316,7 +316,7 @@ class JunctionTree:
                     )
                 extra[v] = cost[codes[v]]
         states, value = self._best(extra)
-        return self.network.named([int(s) for s in states]), value  # pyright: ignore[reportArgumentType]
+        return self.network.named([int(s) for s in states]), value
 
     def k_best(self, k: int) -> list[tuple[dict[Hashable, int], float]]:
         """Return the k best joint states and their scores, best first; fewer if there are fewer that are possible.
@@ -326,12 +326,12 @@ class JunctionTree:
         """
         if isinstance(k, bool) or k != int(k) or k < 1:
             raise ParameterError(f"k={k!r} was given; the number of joint states is at least 1. Give k=2 for two.")
-        found = []
+        found: list[tuple[dict[Hashable, int], float]] = []
         for states, value in self._in_descending_order():
             found.append((self.network.named([int(s) for s in states]), value))
             if len(found) == k:
                 break
-        return found  # pyright: ignore[reportReturnType]
+        return found
 
     def _in_descending_order(self) -> Iterator[tuple[Indices, float]]:
         sizes, ties = self.network.sizes, count()

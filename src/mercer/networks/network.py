@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices, real_numbers
+from mercer.arrays import Floats, Indices, real_numbers
 from mercer.errors import ParameterError
 
 __all__ = ["Factor", "MarkovNetwork"]
 __public__ = ["MarkovNetwork"]
+
+T = TypeVar("T")
 
 _ACCEPTED = (
     "factors are pairs (variables, scores): a tuple of names, and an array with one axis per variable whose entries "
@@ -270,7 +272,7 @@ class MarkovNetwork:
         """Return every joint state, (joint_states, n): for small networks."""
         return np.stack(np.unravel_index(np.arange(self.joint_states), self.sizes), axis=1).astype(np.intp)
 
-    def named(self, values: Sequence[Array]) -> dict[Hashable, Array]:
+    def named(self, values: Sequence[T]) -> dict[Hashable, T]:
         """Return one thing per variable, by name."""
         return dict(zip(self.variables, values, strict=True))
 

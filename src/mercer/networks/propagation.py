@@ -74,8 +74,8 @@ def bethe_free_energy(
     for degree, table in zip(degrees, singles, strict=True):
         value += (degree - 1) * entropy_of(table)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_factors = [np.log(t) + 1.0 - f.scores for t, f in zip(tables, network.factors, strict=True)]
-        of_variables = [-(d - 1) * (np.log(t) + 1.0) for d, t in zip(degrees, singles, strict=True)]
+        of_factors: list[Floats] = [np.log(t) + 1.0 - f.scores for t, f in zip(tables, network.factors, strict=True)]
+        of_variables: list[Floats] = [-(d - 1) * (np.log(t) + 1.0) for d, t in zip(degrees, singles, strict=True)]
     return BetheEnergy(value, of_factors, of_variables)
 
 
