@@ -104,6 +104,7 @@ from mercer import io as io
 from mercer import kernels as kernels
 from mercer import losses as losses
 from mercer import models as models
+from mercer import networks as networks
 from mercer import numerics as numerics
 from mercer import plots as plots
 from mercer import preimages as preimages

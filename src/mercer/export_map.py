@@ -280,6 +280,16 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.models.model": ("Model",),
         "mercer.models.normal": ("Normal",),
     },
+    "mercer.networks": {
+        "mercer.networks.approximation": ("Approximation", "local_inconsistency",),
+        "mercer.networks.chains": ("Chains",),
+        "mercer.networks.conjugate": ("Conjugate", "conjugate", "polytope_distance",),
+        "mercer.networks.junction_tree": ("JunctionTree", "junction_tree",),
+        "mercer.networks.log_determinant": ("log_determinant_bound",),
+        "mercer.networks.mean_field": ("mean_field",),
+        "mercer.networks.network": ("MarkovNetwork",),
+        "mercer.networks.propagation": ("BetheEnergy", "bethe_free_energy", "loopy_propagation",),
+    },
     "mercer.numerics": {
         "mercer.numerics.block_krylov": ("Eigenpairs", "leading_eigenpairs",),
         "mercer.numerics.krylov": ("Krylov", "LogDeterminant", "krylov_solve", "stochastic_logdet",),

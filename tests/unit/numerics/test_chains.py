@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mercer.models import chains
-from mercer.models.chains import Chain, Observed, best_paths, log_likelihoods, pieces, posteriors
+from mercer.numerics import chains
+from mercer.numerics.chains import Chain, Observed, best_paths, log_likelihoods, pieces, posteriors
 from tests.naive.models import expected, hidden_paths, joint, likelihood
 
 LENGTHS = (4, 0, 1, 5, 3)
@@ -14,8 +14,11 @@ LENGTHS = (4, 0, 1, 5, 3)
 
 @pytest.fixture
 def case():
+    return made(3)
+
+
+def made(K):
     rng = np.random.default_rng(1)
-    K = 3
     chain = Chain(rng.dirichlet(np.ones(K)), rng.dirichlet(np.ones(K), K))
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.intp)
     B = rng.random((offsets[-1], K))
@@ -146,7 +149,33 @@ def test_compiled_and_python_agree(case):
     symbols = np.zeros((len(LENGTHS), 1, 3))
     chains._count_symbols.py_func(found.gamma, np.zeros(len(B), np.int64), offsets, symbols)
     np.testing.assert_allclose(symbols[:, 0].sum(axis=1), LENGTHS)
-    back, path, value = np.empty(B.shape, np.intp), np.empty(len(B), np.intp), np.empty(len(LENGTHS))
-    columns = np.log(chain.transitions).T.copy()
-    chains._decode.py_func(np.log(B), offsets, np.log(chain.start), columns, back, path, value)
+    values, path, best = np.empty(B.shape), np.empty(len(B), np.intp), np.empty(len(LENGTHS))
+    logs = np.log(chain.transitions)
+    chains._decode.py_func(np.log(B), offsets, np.log(chain.start), logs, values, path, best)
     np.testing.assert_array_equal(path, best_paths(plain(B), offsets, chain)[0])
+
+
+def test_products_and_maxima_of_several_rows_at_once():
+    rng = np.random.default_rng(2)
+    for states in (1, 4, 5, 10):
+        v, M, out = rng.random(states), rng.random((states, states)), rng.random(states)
+        wanted = out + v @ M
+        for function in (chains._add_product, chains._add_product.py_func):
+            found = out.copy()
+            function(v, M, found)
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)
+        for function in (chains._raise_to, chains._raise_to.py_func):
+            function(v, M, found)
+            np.testing.assert_array_equal(found, (v[:, None] + M).max(axis=0))
+
+
+def test_more_states_than_are_taken_at_once():
+    chain, offsets, B = made(6)
+    found = everything(B, offsets, chain)
+    path, value = best_paths(plain(B), offsets, chain)
+    a, b = offsets[0], offsets[1]
+    gamma, _ = expected(B[a:b], chain.start, chain.transitions)
+    np.testing.assert_allclose(found.gamma[a:b], gamma, rtol=1e-12)
+    every = {z: joint(z, B[a:b], chain.start, chain.transitions) for z in hidden_paths(b - a, 6)}
+    assert tuple(path[a:b]) == max(every, key=every.__getitem__)
+    assert np.exp(value[0]) == pytest.approx(max(every.values()))

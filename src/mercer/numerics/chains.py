@@ -22,7 +22,17 @@ from mercer.arrays import Codes, Floats, Indices
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks
 
-__all__ = ["Chain", "Observed", "Posterior", "best_paths", "log_likelihoods", "pieces", "posteriors"]
+__all__ = [
+    "Chain",
+    "Observed",
+    "Posterior",
+    "best_paths",
+    "best_scored_paths",
+    "log_likelihoods",
+    "pieces",
+    "posteriors",
+    "several_best_paths",
+]
 
 _ENTRIES = 2**15  # of (t, K) arrays of one piece of work: the five that it needs stay in cache
 
@@ -204,23 +214,59 @@ def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[
 
 def best_paths(observe: Observe, offsets: Indices, chain: Chain) -> tuple[Indices, Floats]:
     """Return the most likely hidden states of all positions, (T,), and log p(x, z) of each sequence, (n,)."""
-    n, states = len(offsets) - 1, len(chain.start)
-    path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
     with np.errstate(divide="ignore"):
-        start, transitions = np.log(chain.start), np.ascontiguousarray(np.log(chain.transitions).T)
+        start, transitions = np.log(chain.start), np.log(chain.transitions)
+
+    def logs(at: slice) -> Floats:
+        observed = observe(at)
+        with np.errstate(divide="ignore"):
+            return observed.logs if len(observed.logs) else np.log(observed.B)
+
+    return best_scored_paths(logs, offsets, start, transitions)
+
+
+def best_scored_paths(
+    logs: Callable[[slice], Floats], offsets: Indices, start: Floats, transitions: Floats
+) -> tuple[Indices, Floats]:
+    """Return the paths of the highest scores, (T,), and their scores, (n,); all scores may be any numbers, or -inf.
+
+    Parameters
+    ----------
+    logs : callable
+        Takes a slice of positions and returns the scores of the states there, (t, K).
+    offsets : (n + 1,) array
+    start, transitions : (K,) and (K, K) arrays
+    """
+    n, states = len(offsets) - 1, len(start)
+    path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
 
     def work(part: slice) -> None:
         at = slice(offsets[part.start], offsets[part.stop])
-        observed = observe(at)
-        with np.errstate(divide="ignore"):
-            logs = observed.logs if len(observed.logs) else np.log(observed.B)
         local = offsets[part.start : part.stop + 1] - at.start
-        back = np.empty((at.stop - at.start, states), dtype=np.intp)
+        value = np.empty((at.stop - at.start, states))
         inner = slice(at.start - offsets[0], at.stop - offsets[0])
-        _decode(np.ascontiguousarray(logs), local, start, transitions, back, path[inner], found[part])
+        _decode(np.ascontiguousarray(logs(at)), local, start, transitions, value, path[inner], found[part])
 
     run_tasks(pieces(offsets, states), work)
     return path, found
+
+
+def several_best_paths(
+    logs: Floats, offsets: Indices, start: Floats, transitions: Floats, count: int
+) -> tuple[Indices, Floats]:
+    """Return the best paths of each sequence, (count, T), best first, and their scores, (n, count).
+
+    Where a sequence has fewer paths with finite scores, the others have the score -inf and states -1.
+    """
+    paths = np.full((count, len(logs)), -1, dtype=np.intp)
+    found = np.full((len(offsets) - 1, count), -np.inf)
+
+    def work(i: int) -> None:
+        at = slice(offsets[i], offsets[i + 1])
+        _decode_several(np.ascontiguousarray(logs[at]), start, transitions, paths[:, at], found[i])
+
+    run_tasks(range(len(offsets) - 1), work)
+    return paths, found
 
 
 def _filtered(
@@ -240,6 +286,24 @@ def _filtered(
 
 
 @compiled
+def _add_product(v, M, out):
+    """Add v' M to out, four rows at a time: out is read and written once for all four."""
+    states, width = M.shape
+    k = 0
+    while k + 4 <= states:
+        a, b, c, d = v[k], v[k + 1], v[k + 2], v[k + 3]
+        if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+            for j in range(width):
+                out[j] += a * M[k, j] + b * M[k + 1, j] + (c * M[k + 2, j] + d * M[k + 3, j])
+        k += 4
+    while k < states:
+        a = v[k]
+        for j in range(width):
+            out[j] += a * M[k, j]
+        k += 1
+
+
+@compiled
 def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
     """Fill alpha and c; an impossible sequence has c = 0 where this becomes apparent."""
     states = start.size
@@ -249,11 +313,7 @@ def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
             for j in range(states):
                 alpha[t, j] = start[j] if first else 0.0
             if not first:
-                for k in range(states):
-                    before = alpha[t - 1, k]
-                    if before != 0.0:
-                        for j in range(states):
-                            alpha[t, j] += before * transitions[k, j]
+                _add_product(alpha[t - 1], transitions, alpha[t])
             c = 0.0
             for j in range(states):
                 c += alpha[t, j] * B[t, j]
@@ -288,15 +348,13 @@ def _backward(B, offsets, backwards, alpha, scale, beta, after):
             for k in range(states):
                 beta[t, k] = 1.0 if last else 0.0
             if not last:
-                for j in range(states):
-                    v = after[t + 1, j]
-                    if v != 0.0:
-                        for k in range(states):
-                            beta[t, k] += backwards[j, k] * v
+                _add_product(after[t + 1], backwards, beta[t])
+            c = scale[t] if scale[t] > 0.0 else np.inf
             for k in range(states):
-                if alpha[t, k] == 0.0:  # never reached: what would follow may be out of range, and is not needed
-                    beta[t, k] = 0.0
-                after[t, k] = B[t, k] * beta[t, k] / scale[t] if scale[t] > 0.0 else 0.0
+                # what is never reached may be followed by something out of range, which is not needed
+                b = beta[t, k] if alpha[t, k] != 0.0 else 0.0
+                beta[t, k] = b
+                after[t, k] = B[t, k] * b / c
         if offsets[i + 1] > offsets[i]:
             for k in range(states):
                 after[offsets[i], k] = 0.0
@@ -324,33 +382,106 @@ def _count_symbols(gamma, codes, offsets, out):
 
 
 @compiled
-def _decode(logs, offsets, start, transitions, back, path, found):
-    """Find the best path of every sequence; `transitions` are logarithms by columns."""
+def _decode(logs, offsets, start, transitions, value, path, found):
+    """Find the best path of every sequence; `value` is filled with the logarithm of the best beginning.
+
+    Only maxima are taken on the way forward, which the compiler does for several states at once; which state a maximum
+    came from is asked on the way back, for the states of the path alone.
+    """
     states = start.size
-    now, before = np.empty(states), np.empty(states)
     for i in range(offsets.size - 1):
+        begin, end = offsets[i], offsets[i + 1]
         found[i] = 0.0
-        if offsets[i + 1] == offsets[i]:
+        if end == begin:
             continue
-        for t in range(offsets[i], offsets[i + 1]):
+        for j in range(states):
+            value[begin, j] = start[j] + logs[begin, j]
+        for t in range(begin + 1, end):
+            _raise_to(value[t - 1], transitions, value[t])
             for j in range(states):
-                if t == offsets[i]:
-                    now[j] = start[j] + logs[t, j]
-                    continue
-                best, where = before[0] + transitions[j, 0], 0
-                for k in range(1, states):
-                    if before[k] + transitions[j, k] > best:
-                        best, where = before[k] + transitions[j, k], k
-                now[j] = best + logs[t, j]
-                back[t, j] = where
-            for j in range(states):
-                before[j] = now[j]
+                value[t, j] += logs[t, j]
         at = 0
         for j in range(1, states):
-            if before[j] > before[at]:
+            if value[end - 1, j] > value[end - 1, at]:
                 at = j
-        found[i] = before[at]
-        for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+        found[i] = value[end - 1, at]
+        for t in range(end - 1, begin, -1):
             path[t] = at
-            if t > offsets[i]:
-                at = back[t, at]
+            where = 0
+            best = value[t - 1, 0] + transitions[0, at]
+            for k in range(1, states):
+                other = value[t - 1, k] + transitions[k, at]
+                if other > best:
+                    best, where = other, k
+            at = where
+        path[begin] = at
+
+
+@compiled
+def _raise_to(v, M, out):
+    """Fill out with max_k (v_k + M_kj), four rows at a time."""
+    states, width = M.shape
+    for j in range(width):
+        out[j] = v[0] + M[0, j]
+    k = 1
+    while k + 4 <= states:
+        a, b, c, d = v[k], v[k + 1], v[k + 2], v[k + 3]
+        for j in range(width):
+            p, q, r, s = a + M[k, j], b + M[k + 1, j], c + M[k + 2, j], d + M[k + 3, j]
+            p = p if p > q else q
+            r = r if r > s else s
+            p = p if p > r else r
+            q = out[j]
+            out[j] = p if p > q else q
+        k += 4
+    while k < states:
+        a = v[k]
+        for j in range(width):
+            p, q = a + M[k, j], out[j]
+            out[j] = p if p > q else q
+        k += 1
+
+
+@compiled
+def _decode_several(logs, start, transitions, paths, found):
+    """Find the best paths of one sequence: each state keeps its best beginnings, in descending order."""
+    length, states = logs.shape
+    count = found.size
+    if length == 0:
+        found[0] = 0.0
+        return
+    now = np.full((states, count), -np.inf)
+    before = np.full((states, count), -np.inf)
+    back = np.full((length, states, count), -1, dtype=np.int64)
+    place = np.zeros(states, dtype=np.int64)
+    for j in range(states):
+        now[j, 0] = start[j] + logs[0, j]
+    for t in range(1, length):
+        before[:] = now
+        for j in range(states):
+            place[:] = 0
+            for r in range(count):
+                best, who = -np.inf, -1
+                for i in range(states):
+                    if place[i] < count and before[i, place[i]] + transitions[i, j] > best:
+                        best, who = before[i, place[i]] + transitions[i, j], i
+                now[j, r] = best + logs[t, j]
+                if who >= 0:
+                    back[t, j, r] = who * count + place[who]
+                    place[who] += 1
+    place[:] = 0
+    for r in range(count):
+        best, who = -np.inf, -1
+        for i in range(states):
+            if place[i] < count and now[i, place[i]] > best:
+                best, who = now[i, place[i]], i
+        if who < 0:
+            break
+        found[r] = best
+        state, rank = who, place[who]
+        place[who] += 1
+        for t in range(length - 1, -1, -1):
+            paths[r, t] = state
+            if t > 0:
+                step = back[t, state, rank]
+                state, rank = step // count, step % count
