@@ -43,6 +43,8 @@ from mercer.estimators.processes.posterior import sample_prior as sample_prior
 from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
+from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -149,6 +151,8 @@ __all__ = [
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",
+    "LaplacianRidge",
+    "LaplacianSVC",
     "Lasso",
     "LassoPath",
     "LeastSquaresCCA",
