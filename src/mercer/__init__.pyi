@@ -82,6 +82,9 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
+from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
+from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
 from mercer.first_model import automatic as automatic
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
@@ -162,6 +165,9 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiTaskRidge",
+    "MultiTaskSVC",
+    "MultiTaskSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

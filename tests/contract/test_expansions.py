@@ -84,7 +84,8 @@ RAW = {
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
-    **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine", "LaplacianSVC"), _by_pairs),
+    **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),
+    **dict.fromkeys(("LaplacianSVC", "MultiTaskSVC"), _by_pairs),
 }
 
 

@@ -82,6 +82,9 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
+from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
+from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
 __all__ = [
     "BayesianLinearRegression",
     "CCA",
@@ -134,6 +137,9 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiTaskRidge",
+    "MultiTaskSVC",
+    "MultiTaskSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
