@@ -85,6 +85,7 @@ RAW = {
     "DiffusionMap": _of_shares,
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),
+    **dict.fromkeys(("LaplacianSVC", "MultiTaskSVC"), _by_pairs),
 }
 
 

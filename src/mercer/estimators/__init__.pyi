@@ -49,6 +49,8 @@ from mercer.estimators.processes.posterior import sample_prior as sample_prior
 from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
+from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -86,6 +88,9 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
+from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
+from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
 __all__ = [
     "AdaBoostClassifier",
     "BayesianLinearRegression",
@@ -132,6 +137,8 @@ __all__ = [
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",
+    "LaplacianRidge",
+    "LaplacianSVC",
     "Lasso",
     "LassoPath",
     "LeastSquaresCCA",
@@ -141,6 +148,9 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiTaskRidge",
+    "MultiTaskSVC",
+    "MultiTaskSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

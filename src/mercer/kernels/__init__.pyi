@@ -64,6 +64,7 @@ from mercer.kernels.strings.spectrum import Spectrum as Spectrum
 from mercer.kernels.strings.subsequence import GappySpectrum as GappySpectrum
 from mercer.kernels.strings.subsequence import Subsequence as Subsequence
 from mercer.kernels.strings.substrings import Substrings as Substrings
+from mercer.kernels.task_kernels import task_kernel as task_kernel
 from mercer.kernels.texts.bag_of_words import BagOfWords as BagOfWords
 from mercer.kernels.texts.bag_of_words import TfIdf as TfIdf
 from mercer.kernels.texts.semantics import Cooccurrence as Cooccurrence
@@ -228,4 +229,5 @@ __all__ = [
     "Wildcard",
     "WordPairs",
     "spectral_bisection",
+    "task_kernel",
 ]

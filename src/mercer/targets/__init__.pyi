@@ -2,12 +2,16 @@
 from mercer.targets.binary import Binary as Binary
 from mercer.targets.multiclass import Multiclass as Multiclass
 from mercer.targets.ordinal import Ordinal as Ordinal
+from mercer.targets.partial import PartialClasses as PartialClasses
+from mercer.targets.partial import PartialReal as PartialReal
 from mercer.targets.real import Real as Real
 from mercer.targets.target import Target as Target
 __all__ = [
     "Binary",
     "Multiclass",
     "Ordinal",
+    "PartialClasses",
+    "PartialReal",
     "Real",
     "Target",
 ]

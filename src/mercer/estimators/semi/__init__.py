@@ -1,0 +1,1 @@
+"""Few labels: machines that learn from samples whose label nobody knows."""

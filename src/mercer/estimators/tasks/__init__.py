@@ -1,0 +1,1 @@
+"""Many tasks: machines that share between tasks what they have in common."""

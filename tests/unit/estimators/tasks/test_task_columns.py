@@ -1,0 +1,55 @@
+"""Tasks as columns and beside the samples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from mercer import MultiTaskRidge
+from mercer.errors import DomainError, ParameterError
+from mercer.estimators.tasks.task_columns import split_tasks
+from mercer.kernels import Gaussian, Spectrum, task_kernel
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+TASKS = np.arange(12) % 3
+Y = RNG.normal(size=12)
+TABLE = pd.DataFrame({"u": X[:, 0], "school": [f"s{t}" for t in TASKS], "v": X[:, 1]})
+
+
+def test_every_form_is_the_same_machine():
+    k = Gaussian(1.0)
+    expected = MultiTaskRidge(k).fit(X, Y, tasks=TASKS).predict(X, tasks=TASKS)
+    with_column = np.column_stack([X[:, 0], TASKS, X[:, 1]])
+    forms = {
+        "matrix": (k, 1, with_column),
+        "sparse": (k, 1, sp.csr_array(with_column)),
+        "rows": (k, 1, with_column.tolist()),
+        "table": (k, "school", TABLE),
+        "named columns": (k.on(["u", "v"]), "school", TABLE),
+        "dict": (k.on(["u", "v"]), "school", dict(TABLE)),
+        "packed": (k.on(["u", "v"]), "school", task_kernel(k.on(["u", "v"]), "school").pack(TABLE)),
+    }
+    for name, (kernel, task, data) in forms.items():
+        model = MultiTaskRidge(kernel, task=task).fit(data, Y)
+        assert np.allclose(model.predict(data), expected, atol=1e-12), name
+
+
+def test_strings_with_tasks_beside_them():
+    words = ["".join(RNG.choice(list("ab"), 5)) for _ in range(12)]
+    model = MultiTaskRidge(Spectrum(2), rho=0.0).fit(words, Y, tasks=TASKS)
+    for t in range(3):
+        own = np.flatnonzero(t == TASKS)
+        alone = MultiTaskRidge(Spectrum(2)).fit([words[i] for i in own], Y[own])
+        assert np.allclose(model.predict(words, tasks=np.full(12, t)), alone.predict(words))
+
+
+def test_refusals():
+    with pytest.raises(DomainError, match="Name the column"):
+        split_tasks(TABLE, "class")
+    with pytest.raises(DomainError, match="no columns"):
+        split_tasks(np.arange(3.0), 0)
+    with pytest.raises(ParameterError, match="one of both"):
+        MultiTaskRidge(task=0).fit(X, Y, tasks=TASKS)
+    with pytest.raises(DomainError, match="11 tasks were given with 12 samples"):
+        MultiTaskRidge().fit(X, Y, tasks=TASKS[:11])
