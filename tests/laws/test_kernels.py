@@ -102,6 +102,14 @@ TABLES = Data(
     ),
     {"size": [0.5, 1.5, 1.5], "gene": ["a", "ab", "b"]},
 )
+ROW = st.tuples(st.none() | st.integers(-8, 8).map(lambda v: v / 4), st.sampled_from(["a", "b", None]))
+MIXED = Data(
+    st.lists(ROW, min_size=1, max_size=5).map(
+        # a column of missing values alone would be one of numbers in one table and of categories in another
+        lambda rows: {"size": [0.5, *(r[0] for r in rows)], "kind": ["a", *(r[1] for r in rows)]}
+    ),
+    {"size": [0.5, None, 1.5, 0.5], "kind": ["a", "b", None, "b"]},
+)
 HALVES = Data(points(3, -2, 2).map(lambda X: _halved(X)), np.column_stack([_grid(5, 2), [0, 1, 0, 1, 1]]))
 GENES = Data(strings(max_samples=5, alphabet="ACGT", max_length=6), ["ACG", "CA", "ACGT", "", "TTACG"])
 TEXTS = Data(
@@ -156,6 +164,7 @@ OF_DOMAIN = {  # the first that a kernel takes are its data
     D.Similarities: [MATRICES],
     D.Pairs: [COUPLES, TWINS],
     D.Frames: [TABLES],
+    D.Tables: [MIXED],
 }
 
 
@@ -249,6 +258,7 @@ def _entries() -> dict[str, Entry]:
     }
     others = {
         "Mahalanobis": ([K.Mahalanobis(((2.0, 0.5), (0.5, 1.0)))], PAIRS_OF_NUMBERS),
+        "Haversine": ([K.Haversine(300.0), K.Haversine(300.0, exponent=0.5)], PAIRS_OF_NUMBERS),
         "Anchored": ([K.Anchored(K.NegativeDistance(), [[0.5, 0.25]])], PAIRS_OF_NUMBERS),
         "LocalityImproved": (
             [K.LocalityImproved(1, length_scale=0.8, degree=2, offset=0.5), K.LocalityImproved(0)],

@@ -20,6 +20,7 @@ from mercer.domains import (
     Similarities,
     Strings,
     Systems,
+    Tables,
     Tensors,
     Texts,
     Trees,
@@ -43,6 +44,7 @@ STRUCTURES = {
     Distributions: structures.DISTRIBUTIONS,
     Systems: structures.SYSTEMS,
     Tensors: structures.TENSORS,
+    Tables: structures.MIXED,
 }
 
 
@@ -91,6 +93,7 @@ def _expected(kernel: Kernel, fault: Fault) -> str:
         _asks_user(kernel)
         or (isinstance(kernel, K.Selected) and fault.name == "more columns")
         or (isinstance(kernel, K.Match) and fault.name in CATEGORIES)  # any things that are equal or not
+        or isinstance(kernel, K.OrdinalMatch)  # values that are none of its levels
         or (hasattr(kernel, "alphabet") and fault.expect == ACCEPT)  # symbols that are not in it
         or (isinstance(kernel, K.Precomputed) and fault.expect == TOLD)  # a matrix given is a matrix returned
     )

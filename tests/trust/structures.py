@@ -6,6 +6,8 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import scipy.sparse as sp
 
 from tests.trust.faults import OBJECTS, STRINGS, Fault, with_sample
@@ -189,4 +191,34 @@ TENSORS = [
     Fault("shapes that differ", lambda X: [np.ones((2, 3, 2)), np.ones((2, 2, 2))]),
     Fault("no samples", lambda X: np.asarray(X)[:0]),
     *_ARRAY,
+]
+
+
+def _with(name: str, place: int, value: Any) -> Any:
+    """A table of columns with another value in one place."""
+    return lambda X: {**X, name: [*X[name][:place], value, *X[name][place + 1 :]]}
+
+
+def _as_rows(X: Any) -> Any:
+    return [list(row) for row in zip(*X.values(), strict=True)]
+
+
+MIXED = [
+    Fault("pandas", pd.DataFrame, ACCEPT, _same),
+    Fault("polars", pl.DataFrame, ACCEPT, _same),
+    Fault("rows", _as_rows, ACCEPT, _same),
+    Fault("other order", lambda X: dict(reversed(X.items())), EITHER),
+    Fault("more columns", lambda X: {**X, "more": X["size"]}, EITHER),
+    Fault("all missing", lambda X: {name: [None] * len(column) for name, column in X.items()}, EITHER),
+    Fault("NaN for None", _with("size", 1, float("nan")), ACCEPT),
+    Fault("infinite", _with("size", 0, float("inf")), EITHER),
+    Fault("complex", _with("size", 0, 1j)),
+    Fault("list inside", _with("kind", 0, [1, 2])),
+    Fault("huge numbers", _with("size", 0, 1e300), ACCEPT),
+    Fault("lengths that differ", lambda X: {**X, "size": X["size"][:-1]}),
+    Fault("no rows", lambda X: {name: [] for name in X}),
+    Fault("no columns", lambda X: {}),
+    Fault("one dimension", lambda X: np.ones(4)),
+    Fault("text", lambda X: "abc"),
+    Fault("None", lambda X: None),
 ]

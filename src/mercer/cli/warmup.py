@@ -25,6 +25,7 @@ from mercer.domains import (
     Similarities,
     Strings,
     Systems,
+    Tables,
     Tensors,
     Texts,
     Trees,
@@ -150,6 +151,8 @@ def _samples(domain: type) -> list[Any]:
         return [[(row, np.eye(4)) for row in X]]
     if domain is Systems:
         return [[(0.5 * np.eye(2), X[i : i + 2].T, np.ones(2)) for i in range(ROWS - 2)]]
+    if domain is Tables:
+        return [{"size": X[:, 0], "kind": ["ab"[i % 2] for i in range(ROWS)]}]
     if domain is Tensors:
         return [np.random.default_rng(0).normal(size=(ROWS, 2, 3, 2))]
     return []

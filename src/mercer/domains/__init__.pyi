@@ -17,6 +17,7 @@ from mercer.domains.structures.nodes import Network as Network
 from mercer.domains.structures.nodes import Nodes as Nodes
 from mercer.domains.structures.trees import Trees as Trees
 from mercer.domains.systems import Systems as Systems
+from mercer.domains.tables import Tables as Tables
 from mercer.domains.tensors import Tensors as Tensors
 from mercer.domains.texts import Texts as Texts
 from mercer.domains.vectors import Vectors as Vectors
@@ -36,6 +37,7 @@ __all__ = [
     "Stream",
     "Strings",
     "Systems",
+    "Tables",
     "Tensors",
     "Texts",
     "Trees",

@@ -17,8 +17,8 @@ from mercer.domains.samples import Samples, kind_of
 from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError
 
-__all__ = ["WHOLE", "Frames", "Whole"]
-__public__ = __all__
+__all__ = ["WHOLE", "Frames", "Whole", "columns_of"]
+__public__ = ["WHOLE", "Frames", "Whole"]
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,18 @@ def _table(X: Any) -> _Table:
             return _Table(dict(enumerate(map(list, zip(*X, strict=True)))))
         raise DomainError(f"Rows of different lengths were given. {_ACCEPTED} Give every row all columns.")
     raise DomainError(f"{kind_of(X)} was given. {_ACCEPTED} Make a two-dimensional table of it.")
+
+
+def columns_of(X: Any) -> dict[Name, Any]:
+    """Return the raw columns of a table by their names, or by their positions where it has none.
+
+    Examples
+    --------
+    >>> columns_of([[1, "a"], [2, "b"]])
+    {0: [1, 2], 1: ['a', 'b']}
+    """
+    table = _table(X)
+    return {name: table.one(name) for name in table.names}
 
 
 def _packed(X: Any, table: _Table | None, columns: Columns, pack: Callable[[Any], Samples]) -> Samples:

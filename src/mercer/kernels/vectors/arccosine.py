@@ -19,8 +19,8 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.sparse_checks import used_columns
 
-__all__ = ["ArcCosine"]
-__public__ = __all__
+__all__ = ["ArcCosine", "both_directions", "directions", "supplements"]
+__public__ = ["ArcCosine"]
 
 
 class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
@@ -86,8 +86,8 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
         """Compute the angles of the tile, then the formula."""
         A, B = view.collections
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
-        (U, a), (V, b) = view.comparison.keep(("directions", view.path), lambda: _both_directions(A, B))
-        phi = _supplements(U[view.rows], V[view.columns])
+        (U, a), (V, b) = view.comparison.keep(("directions", view.path), lambda: both_directions(A, B))
+        phi = supplements(U[view.rows], V[view.columns])
         tile = view.empty()
         with np.errstate(over="ignore", invalid="ignore"):
             tile[...] = self._value(phi, a[view.rows], b[view.columns])
@@ -106,7 +106,7 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
     def _diag(self, A: Samples) -> Floats:
         """Return 1, |x|^2 or 3 |x|^4; 1/2 for a zero vector at degree 0."""
         assert isinstance(A, Vectors)
-        _, a = _directions(A)
+        _, a = directions(A)
         with np.errstate(over="ignore"):
             if self.degree == 0:
                 return np.where(a > 0, 1.0, 0.5)
@@ -120,8 +120,8 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
         """Return sum_j W_ij dk(a_i, b_j)/da_i."""
         assert isinstance(A, Vectors) and isinstance(B, Vectors)
         X, Z = dense(A), dense(B)
-        (U, a), (V, b) = _both_directions(A, B)
-        phi = _supplements(U, V)
+        (U, a), (V, b) = both_directions(A, B)
+        phi = supplements(U, V)
         sine, cosine, lengths = np.sin(phi), -np.cos(phi), np.multiply.outer(a, b)
         inverse = np.divide(1.0, a, out=np.zeros_like(a), where=a > 0)[:, None]
         # dk/dx = (along x + across z) / pi for each pair
@@ -136,7 +136,7 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
         return ((W * along).sum(axis=1)[:, None] * X + (W * across) @ Z) / np.pi
 
 
-def _directions(A: Vectors) -> tuple[Any, Floats]:
+def directions(A: Vectors) -> tuple[Any, Floats]:
     """Return the rows scaled to length one (zero rows stay) and their lengths, safe from overflow."""
     X: Any = A.X
     tops = np.asarray(abs(X).max(axis=1).todense() if A.is_sparse else np.abs(X).max(axis=1), dtype=float).ravel()
@@ -146,7 +146,8 @@ def _directions(A: Vectors) -> tuple[Any, Floats]:
     lengths = np.sqrt(np.asarray(squares, dtype=float).ravel())
     unit = np.divide(1.0, lengths, out=np.zeros(len(A)), where=lengths > 0)
     U = _times(Y, unit)
-    return U.astype(X.dtype, copy=False), lengths * tops
+    with np.errstate(over="ignore"):  # values that are not finite are refused with advice
+        return U.astype(X.dtype, copy=False), lengths * tops
 
 
 def _times(X: Any, factors: Floats) -> Any:
@@ -156,12 +157,13 @@ def _times(X: Any, factors: Floats) -> Any:
     return sp.csr_array((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
 
 
-def _both_directions(A: Vectors, B: Vectors) -> tuple[tuple[Any, Floats], tuple[Any, Floats]]:
-    left = _directions(A)
-    return left, left if B is A else _directions(B)
+def both_directions(A: Vectors, B: Vectors) -> tuple[tuple[Any, Floats], tuple[Any, Floats]]:
+    """Return the same for both sides, once if they are one."""
+    left = directions(A)
+    return left, left if B is A else directions(B)
 
 
-def _supplements(U: Any, V: Any) -> Floats:
+def supplements(U: Any, V: Any) -> Floats:
     """Return pi minus the angles between unit (or zero) vectors, in float64.
 
     Half the chord between two unit vectors is the sine of half their angle: where the cosine is near 1 or -1 and says

@@ -1,0 +1,1 @@
+"""Kernels on tables whose columns are numbers, categories and ranks."""
