@@ -40,6 +40,7 @@ __all__ = [
     "Each",
     "Array",
     "Satisfies",
+    "Data",
     "Bytes",
 ]
 
@@ -497,6 +498,19 @@ class Satisfies(Constraint):
         if self.example:
             return f"Write for example {name}={self.example}."
         return f"Leave out {name} for the default."
+
+
+class Data(Satisfies):
+    """Data, or another object that is looked at when it is used; neither None nor a number. Not free.
+
+    Examples
+    --------
+    >>> Data().accepts([[0.0], [1.0]]), Data().accepts(None)
+    (True, False)
+    """
+
+    def __init__(self, accepted: str = "raw data or packed samples", example: str = "[[0.0], [1.0]]") -> None:
+        super().__init__(accepted, lambda value: value is not None and not is_real(value), example)
 
 
 class Bytes(Constraint):

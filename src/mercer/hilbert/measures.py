@@ -16,7 +16,7 @@ from scipy.special import roots_hermitenorm
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Array, Fixed, Integer, Interval, Positive, Satisfies
+from mercer.constraints import Array, Data, Fixed, Integer, Interval, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Kernel, Linear
@@ -88,7 +88,7 @@ class Sampled(Measure):
     """
 
     constraints = {
-        "X": Satisfies("raw data or packed samples", lambda value: value is not None, "[[0.0], [1.0]]"),
+        "X": Data(),
         "weight": Satisfies(
             "None, or finite numbers, one per sample, that are not negative and not all zero",
             lambda value: value is None or (Array(1, low=0.0).accepts(value) and bool(np.any(value))),

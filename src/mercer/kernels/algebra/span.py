@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import Satisfies
+from mercer.constraints import Data
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
@@ -56,7 +56,7 @@ class _OnPoints(Wrapped):
 
     anchored = True
     order = 0
-    constraints = {"points": Satisfies("raw data or packed samples", lambda value: value is not None, "[[0.0], [1.0]]")}
+    constraints = {"points": Data()}
 
     def __init__(self, kernel: Kernel, points: Any) -> None:
         self.kernel = kernel
