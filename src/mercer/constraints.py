@@ -38,7 +38,9 @@ __all__ = [
     "AnyOf",
     "Optional",
     "Each",
+    "Array",
     "Satisfies",
+    "Data",
     "Bytes",
 ]
 
@@ -335,9 +337,7 @@ class InstanceOf(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
-        if value is None:
-            return f"Leave out {name} for the default."
-        return f"Give {name} such an object, not a {type(value).__name__}."
+        return f"Give {name} such an object, not {'None' if value is None else f'a {type(value).__name__}'}."
 
 
 class Several(InstanceOf):
@@ -420,6 +420,52 @@ class Each(Constraint):
         return self.constraint.advice(name, next(wrong, value))
 
 
+_SHAPES = ("a scalar", "a vector", "a matrix", "a stack of matrices")
+
+
+class Array(Constraint):
+    """Finite numbers along one or more axes: an array, or tuples in tuples. Not free.
+
+    Parameters
+    ----------
+    *axes : int
+        How many axes are accepted.
+    low : float, default -inf
+        The smallest number that is accepted.
+
+    Examples
+    --------
+    >>> Array(1, 2, low=0.0).accepted
+    'a vector or a matrix of finite numbers >= 0'
+    >>> Array(2).accepts(((1.0, 0.0), (0.0, 1.0))), Array(2).accepts((1.0, 0.0))
+    (True, False)
+    """
+
+    def __init__(self, *axes: int, low: float = -math.inf) -> None:
+        self.axes, self.low = axes, low
+
+    @property
+    def accepted(self) -> str:
+        low = f" >= {self.low:g}" if math.isfinite(self.low) else ""
+        return f"{_either([_SHAPES[count] for count in self.axes])} of finite numbers{low}"
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            found = np.asarray(value)
+            numbers = found.astype(float) if found.dtype.kind in "fiuO" else np.empty(0)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        sound = found.ndim in self.axes and numbers.size > 0
+        return sound and bool((np.isfinite(numbers) & (numbers >= self.low)).all())
+
+    def advice(self, name: str, value: Any) -> str:
+        if not isinstance(value, np.ndarray):
+            return f"Give {name} as an array, or as a tuple of numbers or of rows."
+        if value.ndim not in self.axes or not value.size:
+            return f"This one has the shape {value.shape}."
+        return f"Look at how {name} was computed."
+
+
 class Satisfies(Constraint):
     """Whatever passes a test; for values that no other constraint describes. Not free.
 
@@ -452,6 +498,19 @@ class Satisfies(Constraint):
         if self.example:
             return f"Write for example {name}={self.example}."
         return f"Leave out {name} for the default."
+
+
+class Data(Satisfies):
+    """Data, or another object that is looked at when it is used; neither None nor a number. Not free.
+
+    Examples
+    --------
+    >>> Data().accepts([[0.0], [1.0]]), Data().accepts(None)
+    (True, False)
+    """
+
+    def __init__(self, accepted: str = "raw data or packed samples", example: str = "[[0.0], [1.0]]") -> None:
+        super().__init__(accepted, lambda value: value is not None and not is_real(value), example)
 
 
 class Bytes(Constraint):

@@ -1,5 +1,6 @@
-"""Every parameter of every public estimator has a constraint, and the catalogue shows it."""
+"""Every parameter of every public class has a constraint, and the catalogue shows it."""
 
+import importlib
 import inspect
 
 import numpy as np
@@ -10,13 +11,28 @@ import mercer.io
 from mercer import catalogue
 from mercer.errors import ParameterError
 from mercer.estimators import imported
-from mercer.spec import constraints_of
+from mercer.export_map import EXPORTS
+from mercer.spec import Spec, constraints_of
 
 PUBLIC = [row.cls for row in catalogue.estimators()]
 IMPORTED = [getattr(imported, name) for name in imported.__all__]
 
 
-@pytest.mark.parametrize("cls", [*PUBLIC, *IMPORTED], ids=lambda cls: cls.__name__)
+def _specs():
+    """Return the public kernels, losses, Grams, solvers, models and measures, whatever package exports them."""
+    found = {}
+    for package, modules in EXPORTS.items():
+        for name in (name for names in modules.values() for name in names):
+            cls = getattr(importlib.import_module(package), name)
+            if isinstance(cls, type) and issubclass(cls, Spec) and not inspect.isabstract(cls):
+                found[f"{cls.__module__}.{name}"] = cls
+    return list(found.values())
+
+
+SPECS = _specs()
+
+
+@pytest.mark.parametrize("cls", [*PUBLIC, *IMPORTED, *SPECS], ids=lambda cls: cls.__name__)
 def test_every_parameter_has_a_constraint_that_accepts_its_default(cls):
     declared = constraints_of(cls)
     for name, parameter in inspect.signature(cls).parameters.items():
@@ -25,7 +41,16 @@ def test_every_parameter_has_a_constraint_that_accepts_its_default(cls):
             declared[name].check(name, parameter.default, cls)
 
 
-@pytest.mark.parametrize("row", catalogue.estimators(), ids=lambda row: row.name)
+ROWS = [
+    *catalogue.estimators(),
+    *catalogue.kernels(),
+    *catalogue.losses(),
+    *catalogue.grams(),
+    *catalogue.solvers(),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_catalogue_shows_what_every_parameter_may_be(row):
     assert all(parameter.accepts for parameter in row.parameters), row.name
 

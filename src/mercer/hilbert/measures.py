@@ -16,7 +16,7 @@ from scipy.special import roots_hermitenorm
 
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Plan
-from mercer.constraints import Fixed, Integer, Interval, Positive
+from mercer.constraints import Array, Data, Fixed, Integer, Interval, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Kernel, Linear
@@ -87,6 +87,14 @@ class Sampled(Measure):
     (3, array([0.25, 0.5 , 0.25]))
     """
 
+    constraints = {
+        "X": Data(),
+        "weight": Satisfies(
+            "None, or finite numbers, one per sample, that are not negative and not all zero",
+            lambda value: value is None or (Array(1, low=0.0).accepts(value) and bool(np.any(value))),
+        ),
+    }
+
     def __init__(self, X: Any, weight: Any = None) -> None:
         self.X = X
         self.weight = weight
@@ -95,15 +103,7 @@ class Sampled(Measure):
         """Return the samples and their shares."""
         if self.weight is None:
             return self.X, None
-        try:
-            weight = real_numbers(self.weight, "weight")
-        except (TypeError, ValueError):
-            weight = np.full(1, np.nan)
-        if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0.0).any() or not weight.any():
-            raise ParameterError(
-                f"Sampled was given weight={self.weight!r:.60}; finite numbers, one per sample, that are not negative "
-                "and not all zero are accepted. Leave out weight to count all samples alike."
-            )
+        weight = real_numbers(self.check().weight, "weight")
         weight = weight / weight.max()  # the sum of large weights may overflow
         return self.X, weight / weight.sum()
 
@@ -283,21 +283,18 @@ class ProductMeasure(Measure):
     ((6, 2), 1.0)
     """
 
+    constraints = {
+        "measures": Satisfies(
+            "a tuple of measures that is not empty",
+            lambda value: (
+                isinstance(value, (tuple, list)) and bool(value) and all(isinstance(m, Measure) for m in value)
+            ),
+            "(Uniform(), Normal())",
+        )
+    }
+
     def __init__(self, measures: tuple[Measure, ...]) -> None:
         self.measures = measures
-
-    def check(self) -> Any:
-        """Raise ParameterError unless there are measures."""
-        if not isinstance(self.measures, (tuple, list)) or not self.measures:
-            raise ParameterError(
-                f"ProductMeasure was given {self.measures!r}; a tuple of measures is accepted. Write them with *."
-            )
-        for measure in self.measures:
-            if not isinstance(measure, Measure):
-                raise ParameterError(
-                    f"ProductMeasure was given {measure!r}; its members must be measures. Use for example Normal()."
-                )
-        return super().check()
 
     def rule(self) -> tuple[Any, Floats]:
         """Return all combinations of the points."""

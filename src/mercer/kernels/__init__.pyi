@@ -58,12 +58,15 @@ from mercer.kernels.strings.alignment import GlobalAlignment as GlobalAlignment
 from mercer.kernels.strings.alignment import LocalAlignment as LocalAlignment
 from mercer.kernels.strings.mismatch import Mismatch as Mismatch
 from mercer.kernels.strings.mismatch import Wildcard as Wildcard
+from mercer.kernels.strings.ordinal import OrdinalMatch as OrdinalMatch
 from mercer.kernels.strings.spectrum import BlendedSpectrum as BlendedSpectrum
 from mercer.kernels.strings.spectrum import Match as Match
 from mercer.kernels.strings.spectrum import Spectrum as Spectrum
 from mercer.kernels.strings.subsequence import GappySpectrum as GappySpectrum
 from mercer.kernels.strings.subsequence import Subsequence as Subsequence
 from mercer.kernels.strings.substrings import Substrings as Substrings
+from mercer.kernels.tables.gower import Gower as Gower
+from mercer.kernels.tables.gower import Hamming as Hamming
 from mercer.kernels.task_kernels import task_kernel as task_kernel
 from mercer.kernels.texts.bag_of_words import BagOfWords as BagOfWords
 from mercer.kernels.texts.bag_of_words import TfIdf as TfIdf
@@ -81,6 +84,7 @@ from mercer.kernels.vectors.compact import Epanechnikov as Epanechnikov
 from mercer.kernels.vectors.compact import RadialFunction as RadialFunction
 from mercer.kernels.vectors.compact import Wendland as Wendland
 from mercer.kernels.vectors.complex import Hermitian as Hermitian
+from mercer.kernels.vectors.compositions import Aitchison as Aitchison
 from mercer.kernels.vectors.conditional import InverseMultiquadric as InverseMultiquadric
 from mercer.kernels.vectors.conditional import Logarithmic as Logarithmic
 from mercer.kernels.vectors.conditional import Multiquadric as Multiquadric
@@ -91,10 +95,17 @@ from mercer.kernels.vectors.dot import Linear as Linear
 from mercer.kernels.vectors.dot import Polynomial as Polynomial
 from mercer.kernels.vectors.dot import PowerSeries as PowerSeries
 from mercer.kernels.vectors.dot import Sigmoid as Sigmoid
+from mercer.kernels.vectors.great_circle import Haversine as Haversine
 from mercer.kernels.vectors.histogram import AdditiveChiSquared as AdditiveChiSquared
 from mercer.kernels.vectors.histogram import ChiSquared as ChiSquared
 from mercer.kernels.vectors.histogram import Intersection as Intersection
 from mercer.kernels.vectors.histogram import Tanimoto as Tanimoto
+from mercer.kernels.vectors.neural import DeepArcCosine as DeepArcCosine
+from mercer.kernels.vectors.neural import NeuralTangent as NeuralTangent
+from mercer.kernels.vectors.nonstationary import ChangePoint as ChangePoint
+from mercer.kernels.vectors.nonstationary import Gibbs as Gibbs
+from mercer.kernels.vectors.overlaps import Jaccard as Jaccard
+from mercer.kernels.vectors.overlaps import OverlapCoefficient as OverlapCoefficient
 from mercer.kernels.vectors.periodic import Periodic as Periodic
 from mercer.kernels.vectors.pyramidal import Pyramidal as Pyramidal
 from mercer.kernels.vectors.radial import Cauchy as Cauchy
@@ -116,6 +127,7 @@ from mercer.kernels.vectors.weighted import LocalityImproved as LocalityImproved
 from mercer.kernels.vectors.weighted import Mahalanobis as Mahalanobis
 __all__ = [
     "AdditiveChiSquared",
+    "Aitchison",
     "AllSubsets",
     "Anchored",
     "Anova",
@@ -127,6 +139,7 @@ __all__ = [
     "BlendedSpectrum",
     "Brownian",
     "Cauchy",
+    "ChangePoint",
     "ChiSquared",
     "CommuteTime",
     "Complement",
@@ -137,6 +150,7 @@ __all__ = [
     "CorootedSubtree",
     "Cumulant",
     "Custom",
+    "DeepArcCosine",
     "Diffusion",
     "DirectSum",
     "DynamicalSystem",
@@ -150,16 +164,21 @@ __all__ = [
     "Fisher",
     "GappySpectrum",
     "Gaussian",
+    "Gibbs",
     "GlobalAlignment",
     "GlobalAlignmentSeries",
+    "Gower",
     "Graphlet",
     "Grassmann",
+    "Hamming",
+    "Haversine",
     "Hermitian",
     "HiddenMarkov",
     "HiddenTree",
     "Hyperkernel",
     "Intersection",
     "InverseMultiquadric",
+    "Jaccard",
     "Kernel",
     "Laplacian",
     "LaplacianFunction",
@@ -179,7 +198,10 @@ __all__ = [
     "Mismatch",
     "Multiquadric",
     "NegativeDistance",
+    "NeuralTangent",
     "Normalized",
+    "OrdinalMatch",
+    "OverlapCoefficient",
     "PStepWalk",
     "PairHiddenMarkov",
     "PairProduct",

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Base, Path
 from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
@@ -19,6 +20,13 @@ from mercer.kernels.protocols import HasSeries, bases_of, offers
 from mercer.numerics.algebraic import all_finite
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
+
+
+def _are_kernels(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and bool(value) and all(isinstance(kernel, Kernel) for kernel in value)
+
+
+KERNELS = Satisfies("a tuple of kernels that is not empty", _are_kernels, "(Gaussian(1.0), Linear())")
 
 
 class Composite(Tiled):
@@ -31,16 +39,6 @@ class Composite(Tiled):
     @abstractmethod
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels this one is made of."""
-
-    def check(self) -> Any:
-        """Raise ParameterError unless every term is a kernel with acceptable parameters."""
-        for kernel in self.kernels:
-            if not isinstance(kernel, Kernel):
-                raise ParameterError(
-                    f"{type(self).__name__} was given {kernel!r}; its terms must be kernels. "
-                    "Use an object of mercer.kernels, for example Gaussian(1.0)."
-                )
-        return super().check()
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return what the terms read of a table, together."""
@@ -148,6 +146,8 @@ class Composite(Tiled):
 class Terms(Composite):
     """A node with a flat tuple of terms."""
 
+    constraints = {"terms": KERNELS}
+
     def __init__(self, terms: tuple[Kernel, ...]) -> None:
         self.terms = terms
 
@@ -166,19 +166,11 @@ class Terms(Composite):
             return f"{type(self).__name__}(({', '.join(map(repr, self.kernels))},))"
         return sign.join(enclosed(term, tightness) for term in self.kernels)
 
-    def check(self) -> Any:
-        """Raise ParameterError unless there is at least one term and all are kernels."""
-        if not isinstance(self.terms, (tuple, list)) or not self.terms:
-            raise ParameterError(
-                f"{type(self).__name__} was given {self.terms!r}; a tuple of at least one kernel is accepted. "
-                "Write the kernels with + or *."
-            )
-        return super().check()
-
 
 class Wrapped(Composite):
     """A node over one kernel."""
 
+    constraints = {"kernel": InstanceOf(Kernel)}
     kernel: Kernel
 
     @property

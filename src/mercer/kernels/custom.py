@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
-from mercer.constraints import Boolean, OneOf, Optional
+from mercer.constraints import Boolean, OneOf, Optional, Satisfies
 from mercer.domains import Objects, Samples, Vectors
 from mercer.domains.doors import packed_pair
 from mercer.domains.samples import kind_of
-from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
+from mercer.errors import DomainError, IndefiniteWarning, warn_caller
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, mirror
 
@@ -72,21 +72,20 @@ class Custom(Kernel):
     other_domains = (Objects,)
     formula = r"f(x, x')"
     cost = "that of the function"
-    constraints = {"pairs": Optional(Boolean()), "order": OneOf(0, 1, 2, None)}
+    constraints = {
+        "function": Satisfies(
+            "a function of two collections, or of two samples",
+            lambda value: callable(value) and not isinstance(value, type),
+            "lambda A, B: A @ B.T",
+        ),
+        "pairs": Optional(Boolean()),
+        "order": OneOf(0, 1, 2, None),
+    }
 
     def __init__(self, function: Any, pairs: bool | None = None, order: int | None = 0) -> None:
         self.function = function
         self.pairs = pairs
         self.order = order
-
-    def check(self) -> Any:
-        """Raise ParameterError unless there is a function."""
-        if not callable(self.function) or isinstance(self.function, type):
-            raise ParameterError(
-                f"Custom was given {self.function!r}; a function of two collections, or of two samples, is accepted. "
-                "Write for example Custom(lambda A, B: A @ B.T)."
-            )
-        return super().check()
 
     def pack(self, X: Any) -> Samples:
         """Pack tables of numbers as Vectors, anything else as it is."""

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import expit, logit, xlogy
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer
-from mercer.errors import ParameterError
+from mercer.constraints import Array, Integer, Satisfies
 from mercer.losses.asymmetric import entropy
 from mercer.losses.loss import Loss
 from mercer.losses.regression import within
@@ -367,6 +366,10 @@ class Binomial(Loss):
         return logit((np.asarray(y, dtype=np.float64) + _HALF) / (self.trials + 2.0 * _HALF))
 
 
+def _increase(value: Any) -> bool:
+    return Array(1).accepts(value) and bool((np.diff(np.asarray(value, dtype=np.float64)) > 0.0).all())
+
+
 class Ordinal(Loss):
     r"""Cumulative logit loss, for ordered classes: a latent number falls between two thresholds.
 
@@ -394,20 +397,10 @@ class Ordinal(Loss):
     """
 
     smooth = True
-    constraints: Any = {}
+    constraints = {"thresholds": Satisfies("finite numbers that increase", _increase, "(-1.0, 1.0)")}
 
     def __init__(self, thresholds: Any = (0.0,)) -> None:
         self.thresholds = thresholds
-
-    def check(self) -> Any:
-        """Raise ParameterError unless the thresholds are finite numbers that increase."""
-        theta = np.asarray(self.thresholds, dtype=np.float64)
-        if theta.ndim != 1 or not len(theta) or not np.isfinite(theta).all() or (np.diff(theta) <= 0.0).any():
-            raise ParameterError(
-                f"Ordinal was given thresholds={self.thresholds!r}; finite numbers that increase are accepted, one "
-                "less than there are classes. Sort them, and merge classes whose thresholds coincide."
-            )
-        return super().check()
 
     @property
     def parameters(self) -> Floats:

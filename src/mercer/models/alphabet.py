@@ -9,12 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Floats
+from mercer.constraints import Satisfies
 from mercer.domains import Strings
 from mercer.domains.samples import is_hashable
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.ragged import Ragged
 
-__all__ = ["ALPHABETS", "check_alphabet", "coded", "learned_alphabet", "letters_of", "packed", "strings_of"]
+__all__ = [
+    "ALPHABET",
+    "ALPHABETS",
+    "MISSING_SYMBOL",
+    "check_alphabet",
+    "coded",
+    "learned_alphabet",
+    "letters_of",
+    "packed",
+    "strings_of",
+]
 
 # letters, and those that denote one of several letters or none: the letter is unknown
 ALPHABETS = {
@@ -22,6 +33,12 @@ ALPHABETS = {
     "rna": ("ACGU", "NRYSWKMBDHV-."),
     "protein": ("ACDEFGHIKLMNPQRSTVWY", "BJOUXZ*-."),
 }
+ALPHABET = Satisfies(
+    f"None, a text or a tuple of different symbols, or one of {', '.join(map(repr, ALPHABETS))}",
+    lambda value: value is None or isinstance(value, (str, tuple)),
+    "'ACGT'",
+)
+MISSING_SYMBOL = Satisfies("None or a symbol", lambda value: is_hashable(value), "'-'")
 MISSING = -1  # the number of an observation that was not made
 
 

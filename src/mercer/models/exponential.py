@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
-from mercer.constraints import OneOf
+from mercer.constraints import AnyOf, Array, OneOf, Optional, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
@@ -18,6 +18,9 @@ from mercer.models.normal import dense
 
 __all__ = ["ExponentialFamily"]
 __public__ = __all__
+
+_RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, np.inf), "exponential": (0.0, np.inf)}
+_WORDS = (*_RANGES, "quadratic")
 
 
 class ExponentialFamily(Model):
@@ -59,7 +62,15 @@ class ExponentialFamily(Model):
     array([0.375, 0.125])
     """
 
-    constraints = {}
+    constraints = {
+        "statistics": AnyOf(OneOf(*_WORDS), Satisfies("a function of samples", callable)),
+        "mean": Optional(Array(1)),
+        "covariance": Optional(Array(2)),
+        "samples": Satisfies(
+            "None or a class of samples",
+            lambda value: value is None or (isinstance(value, type) and issubclass(value, Samples)),
+        ),
+    }
 
     def __init__(
         self, statistics: Any = "quadratic", *, mean: Any = None, covariance: Any = None, samples: Any = None
@@ -77,17 +88,13 @@ class ExponentialFamily(Model):
     def check(self) -> Self:
         """Raise ParameterError unless the statistics are known and the moments fit together."""
         super().check()
-        if not callable(self.statistics):
-            OneOf(*_WORDS).check("statistics", self.statistics, self)
-        sound = self.samples is None or (isinstance(self.samples, type) and issubclass(self.samples, Samples))
-        if not sound or (self.samples not in (None, Vectors) and not callable(self.statistics)):
+        if self.samples not in (None, Vectors) and not callable(self.statistics):
             raise ParameterError(
-                f"ExponentialFamily was given samples={self.samples!r} with statistics={self.statistics!r}; a class of "
-                "samples is accepted, other than Vectors only with a function of them. Leave it out for vectors."
+                f"ExponentialFamily was given samples={self.samples!r} with statistics={self.statistics!r}; other "
+                "samples than Vectors are accepted only with a function of them. Leave it out for vectors."
             )
         if self.mean is not None:
-            mean = numbers("mean", self.mean, (-1,), self)
-            self._check_mean(mean)
+            self._check_mean(np.asarray(self.mean, dtype=float))
         if self.covariance is not None:
             p = -1 if self.mean is None else len(np.asarray(self.mean))
             numbers("covariance", self.covariance, (p, p), self)
@@ -196,7 +203,3 @@ class ExponentialFamily(Model):
         if self.statistics == "exponential":
             return -X @ (1.0 / m) - np.log(m).sum()
         raise self._lacks("no known normalisation g(theta)")
-
-
-_RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, np.inf), "exponential": (0.0, np.inf)}
-_WORDS = (*_RANGES, "quadratic")

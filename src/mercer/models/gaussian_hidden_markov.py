@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Integer, Interval, OneOf
+from mercer.constraints import Array, Optional
 from mercer.domains import Samples
 from mercer.domains.sequences import Sequences
 from mercer.errors import DomainError
-from mercer.numerics.chains import Observe, Observed, Posterior
 from mercer.models.hidden_markov import Hidden, drawn_lengths, drawn_states, normed
 from mercer.models.model import numbers
+from mercer.numerics.chains import Observe, Observed, Posterior
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["GaussianHiddenMarkovModel"]
@@ -73,14 +73,7 @@ class GaussianHiddenMarkovModel(Hidden):
     """
 
     domain = Sequences
-    constraints = {
-        "states": Integer(1, 10_000),
-        "parameters": OneOf("natural", "probability"),
-        "pseudocount": Fixed(Interval(0.0, np.inf, closed="left")),
-        "max_iter": Integer(1),
-        "tol": Fixed(Interval(0.0, np.inf, closed="left")),
-        "random_state": Integer(0),
-    }
+    constraints = {"means": Optional(Array(2)), "deviations": Optional(Array(2))}
 
     def __init__(
         self,

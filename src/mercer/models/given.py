@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.constraints import Satisfies
 from mercer.domains import Samples, Strings, Vectors
 from mercer.domains.doors import packed
 from mercer.domains.sequences import Sequences
@@ -46,6 +47,14 @@ class GivenModel(Model):
            [-0.5]])
     """
 
+    constraints = {
+        "given": Satisfies(
+            "an object with scores(X) or score(x), and perhaps a domain",
+            lambda value: _has_scores(value) and _is_domain(getattr(value, "domain", Vectors)),
+            "MyModel()",
+        )
+    }
+
     def __init__(self, given: Any) -> None:
         self.given = given
 
@@ -53,13 +62,6 @@ class GivenModel(Model):
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """That of the object, or Vectors."""
         return getattr(self.given, "domain", Vectors)
-
-    def check(self) -> Self:
-        """Raise ParameterError unless the object has scores, of samples of some domain."""
-        domain = self.domain
-        if not _has_scores(self.given) or not (isinstance(domain, type) and issubclass(domain, Samples)):
-            raise _refusal(self.given)
-        return self
 
     @property
     def fitted(self) -> bool:
@@ -124,6 +126,22 @@ class GivenModel(Model):
         return matrix
 
 
+def _is_model(given: Any) -> bool:
+    try:
+        as_model(given)
+    except ParameterError:
+        return False
+    return True
+
+
+MODEL = Satisfies(
+    "a model of mercer.models, a fitted one of hmmlearn or scikit-learn's mixtures, or an object with scores(X) or "
+    "score(x)",
+    _is_model,
+    "Normal()",
+)
+
+
 def as_model(given: Any) -> Model:
     """Return the model of an object.
 
@@ -150,6 +168,10 @@ def as_model(given: Any) -> Model:
 
 def _has_scores(given: Any) -> bool:
     return any(callable(getattr(given, name, None)) for name in ("scores", "score"))
+
+
+def _is_domain(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Samples)
 
 
 def _refusal(given: Any) -> ParameterError:

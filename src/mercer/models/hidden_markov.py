@@ -13,12 +13,21 @@ import numpy as np
 
 from mercer import budget, errors
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Fixed, Integer, Interval, OneOf
+from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Strings, doors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
-from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
+from mercer.models.alphabet import (
+    ALPHABET,
+    MISSING_SYMBOL,
+    check_alphabet,
+    coded,
+    learned_alphabet,
+    letters_of,
+    packed,
+    strings_of,
+)
 from mercer.models.model import Model, stochastic, weights_of
+from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Hidden", "HiddenMarkovModel"]
@@ -36,6 +45,16 @@ class Totals(NamedTuple):
 class Hidden(Model):
     """A model with a hidden Markov chain, whatever its states emit."""
 
+    constraints = {
+        "states": Integer(1, 10_000),
+        "start": Optional(Array(1, low=0.0)),
+        "transitions": Optional(Array(2, low=0.0)),
+        "parameters": OneOf("natural", "probability"),
+        "pseudocount": Fixed(Interval(0.0, np.inf, closed="left")),
+        "max_iter": Integer(1),
+        "tol": Fixed(Interval(0.0, np.inf, closed="left")),
+        "random_state": Integer(0),
+    }
     states: int
     start: Any
     transitions: Any
@@ -263,12 +282,9 @@ class HiddenMarkovModel(Hidden):
 
     domain = Strings
     constraints = {
-        "states": Integer(1, 10_000),
-        "parameters": OneOf("natural", "probability"),
-        "pseudocount": Fixed(Interval(0.0, np.inf, closed="left")),
-        "max_iter": Integer(1),
-        "tol": Fixed(Interval(0.0, np.inf, closed="left")),
-        "random_state": Integer(0),
+        "alphabet": ALPHABET,
+        "emissions": Optional(Array(2, low=0.0)),
+        "missing": MISSING_SYMBOL,
     }
 
     def __init__(

@@ -12,9 +12,18 @@ import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Integer, Interval, OneOf
+from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Strings, doors
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
+from mercer.models.alphabet import (
+    ALPHABET,
+    MISSING_SYMBOL,
+    check_alphabet,
+    coded,
+    learned_alphabet,
+    letters_of,
+    packed,
+    strings_of,
+)
 from mercer.models.model import Model, stochastic, weights_of
 from mercer.runtime.compiled import compiled
 
@@ -71,6 +80,9 @@ class MarkovChain(Model):
     domain = Strings
     constraints = {
         "order": Integer(0, 8),
+        "alphabet": ALPHABET,
+        "transitions": Optional(Array(2, low=0.0)),
+        "missing": MISSING_SYMBOL,
         "parameters": OneOf("natural", "probability"),
         "pseudocount": Fixed(Interval(0.0, np.inf, closed="left")),
     }

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 
 from mercer import budget, errors
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Integer, Interval, OneOf
+from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed
 from mercer.errors import ParameterError, warn_caller
@@ -82,6 +82,9 @@ class GaussianMixture(Model):
     domain = Vectors
     constraints = {
         "components": Integer(1),
+        "weights": Optional(Array(1, low=0.0)),
+        "means": Optional(Array(2)),
+        "deviations": Optional(Array(2, 3)),
         "covariance": OneOf("full", "diagonal"),
         "parameters": OneOf("natural", "probability"),
         "ridge": Fixed(Interval(0.0, np.inf, closed="left")),

@@ -14,7 +14,7 @@ from scipy.linalg import solve_triangular
 
 from mercer import budget
 from mercer.arrays import Floats
-from mercer.constraints import OneOf
+from mercer.constraints import Array, OneOf, Optional
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
@@ -66,7 +66,11 @@ class Normal(Model):
     """
 
     domain = Vectors
-    constraints = {"covariance": OneOf("full", "diagonal")}
+    constraints = {
+        "mean": Optional(Array(0, 1)),
+        "deviation": Optional(Array(0, 1, 2)),
+        "covariance": OneOf("full", "diagonal"),
+    }
 
     def __init__(self, mean: Any = None, deviation: Any = None, *, covariance: str = "full") -> None:
         self.mean = mean

@@ -66,7 +66,7 @@ def test_a_missing_column_is_named():
 
 
 def test_terms_must_be_kernels():
-    with pytest.raises(ParameterError, match="Sum was given 'a'"):
+    with pytest.raises(ParameterError, match="terms must be a tuple of kernels"):
         Sum((Gaussian(1.0), "a")).check()
     for terms in ((), None, "ab"):
         with pytest.raises(ParameterError):

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
+from mercer.constraints import Satisfies
 from mercer.domains import Samples, Whole
 from mercer.domains.decompositions import Decompositions
 from mercer.domains.samples import is_hashable
-from mercer.errors import ParameterError
 from mercer.free_parameters import free_values
 from mercer.kernels.abilities import Differentiated, Featured, pullback
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import row_products
+from mercer.kernels.composite import KERNELS, row_products
 from mercer.kernels.counts import arrays_of
 from mercer.kernels.kernel import Kernel, Tiled, offered
 from mercer.kernels.monomials import require_few
@@ -104,25 +104,18 @@ class Convolution(Tiled, Featured, Differentiated):
     domain = Decompositions
     formula = r"\sum_{R(x)} \sum_{R(x')} \prod_p k_p(x_p, x'_p)"
     cost = "the kernels for pairs of distinct parts, and a product for each pair of tuples"
+    constraints = {
+        "decompose": Satisfies(
+            "a function of one object that returns a list of tuples of its parts",
+            lambda value: callable(value) and is_hashable(value),
+            "lambda word: [(letter,) for letter in word]",
+        ),
+        "kernels": KERNELS,
+    }
 
     def __init__(self, decompose: Callable[[Any], Iterable[Any]], kernels: tuple[Kernel, ...]) -> None:
         self.decompose = decompose
         self.kernels = kernels
-
-    def check(self) -> Self:
-        """Raise ParameterError unless there are a function and kernels."""
-        if not callable(self.decompose) or not is_hashable(self.decompose):
-            raise ParameterError(
-                f"Convolution was given decompose={self.decompose!r}; a function of one object that returns a list of "
-                "tuples of its parts is accepted. Write for example lambda word: [(letter,) for letter in word]."
-            )
-        members = self.kernels
-        if not isinstance(members, (tuple, list)) or not members or not all(isinstance(k, Kernel) for k in members):
-            raise ParameterError(
-                f"Convolution was given kernels={members!r}; a tuple with a kernel for each part is accepted. "
-                "Write (kernel,) if there is one part."
-            )
-        return super().check()
 
     # data -------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Interval
+from mercer.constraints import Data, Interval
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import View
@@ -155,6 +155,7 @@ class Anchored(_Inducing):
     formula = r"k_1(x, x') - k_1(x, o) - k_1(o, x') + k_1(o, o)"
     cost = "that of the kernel"
     anchored = True
+    constraints = {"point": Data("data with one sample", "[[0.0]]")}
 
     def __init__(self, kernel: Kernel, point: Any) -> None:
         self.kernel = kernel

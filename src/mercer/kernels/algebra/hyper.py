@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Interval
+from mercer.constraints import InstanceOf, Interval
 from mercer.domains import Pairs, Samples
 from mercer.domains.doors import packed_pair
 from mercer.errors import ParameterError
@@ -56,7 +56,7 @@ class Hyperkernel(Kernel):
     formula = r"(1 - \lambda) / (1 - \lambda \, k_1(u, u') \, k_1(v, v'))"
     cost = "O(m + n) values of the kernel"
     bounded = True
-    constraints = {"decay": Interval(0.0, 1.0, closed="neither")}
+    constraints = {"kernel": InstanceOf(Kernel), "decay": Interval(0.0, 1.0, closed="neither")}
 
     def __init__(self, kernel: Kernel, decay: float = 0.5) -> None:
         self.kernel = kernel
@@ -64,13 +64,13 @@ class Hyperkernel(Kernel):
 
     def check(self) -> Any:
         """Raise ParameterError unless the kernel is positive definite and normalised."""
-        kernel = self.kernel
-        if not isinstance(kernel, Kernel) or kernel.order != 0 or not kernel.normalised:
+        super().check()
+        if self.kernel.order != 0 or not self.kernel.normalised:
             raise ParameterError(
-                f"Hyperkernel was given {kernel!r}; a positive definite kernel with k(x, x) = 1 is needed, so that its "
-                "values stay below one. Use kernel.normalized()."
+                f"Hyperkernel was given {self.kernel!r}; a positive definite kernel with k(x, x) = 1 is needed, so "
+                "that its values stay below one. Use kernel.normalized()."
             )
-        return super().check()
+        return self
 
     def pack(self, X: Any) -> Samples:
         """Pack pairs of objects of the kernel's domain."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Featured, derivative, pullback
 from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
 from mercer.kernels.comparison import Base, Path, View
@@ -46,21 +47,13 @@ class Same:
 class _Part(Tiled, Featured, DifferentiatedByTiles):
     """A kernel that reads one part of the data and leaves the rest to others."""
 
+    constraints = {"kernel": InstanceOf(Kernel)}
     kernel: Kernel
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """A table of parts."""
         return Frames
-
-    def check(self) -> Any:
-        """Raise ParameterError unless there is a kernel inside."""
-        if not isinstance(self.kernel, Kernel):
-            raise ParameterError(
-                f"{type(self).__name__} was given {self.kernel!r}; a kernel is needed. "
-                "Use an object of mercer.kernels, for example Gaussian(1.0)."
-            )
-        return super().check()
 
     def pack(self, X: Any) -> Samples:
         """Pack the one part this kernel reads."""
@@ -132,6 +125,12 @@ class _Part(Tiled, Featured, DifferentiatedByTiles):
         return derivative(view, self.kernel)
 
 
+def _are_columns(value: Any) -> bool:
+    names = value if isinstance(value, (list, tuple)) else [value]
+    good = all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names)
+    return bool(names) and good and len(set(names)) == len(names)
+
+
 class Selected(_Part):
     r"""A kernel on some columns of a table.
 
@@ -162,6 +161,9 @@ class Selected(_Part):
 
     formula = r"k_1(x_S, x'_S)"
     cost = "that of the kernel"
+    constraints = {
+        "columns": Satisfies("a column name or number, or a list of different ones", _are_columns, "['age', 'income']")
+    }
 
     @property
     def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -171,17 +173,6 @@ class Selected(_Part):
     def __init__(self, kernel: Kernel, columns: Any) -> None:
         self.kernel = kernel
         self.columns = columns
-
-    def check(self) -> Any:
-        """Raise ParameterError unless columns are names or numbers."""
-        names = self.columns if isinstance(self.columns, (list, tuple)) else [self.columns]
-        good = all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names)
-        if not names or not good or len(set(names)) != len(names):
-            raise ParameterError(
-                f"{self.kernel!r}.on({self.columns!r}) was given; a column name or number, or a list of different "
-                "ones, is accepted. Write for example .on('age') or .on(['age', 'income'])."
-            )
-        return super().check()
 
     @property
     def _key(self) -> Any:
@@ -245,6 +236,14 @@ class Composed(_Part):
 
     formula = r"k_1(t(x), t(x'))"
     cost = "that of the kernel, and the map once per sample"
+    constraints = {
+        "transform": Satisfies(
+            "a function of all the data, or a transformer",
+            lambda value: callable(value) or hasattr(value, "transform"),
+            "np.log1p",
+        ),
+        "fitted": Satisfies("None or a fitted transformer", lambda value: value is None or hasattr(value, "transform")),
+    }
 
     def __init__(self, kernel: Kernel, transform: Any, fitted: Any = None) -> None:
         self.kernel = kernel
@@ -257,15 +256,6 @@ class Composed(_Part):
         if "fitted" not in params and any(name.partition("__")[0] == "transform" for name in params):
             self.fitted = None
         return self
-
-    def check(self) -> Any:
-        """Raise ParameterError unless the transform can be applied."""
-        if not (callable(self.transform) or hasattr(self.transform, "transform")):
-            raise ParameterError(
-                f"{self.kernel!r}.of({self.transform!r}) was given; a function of all the data or a "
-                "transformer is accepted. Write for example .of(np.log1p)."
-            )
-        return super().check()
 
     @property
     def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -358,18 +348,10 @@ class RankOne(Tiled, Featured, Differentiated):
 
     formula = r"f(x) \, f(x')"
     cost = "O(1) per pair, and the function once per sample"
+    constraints = {"function": Satisfies("a function of all the data", callable, "lambda X: X[:, 0]")}
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
-
-    def check(self) -> Any:
-        """Raise ParameterError unless there is a function."""
-        if not callable(self.function):
-            raise ParameterError(
-                f"RankOne was given {self.function!r}; a function of all the data is accepted. "
-                "Write for example RankOne(lambda X: X[:, 0])."
-            )
-        return super().check()
 
     @property
     def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf
 from mercer.domains import Pairs, Samples
 from mercer.domains.doors import packed_pair
-from mercer.errors import ParameterError
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, offered
@@ -25,20 +25,11 @@ class _OnPairs(Kernel):
     """A kernel on pairs, made of a kernel on each side."""
 
     domain = Pairs
+    constraints = {"left": InstanceOf(Kernel), "right": InstanceOf(Kernel)}
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
         self.right = right
-
-    def check(self) -> Any:
-        """Raise ParameterError unless both sides are kernels."""
-        for side in (self.left, self.right):
-            if not isinstance(side, Kernel):
-                raise ParameterError(
-                    f"{type(self).__name__} was given {side!r}; it is made of two kernels. "
-                    "Write k1.tensor(k2) or k1.direct_sum(k2)."
-                )
-        return super().check()
 
     def pack(self, X: Any) -> Samples:
         """Pack the left and the right members of the pairs."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.budget import Plan
+from mercer.constraints import Data
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
@@ -55,6 +56,7 @@ class _OnPoints(Wrapped):
 
     anchored = True
     order = 0
+    constraints = {"points": Data()}
 
     def __init__(self, kernel: Kernel, points: Any) -> None:
         self.kernel = kernel

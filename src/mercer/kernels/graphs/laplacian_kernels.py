@@ -7,7 +7,7 @@ L = 1 - D^(-1/2) W D^(-1/2); xi an eigenvalue of L.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ import scipy.sparse.linalg as spla
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Fixed, Integer, OneOf, Positive
+from mercer.constraints import Fixed, Integer, OneOf, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network
 from mercer.errors import ParameterError
@@ -89,7 +89,11 @@ class LaplacianFunction(NodeKernel):
 
     example = (_RING, lambda eigenvalues: np.exp(-eigenvalues))
     formula = r"[r(L)]_{ij}"
-    constraints = {"laplacian": _LAPLACIAN, "method": _METHOD}
+    constraints = {
+        "function": Satisfies("a function of an array of eigenvalues", callable, "lambda xi: numpy.exp(-xi)"),
+        "laplacian": _LAPLACIAN,
+        "method": _METHOD,
+    }
 
     def __init__(
         self, graph: Any, function: Callable[[Floats], Floats], laplacian: str = "plain", method: str = "auto"
@@ -98,15 +102,6 @@ class LaplacianFunction(NodeKernel):
         self.function = function
         self.laplacian = laplacian
         self.method = method
-
-    def check(self) -> Self:
-        """Raise ParameterError unless the function can be called."""
-        if not callable(self.function):
-            raise ParameterError(
-                f"LaplacianFunction was given function={str(self.function)[:40]}; a function of an array of "
-                "eigenvalues is accepted. Give one, for example lambda xi: numpy.exp(-xi)."
-            )
-        return super().check()
 
     def response(self, xi: Floats) -> Floats:
         """Return the function at eigenvalues; refuse values that are negative or increase."""

@@ -17,6 +17,7 @@ import scipy.sparse.linalg as spla
 
 from mercer import budget
 from mercer.arrays import Floats, Indices
+from mercer.constraints import Data
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network, Nodes
 from mercer.errors import CapabilityError, DomainError
@@ -49,6 +50,11 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
     formula: ClassVar[str] = r"[r(L)]_{ij}"
     cost: ClassVar[str] = "O(N^3) once or, by columns, O(M) for a node and each degree of a polynomial"
     continuous = True
+    constraints = {
+        "graph": Data(
+            "a graph: of networkx, a square matrix of weights, a list of edges or a Network", "[(0, 1), (1, 2)]"
+        )
+    }
     graph: Any
     laplacian: str = "plain"
     method: str = "auto"

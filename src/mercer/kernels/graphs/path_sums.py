@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
+from mercer.constraints import Satisfies
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
@@ -27,9 +28,9 @@ from mercer.kernels.protocols import Pullback, feature_count
 __all__ = ["PathSum"]
 __public__ = __all__
 
-_ACCEPTED = (
-    "edges are a tuple of (from, to, place), the place that of a kernel among the terms, or (from, to) for the factor 1"
-)
+
+def _is_edge(edge: Any) -> bool:
+    return isinstance(edge, (tuple, list)) and len(edge) in (2, 3) and all(map(is_hashable, edge))
 
 
 class PathSum(Terms, Featured, DifferentiatedByTiles):
@@ -72,6 +73,13 @@ class PathSum(Terms, Featured, DifferentiatedByTiles):
 
     formula = r"\mathrm{DP}(i) = \sum_{j \to i} k_{u_j \to u_i}(x, x') \, \mathrm{DP}(j)"
     cost = "sum of the terms, and a product for each edge"
+    constraints = {
+        "edges": Satisfies(
+            "a tuple of (from, to, place), the place that of a kernel among the terms, or (from, to) for the factor 1",
+            lambda value: isinstance(value, (tuple, list)) and bool(value) and all(map(_is_edge, value)),
+            "((0, 1, 0), (1, 2, 0))",
+        )
+    }
 
     def __init__(self, terms: tuple[Kernel, ...], edges: tuple[Any, ...]) -> None:
         self.terms = terms
@@ -142,13 +150,11 @@ class PathSum(Terms, Featured, DifferentiatedByTiles):
     def check(self) -> Self:
         """Raise ParameterError unless the edges make a graph without cycles from one node to one other."""
         super().check()
-        if not isinstance(self.edges, (tuple, list)) or not self.edges:
-            raise ParameterError(f"PathSum was given edges={self.edges!r}; {_ACCEPTED}. Give at least one edge.")
         for edge in self.edges:
-            good = isinstance(edge, (tuple, list)) and len(edge) in (2, 3) and all(map(is_hashable, edge))
-            if not good or (len(edge) == 3 and not _is_place(edge[2], len(self.terms))):
+            if len(edge) == 3 and not _is_place(edge[2], len(self.terms)):
                 raise ParameterError(
-                    f"PathSum was given the edge {edge!r} for {len(self.terms)} terms; {_ACCEPTED}. Correct this edge."
+                    f"PathSum was given the edge {edge!r} for {len(self.terms)} terms; an edge names the place of a "
+                    "kernel among the terms, or none for the factor 1. Correct this edge."
                 )
         self._ordered()
         return self

@@ -12,14 +12,14 @@ import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
-from mercer.constraints import Integer, OneOf, Optional
+from mercer.constraints import Array, Integer, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, ParameterError, warn_caller
 from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled
-from mercer.models.given import as_model
-from mercer.models.model import Model, digest, generalised_root, numbers
+from mercer.models.given import MODEL, as_model
+from mercer.models.model import Model, digest, generalised_root
 from mercer.numerics.row_products import row_products
 
 __all__ = ["Fisher"]
@@ -85,9 +85,11 @@ class Fisher(Tiled, Featured):
     formula = r"g(x)^\top I^{-1} g(z), \quad g(x) = \partial_\theta \log p(x \mid \theta)"
     cost = "that of the scores, once for each object"
     constraints = {
+        "model": MODEL,
         "kind": OneOf("invariant", "practical", "empirical"),
         "draws": Optional(Integer(1)),
         "random_state": Integer(0),
+        "whitening": Optional(Array(1, 2)),
     }
 
     def __init__(
@@ -115,12 +117,9 @@ class Fisher(Tiled, Featured):
         return as_model(self.model)
 
     def check(self) -> Self:
-        """Raise ParameterError unless there is a model, and a whitening that is given fits."""
+        """Raise ParameterError unless the parameters are acceptable, and those of a model that was given."""
         super().check()
         self._model.check()
-        if self.whitening is not None:
-            shape = (-1,) * max(1, min(2, np.ndim(self.whitening)))
-            numbers("whitening", self.whitening, shape, self)
         return self
 
     def pack(self, X: Any) -> Samples:

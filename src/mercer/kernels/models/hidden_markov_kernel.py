@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer.arrays import Codes, Floats, Indices
-from mercer.constraints import Constraint
+from mercer.constraints import Constraint, Data
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Comparison
@@ -175,6 +175,7 @@ class ByChain(JointProbability):
     """What kernels by a hidden Markov model share: the model and its symbols."""
 
     domain = Strings
+    constraints = {"model": Data(f"{_ACCEPTED}, or a model that learns", "HiddenMarkovModel(states=3)")}
     model: Any
     alphabet: Any
     missing: Any

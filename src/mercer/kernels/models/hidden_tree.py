@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Constraint
+from mercer.constraints import Array, Constraint
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Comparison
@@ -127,7 +127,15 @@ class HiddenTree(JointProbability):
     formula = r"\sum_h P(h) P(x \mid h) P(z \mid h)"
     cost = "O(N |A|^2) a pair"
     bounded = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-    constraints = {"parents": _Parents(), "alphabet": ALPHABET, "missing": MISSING, "form": FORM}
+    constraints = {
+        "parents": _Parents(),
+        "start": Array(1, low=0.0),
+        "transition": Array(2, 3, low=0.0),
+        "emission": Array(2, 3, low=0.0),
+        "alphabet": ALPHABET,
+        "missing": MISSING,
+        "form": FORM,
+    }
 
     def __init__(
         self,
@@ -167,15 +175,9 @@ class HiddenTree(JointProbability):
     def _arrays(self) -> tuple[Floats, Floats, Floats]:
         """Return pi, T of every node and e of every leaf; ParameterError if shapes or sums do not fit."""
         N, L = len(self.parents), len(self._leaves)
-        try:
-            start, transition, emission = (np.array(p, float) for p in (self.start, self.transition, self.emission))
-        except (TypeError, ValueError, OverflowError):
-            start, transition, emission = (np.empty(0),) * 3
-        A = len(start) if start.ndim == 1 else 0
-        fits = transition.shape in ((A, A), (N, A, A)) and (
-            emission.shape[:-1] in ((A,), (L, A)) and emission.ndim > 1 and emission.shape[-1] > 0
-        )
-        if not A or not fits:
+        start, transition, emission = (np.array(p, float) for p in (self.start, self.transition, self.emission))
+        A = len(start)
+        if transition.shape not in ((A, A), (N, A, A)) or emission.shape[:-1] not in ((A,), (L, A)):
             raise ParameterError(
                 f"HiddenTree was given start, transition and emission of shapes {start.shape}, {transition.shape} and "
                 f"{emission.shape} for {N} nodes and {L} leaves; (A,), (A, A) or ({N}, A, A), and (A, symbols) or "

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Interval
+from mercer.constraints import Array, Fixed, Interval, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.kernels.comparison import LANES, Comparison, side_of_tiles
@@ -106,6 +106,7 @@ class PairHiddenMarkov(ByChain):
         "insertion": Fixed(Interval(0.0, 1.0, closed="left")),
         "extension": Fixed(Interval(0.0, 1.0, closed="left")),
         "stop": Fixed(Interval(0.0, 1.0, closed="neither")),
+        "background": Optional(Array(1, low=0.0)),
         "form": FORM,
     }
 
@@ -162,10 +163,7 @@ class PairHiddenMarkov(ByChain):
             )
         background = emission.sum(axis=2).mean(axis=0)
         if self.background is not None:
-            try:
-                background = np.array(self.background, dtype=float)
-            except (TypeError, ValueError, OverflowError):
-                background = np.empty(0)
+            background = np.array(self.background, dtype=float)
             if background.shape != (count,):
                 raise ParameterError(
                     f"PairHiddenMarkov was given a background of shape {background.shape} for {count} symbols; a "

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Boolean
+from mercer.constraints import Boolean, InstanceOf
 from mercer.domains import Pairs, Samples
 from mercer.domains.doors import packed_pair
 from mercer.domains.identity import identities, matches
 from mercer.domains.pairs import occurring
-from mercer.errors import ParameterError
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
 from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
@@ -34,23 +33,13 @@ class _BetweenPairs(Kernel, Differentiated):
 
     domain = Pairs
     cost = "that of the kernel on the distinct objects, then O(1) a pair"
+    constraints = {"kernel": InstanceOf(Kernel), "symmetric": Boolean()}
     kernel: Kernel
     symmetric: bool
 
     def __init__(self, kernel: Kernel, symmetric: bool = False) -> None:
         self.kernel = kernel
         self.symmetric = symmetric
-
-    constraints = {"symmetric": Boolean()}
-
-    def check(self) -> Self:
-        """Raise ParameterError unless there is a kernel inside."""
-        if not isinstance(self.kernel, Kernel):
-            raise ParameterError(
-                f"{type(self).__name__} was given {self.kernel!r}; a kernel between the objects of pairs is needed. "
-                f"Write for example {type(self).__name__}(Gaussian(1.0))."
-            )
-        return super().check()
 
     def pack(self, X: Any) -> Samples:
         """Pack the objects of both sides into one collection."""

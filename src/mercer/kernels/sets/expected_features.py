@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, InstanceOf, Interval, Optional
+from mercer.constraints import Fixed, InstanceOf, Interval, Optional, Satisfies
 from mercer.domains import WHOLE, Samples, Vectors
 from mercer.domains.distributions import Distributions
 from mercer.errors import CapabilityError, DomainError, ParameterError
@@ -81,7 +81,14 @@ class ExpectedFeatures(Tiled, Featured):
     domain = Distributions
     formula = r"E_{x \sim p} E_{x' \sim p'} k_1(x, x')"
     cost = "for each pair of components O(d) with variances, O(d^3) with covariances"
-    constraints = {"kernel": InstanceOf(Kernel), "mean": Optional(Fixed(Interval(-np.inf, np.inf, vector=True)))}
+    constraints = {
+        "kernel": InstanceOf(Kernel),
+        "mean": Optional(Fixed(Interval(-np.inf, np.inf, vector=True))),
+        "covariance": Satisfies(
+            "None, variances (d,) that are not negative, or a positive semi-definite matrix (d, d)",
+            lambda value: value is None or _is_covariance(value),
+        ),
+    }
 
     def __init__(self, kernel: Kernel, mean: Any = None, covariance: Any = None) -> None:
         self.kernel = kernel
@@ -89,17 +96,12 @@ class ExpectedFeatures(Tiled, Featured):
         self.covariance = covariance
 
     def check(self) -> Any:
-        """Raise ParameterError unless the kernel compares vectors and the covariance is one."""
+        """Raise ParameterError unless the kernel compares vectors."""
         super().check()
         if self.kernel.domain is not Vectors or tuple(self.kernel.parts()) not in ((), (WHOLE,)):
             raise ParameterError(
                 f"ExpectedFeatures was given {self.kernel!r}; a kernel on whole vectors is accepted. Use for example "
                 "Gaussian(1.0); for sets of other objects there is MeanMap."
-            )
-        if self.covariance is not None and not _is_covariance(self.covariance):
-            raise ParameterError(
-                f"ExpectedFeatures was given a covariance of shape {np.shape(self.covariance)}; variances (d,) that "
-                "are not negative, or a positive semi-definite matrix (d, d) are accepted. Leave it out to learn it."
             )
         return self
 

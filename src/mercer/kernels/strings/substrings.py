@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from mercer import budget
 from mercer.arguments import answer_of
 from mercer.arrays import Codes, Floats, Indices
-from mercer.constraints import Integer, Optional, Positive
+from mercer.constraints import Array, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples, Strings
 from mercer.domains.vocabularies import codes_among
 from mercer.errors import DomainError, ParameterError
@@ -39,6 +39,9 @@ __public__ = ["Substrings"]
 
 _TREE_BYTES = 96  # for each symbol, while the tree is made
 _WORK = 2000.0  # a symbol takes about as long as so many floating-point operations
+
+
+_EACH = Array(1, low=0.0)
 
 
 class Substrings(Tiled, Featured, DifferentiatedByTiles):
@@ -95,7 +98,16 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
     domain = Strings
     formula = r"\sum_{u} c_{|u|} \#(s, u) \#(t, u)"
     cost = "O(N) for a tree, then O(common nodes) a pair"
-    constraints = {"decay": Positive(), "shortest": Integer(1), "longest": Optional(Integer(1))}
+    constraints = {
+        "weights": Satisfies(
+            "'constant', a tuple of finite numbers >= 0 for the lengths 1, 2, ... or a function of an array of lengths",
+            lambda value: callable(value) or (isinstance(value, str) and value == "constant") or _EACH.accepts(value),
+            "(1.0, 0.5, 0.25)",
+        ),
+        "decay": Positive(),
+        "shortest": Integer(1),
+        "longest": Optional(Integer(1)),
+    }
 
     def __init__(
         self,
@@ -110,15 +122,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
         self.longest = longest
 
     def check(self) -> Self:
-        """Raise ParameterError unless the parameters are acceptable; weights must not be negative."""
-        if not callable(self.weights) and not (isinstance(self.weights, str) and self.weights == "constant"):
-            given = None if isinstance(self.weights, str) else _as_numbers(self.weights)
-            if given is None or not _are_weights(given, np.shape(given)) or given.ndim != 1 or not len(given):
-                raise ParameterError(
-                    f"Substrings was given weights={self.weights!r:.80}; weights must be 'constant', a tuple of finite "
-                    "numbers >= 0 for the lengths 1, 2, ..., or a function of an array of lengths. Try "
-                    "weights=(1.0, 0.5, 0.25), or decay=0.5."
-                )
+        """Raise ParameterError unless the parameters are acceptable, and fit together."""
         super().check()
         if self.longest is not None and self.longest < self.shortest:
             raise ParameterError(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Boolean, InstanceOf, OneOf, Optional
+from mercer.constraints import Boolean, InstanceOf, OneOf, Optional, Satisfies
 from mercer.domains import Samples, Whole
 from mercer.domains.samples import is_hashable
 from mercer.domains.texts import Texts
@@ -60,6 +60,13 @@ class OfTerms(Tiled, Featured):
     """A kernel that is the dot product of sparse vectors of terms, made once per collection."""
 
     domain = Texts
+    constraints = {
+        "tokenizer": Satisfies(
+            "a function of one text that returns its words, or None",
+            lambda value: value is None or (callable(value) and is_hashable(value)),
+            "str.split",
+        )
+    }
     tokenizer: Tokenizer | None
 
     # data -------------------------------------------------------------------------------------------
@@ -81,15 +88,6 @@ class OfTerms(Tiled, Featured):
         X : list or array of str, or of lists of words; a pandas, polars or pyarrow column
         """
         return Texts.pack(X, self.tokenizer)
-
-    def check(self) -> Self:
-        """Raise ParameterError unless the tokenizer can be called."""
-        if self.tokenizer is not None and not (callable(self.tokenizer) and is_hashable(self.tokenizer)):
-            raise ParameterError(
-                f"{type(self).__name__} was given tokenizer={self.tokenizer!r}; a function of one text that returns "
-                "its words is accepted, or None. Write for example tokenizer=str.split."
-            )
-        return super().check()
 
     # numbers ----------------------------------------------------------------------------------------
 

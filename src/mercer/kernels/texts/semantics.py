@@ -18,7 +18,7 @@ from scipy.sparse.linalg import svds
 
 from mercer import budget
 from mercer.arrays import Floats, Indices, is_real
-from mercer.constraints import InstanceOf, Integer, Optional
+from mercer.constraints import InstanceOf, Integer, Optional, Satisfies
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
@@ -37,10 +37,6 @@ __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
 __public__ = ["Cooccurrence", "LatentSemantic", "Semantic"]
 
 _DENSE = 2**24  # entries of a matrix of documents and terms up to which all singular vectors are computed
-_ACCEPTED = (
-    "a dict of words and what they mean (a word, a list of words, or a dict of words and weights), a tuple of "
-    "(word, meaning, weight), or a SemanticMap is accepted"
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,6 +98,12 @@ class SemanticMap:
         return self
 
 
+def _are_links(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return bool(value) and all(map(_is_triple, value))
+    return isinstance(value, (Mapping, SemanticMap))
+
+
 class Semantic(OfTerms):
     r"""Semantic kernel: words count for what they mean according to a given map.
 
@@ -140,7 +142,15 @@ class Semantic(OfTerms):
     example = ({"cat": {"mat": 0.5}},)
     formula = r"\phi(d)^\top S S^\top \phi(d')"
     cost = "that of the base, and the map once per document"
-    constraints = {"base": Optional(InstanceOf(BagOfWords, TfIdf))}
+    constraints = {
+        "links": Satisfies(
+            "a dict of words and what they mean (a word, a list of words, or a dict of words and weights), a tuple of "
+            "(word, meaning, weight), or a SemanticMap",
+            _are_links,
+            "{'cat': {'mat': 0.5}}",
+        ),
+        "base": Optional(InstanceOf(BagOfWords, TfIdf)),
+    }
 
     def __init__(self, links: Any, base: BagOfWords | TfIdf | None = None) -> None:
         self.links = links
@@ -148,7 +158,7 @@ class Semantic(OfTerms):
 
     def check(self) -> Self:
         """Raise ParameterError unless the links are words and finite weights."""
-        self.constraints["base"].check("base", self.base, self)
+        super().check()
         if isinstance(self.links, SemanticMap):
             self.links.check()
             keys, rows = self.links.keys, self.links.matrix.shape[0]
@@ -159,7 +169,7 @@ class Semantic(OfTerms):
                 )
         else:
             self._meanings()
-        return super().check()
+        return self
 
     @property
     def _base(self) -> BagOfWords | TfIdf:
@@ -213,19 +223,17 @@ class Semantic(OfTerms):
                     found[word] = list(meaning.items())
                 else:
                     found[word] = [(one, 1.0) for one in (meaning if isinstance(meaning, list) else [meaning])]
-        elif isinstance(self.links, (tuple, list)) and self.links and all(_is_triple(link) for link in self.links):
+        else:
             for word, meaning, value in self.links:
                 found.setdefault(word, []).append((meaning, value))
-        else:
-            raise ParameterError(f"Semantic was given links={str(self.links)[:80]}; {_ACCEPTED}. Give one of these.")
-        for word, told in found.items():
-            for meaning, value in told:
+        for word, meanings in found.items():
+            for meaning, value in meanings:
                 if not is_real(value) or not np.isfinite(value) or not is_hashable(meaning):
                     raise ParameterError(
                         f"Semantic was given the meaning {str(meaning)[:40]!r} with weight {str(value)[:40]} for "
-                        f"{str(word)[:40]!r}; {_ACCEPTED}. Give words and finite weights."
+                        f"{str(word)[:40]!r}; words and finite weights are accepted. Give such weights."
                     )
-        return {word: tuple((meaning, float(value)) for meaning, value in told) for word, told in found.items()}
+        return {word: tuple((meaning, float(value)) for meaning, value in pairs) for word, pairs in found.items()}
 
 
 def _is_triple(link: Any) -> bool:

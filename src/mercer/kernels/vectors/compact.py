@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import KDTree
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer, Optional
+from mercer.constraints import Integer, Optional, Satisfies
 from mercer.domains import Samples, Vectors
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.user_calls import numbers_at
 from mercer.kernels.vectors import profiles
@@ -209,6 +209,9 @@ class Epanechnikov(_Compact):
         return profiles.epanechnikov_slope(tile, inv_l)
 
 
+_OF_DISTANCES = "a function of an array of distances that returns an array of the same shape"
+
+
 class RadialFunction(Radial):
     r"""A function of the distance that you give, with what you know of its validity.
 
@@ -251,9 +254,11 @@ class RadialFunction(Radial):
     bounded = False
     continuous = False
     constraints = {
+        "function": Satisfies(_OF_DISTANCES, callable, "numpy.sinc"),
         "order": Optional(Integer(0)),
         "dimension": Optional(Integer(1)),
         "length_scale": LENGTH_SCALE,
+        "derivative": Optional(Satisfies(_OF_DISTANCES, callable)),
     }
 
     def __init__(
@@ -269,16 +274,6 @@ class RadialFunction(Radial):
         self.dimension = dimension
         self.length_scale = length_scale
         self.derivative = derivative
-
-    def check(self) -> Self:
-        """Raise ParameterError unless the parameters are acceptable; the functions must be callable."""
-        for name, given in (("function", self.function), ("derivative", self.derivative)):
-            if not callable(given) and not (name == "derivative" and given is None):
-                raise ParameterError(
-                    f"RadialFunction was given {name}={given!r}; {name} must be a function of an array of "
-                    "distances that returns an array of the same shape. Give for example numpy.sinc."
-                )
-        return super().check()
 
     @property
     def capabilities(self) -> frozenset[str]:

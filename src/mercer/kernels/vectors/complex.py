@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
@@ -66,19 +67,20 @@ class Hermitian(Kernel):
     formula = r"\sum_n a_n \langle x, x' \rangle^n"
     cost = "O(mnd), two matrix products"
     continuous = True
+    constraints = {"kernel": InstanceOf(Kernel)}
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
     def check(self) -> Any:
         """Raise ParameterError unless the kernel is a positive definite power series in the dot product."""
-        kernel = self.kernel
-        if not isinstance(kernel, Kernel) or kernel.order != 0 or not offers(kernel, HasSeries):
+        super().check()
+        if self.kernel.order != 0 or not offers(self.kernel, HasSeries):
             raise ParameterError(
-                f"Hermitian was given {kernel!r}; a positive definite kernel that is a power series in the dot product "
-                "is accepted. Use for example ExponentialDot(1.0), and .normalized() for a Gaussian."
+                f"Hermitian was given {self.kernel!r}; a positive definite kernel that is a power series in the dot "
+                "product is accepted. Use for example ExponentialDot(1.0), and .normalized() for a Gaussian."
             )
-        return super().check()
+        return self
 
     @property
     def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer
+from mercer.constraints import Integer, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
@@ -63,7 +63,12 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     formula = r"(\sum_q (\sum_{r \in q} x_r x'_r)^{p_1})^{p_2}"
     cost = "O(mnd (a + b)) for patches of a x b pixels"
     domain = Vectors
-    constraints = {"p1": Integer(1), "p2": Integer(1)}
+    constraints = {
+        "shape": Satisfies("two positive integers", lambda value: _has_two_sizes(value, alone=False), "(28, 28)"),
+        "patch": Satisfies("one or two positive integers", lambda value: _has_two_sizes(value), "3"),
+        "p1": Integer(1),
+        "p2": Integer(1),
+    }
 
     def __init__(self, shape: tuple[int, int], patch: Any = 3, p1: int = 2, p2: int = 1) -> None:
         self.shape = shape
@@ -73,14 +78,14 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
 
     def check(self) -> Any:
         """Raise ParameterError unless the patch fits into the image."""
-        shape, patch = _two_sizes(self.shape), _two_sizes(self.patch)
-        if shape is None or np.ndim(self.shape) != 1 or patch is None or np.any(np.greater(patch, shape)):
+        super().check()
+        if np.any(np.greater(self._patch, self.shape)):
             raise ParameterError(
                 f"Pyramidal was given shape={self.shape!r} and patch={self.patch!r}; shape must be two "
                 "positive integers and patch one or two that are not larger. Write for example "
                 "Pyramidal((28, 28), patch=5)."
             )
-        return super().check()
+        return self
 
     @property
     def _patch(self) -> tuple[int, int]:
@@ -152,6 +157,10 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
         out = np.zeros_like(X)
         _pull_back(X, Z, self._patch, (self.p1, self.p2), np.ascontiguousarray(W, dtype=float), out)
         return out.reshape(len(X), -1)
+
+
+def _has_two_sizes(value: Any, alone: bool = True) -> bool:
+    return (alone or isinstance(value, (tuple, list, np.ndarray))) and _two_sizes(value) is not None
 
 
 def _two_sizes(value: Any) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Interval, Optional, Positive
+from mercer.constraints import Array, Fixed, Interval, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
@@ -233,7 +233,7 @@ class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     stationary = True
     bounded = True
     spectral_support = "atoms"
-    constraints = {"weights": Optional(_WEIGHTS)}
+    constraints = {"omega": Array(2), "weights": Optional(_WEIGHTS)}
 
     def __init__(self, omega: Any, weights: Any = None) -> None:
         self.omega = omega
@@ -265,20 +265,12 @@ class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
         return cls(omega, np.full(count, total / count))
 
     def check(self) -> Self:
-        """Raise ParameterError unless the frequencies are a matrix, with one weight for each."""
+        """Raise ParameterError unless the frequencies are a matrix, with one weight for each row."""
         super().check()
-        try:
-            omega = np.asarray(self.omega, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            omega = np.empty(0)
-        if omega.ndim != 2 or not omega.size or not np.isfinite(omega).all():
+        count = len(self.omega)
+        if self.weights is not None and np.shape(self.weights) != (count,):
             raise ParameterError(
-                f"SpectralSamples was given frequencies of shape {omega.shape}; a matrix of finite numbers, one row "
-                "for each frequency and one number for each column, is accepted. For one column write [[1.0], [2.0]]."
-            )
-        if self.weights is not None and np.shape(self.weights) != (len(omega),):
-            raise ParameterError(
-                f"SpectralSamples was given {np.size(self.weights)} weights for {len(omega)} frequencies; as many are "
+                f"SpectralSamples was given {np.size(self.weights)} weights for {count} frequencies; as many are "
                 "needed. Give one weight for each row, or none."
             )
         if not np.any(self._weights() > 0.0):
@@ -400,20 +392,18 @@ class SpectralDensity(Kernel):
     strict = True
     universal = True
     spectral_support = "open"
-    constraints = {"scale": Fixed(Positive())}
+    constraints = {
+        "density": Satisfies(
+            "a function of an array of frequencies that returns an array of the same shape",
+            lambda value: callable(value) and not isinstance(value, Kernel),
+            "scipy.stats.norm.pdf",
+        ),
+        "scale": Fixed(Positive()),
+    }
 
     def __init__(self, density: Callable[[Floats], Any], scale: float = 1.0) -> None:
         self.density = density
         self.scale = scale
-
-    def check(self) -> Self:
-        """Raise ParameterError unless the density can be called."""
-        if not callable(self.density) or isinstance(self.density, Kernel):
-            raise ParameterError(
-                f"SpectralDensity was given density={self.density!r}; a function of an array of frequencies that "
-                "returns an array of the same shape is needed. Give for example scipy.stats.norm.pdf."
-            )
-        return super().check()
 
     def _prepare(self, A: Samples) -> Samples:
         """Refuse samples of more than one column."""

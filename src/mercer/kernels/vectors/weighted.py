@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Integer, Interval, Positive
+from mercer.constraints import Array, Fixed, Integer, Interval, Optional, Positive, Satisfies
 from mercer.domains import Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
@@ -60,14 +60,16 @@ class Mahalanobis(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     formula = r"x^\top B \, x'"
     cost = "O(mnd + nd^2), one matrix product"
     domain = Vectors
+    constraints = {"matrix": Array(2)}
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
 
     def check(self) -> Any:
         """Raise ParameterError unless the matrix is symmetric and positive semi-definite."""
+        super().check()
         check_semidefinite(self.matrix, "matrix", self)
-        return super().check()
+        return self
 
     def _prepare(self, A: Samples) -> Samples:
         """Raise DomainError unless there are as many columns as the matrix has."""
@@ -250,6 +252,11 @@ class LocalityImproved(Tiled, Featured, Differentiated, DifferentiatedInInputs):
         return np.asarray(self._slope(A, B, W) @ B.X, dtype=float) * self.weights(A.width)
 
 
+def _are_functions(value: Any) -> bool:
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    return bool(given) and all(map(callable, given))
+
+
 class Basis(Tiled, Featured, Differentiated):
     r"""Kernel of finitely many basis functions with a prior covariance of their weights.
 
@@ -281,6 +288,12 @@ class Basis(Tiled, Featured, Differentiated):
 
     formula = r"\phi(x)^\top \Sigma_p \, \phi(x')"
     cost = "O(mnD), one matrix product, and the functions once per sample"
+    constraints = {
+        "functions": Satisfies(
+            "a function of all the data, or a tuple of functions", _are_functions, "lambda X: X[:, :2]"
+        ),
+        "covariance": Optional(Array(1, 2)),
+    }
 
     def __init__(self, functions: Any, covariance: Any = None) -> None:
         self.functions = functions
@@ -288,19 +301,10 @@ class Basis(Tiled, Featured, Differentiated):
 
     def check(self) -> Any:
         """Raise ParameterError unless there are functions and the covariance is positive semi-definite."""
-        given = self.functions if isinstance(self.functions, (tuple, list)) else (self.functions,)
-        if not given or not all(map(callable, given)):
-            raise ParameterError(
-                f"Basis was given functions={self.functions!r}; a function of all the data, or a tuple of "
-                "functions, is accepted. Write for example Basis(lambda X: X[:, :2])."
-            )
+        super().check()
         if self.covariance is not None:
-            try:
-                sigma = self._matrix()
-            except (TypeError, ValueError, OverflowError):
-                sigma = self.covariance  # refused there, with what would be accepted
-            check_semidefinite(sigma, "covariance", self)
-        return super().check()
+            check_semidefinite(self._matrix(), "covariance", self)
+        return self
 
     def _matrix(self) -> Floats:
         sigma = _array(self.covariance)

@@ -128,8 +128,8 @@ def test_definiteness_is_that_of_the_kernels():
 
 @pytest.mark.parametrize(
     ("decompose", "kernels", "part"),
-    [("halves", (Match(),), "a function of one object"), (halves, (), "a kernel for each part"),
-     (halves, Match(), "a kernel for each part"), (halves, (3,), "a kernel for each part")],
+    [("halves", (Match(),), "a function of one object"), (halves, (), "a tuple of kernels"),
+     (halves, Match(), "a tuple of kernels"), (halves, (3,), "a tuple of kernels")],
 )  # fmt: skip
 def test_refusals(decompose, kernels, part):
     with pytest.raises(ParameterError, match=part):

@@ -45,9 +45,11 @@ def test_it_learns_on_many_pairs():
     assert model.score(PAIRS, y) > 0.99
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Sigmoid(), 3])
+@pytest.mark.parametrize("kernel", [Linear(), Sigmoid()])
 def test_values_must_stay_below_one(kernel):
     with pytest.raises(ParameterError, match="normalized"):
         Hyperkernel(kernel).check()
+    with pytest.raises(ParameterError, match="kernel must be a Kernel"):
+        Hyperkernel(3).check()
     with pytest.raises(ParameterError, match="decay"):
         Hyperkernel(Gaussian(1.0), decay=1.0).check()

@@ -43,7 +43,7 @@ def test_columns_by_name():
 
 @pytest.mark.parametrize("columns", [[], [0, 0], True, 1.5, None, [None]], ids=repr)
 def test_columns_are_names_or_numbers(columns):
-    with pytest.raises(ParameterError, match=r"\.on\("):
+    with pytest.raises(ParameterError, match="columns must be a column name or number"):
         L.on(columns)
 
 
@@ -65,7 +65,7 @@ def test_images():
 def test_a_map_keeps_the_number_of_samples():
     with pytest.raises(DomainError, match="3 images of 7 samples"):
         L.of(lambda data: data[:3])(X)
-    with pytest.raises(ParameterError, match=r"\.of\("):
+    with pytest.raises(ParameterError, match="transform must be a function"):
         L.of("log")
 
 
@@ -132,5 +132,5 @@ def test_parts_declare_what_the_kernel_inside_does():
 
 @pytest.mark.parametrize("make", [lambda: L.on([0]).replace(kernel=3), lambda: G.tensor(L).replace(left=None)])
 def test_the_inside_must_be_a_kernel(make):
-    with pytest.raises(ParameterError, match="kernel"):
+    with pytest.raises(ParameterError, match="must be a Kernel"):
         make().check()

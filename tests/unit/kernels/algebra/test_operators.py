@@ -101,7 +101,7 @@ def test_operators_check_their_operands():
         2.0 * Gaussian(0.0)
     with pytest.raises(ParameterError, match="length_scale"):
         Gaussian(0.0).normalized()
-    with pytest.raises(ParameterError, match="kernel"):
+    with pytest.raises(ParameterError, match="must be a Kernel"):
         G.tensor("a")
 
 

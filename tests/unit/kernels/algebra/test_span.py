@@ -233,7 +233,7 @@ def test_text():
 def test_only_positive_definite_kernels_have_subspaces(cls):
     with pytest.raises(ParameterError, match="positive definite"):
         cls(NegativeDistance(), Z).check()
-    with pytest.raises(ParameterError, match="must be kernels"):
+    with pytest.raises(ParameterError, match="kernel must be a Kernel"):
         cls("rbf", Z).check()
 
 

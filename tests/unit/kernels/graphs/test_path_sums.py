@@ -128,12 +128,12 @@ def test_order_of_terms_without_one():
 @pytest.mark.parametrize(
     ("edges", "part"),
     [
-        ((), "at least one edge"),
-        (3, "at least one edge"),
+        ((), "a tuple of"),
+        (3, "a tuple of"),
         (((0, 1, 2),), "Correct this edge"),
         (((0, 1, True),), "Correct this edge"),
-        (((0,),), "Correct this edge"),
-        ((([], 1),), "Correct this edge"),
+        (((0,),), "a tuple of"),
+        ((([], 1),), "a tuple of"),
         (((0, 1, 0), (1, 2, 0), (2, 1, 0), (2, 3, 0)), "with a cycle"),
         (((0, 0, 0),), "with a cycle"),
         (((0, 2, 0), (1, 2, 0)), "begin at"),
@@ -148,7 +148,7 @@ def test_refusals(edges, part):
 def test_refusals_of_instances():
     with pytest.raises(ParameterError, match="at most the number of kernels"):
         PathSum.as_anova(COORDINATES, 5)
-    with pytest.raises(ParameterError, match="at least one kernel"):
+    with pytest.raises(ParameterError, match="a tuple of kernels that is not empty"):
         PathSum.as_all_subsets(())
 
 

@@ -178,7 +178,7 @@ def test_what_is_refused():
         ((start, transition[:1], emission), "shapes"),
         ((start, transition, emission[:1]), "shapes"),
         ((start, np.stack([transition] * 4), emission), "shapes"),
-        (("ab", transition, emission), "shapes"),
+        (("ab", transition, emission), "start must be a vector"),
         ((start * 2.0, transition, emission), "start probabilities"),
     ]:
         with pytest.raises(ParameterError, match=match):

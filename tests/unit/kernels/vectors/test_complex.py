@@ -94,10 +94,12 @@ def test_sparse_and_single_precision():
     assert k(X.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(1.0), PowerSeries((-1.0, 1.0)), "rbf"], ids=repr)
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), PowerSeries((-1.0, 1.0))], ids=repr)
 def test_only_power_series_are_continued(kernel):
     with pytest.raises(ParameterError, match="power series in the dot product"):
         Hermitian(kernel).check()
+    with pytest.raises(ParameterError, match="kernel must be a Kernel"):
+        Hermitian("rbf").check()
 
 
 def test_only_halves_are_accepted():
