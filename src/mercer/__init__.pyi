@@ -35,6 +35,9 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
+from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector
+from mercer.estimators.mixtures.multiple_regressor import MultipleKernelRegressor as MultipleKernelRegressor
 from mercer.estimators.online import KernelPerceptron as KernelPerceptron
 from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
@@ -97,6 +100,7 @@ from mercer import inference as inference
 from mercer import io as io
 from mercer import kernels as kernels
 from mercer import losses as losses
+from mercer import mixtures as mixtures
 from mercer import models as models
 from mercer import numerics as numerics
 from mercer import plots as plots
@@ -158,6 +162,9 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultipleKernelClassifier",
+    "MultipleKernelDetector",
+    "MultipleKernelRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -35,6 +35,9 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
+from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector
+from mercer.estimators.mixtures.multiple_regressor import MultipleKernelRegressor as MultipleKernelRegressor
 from mercer.estimators.online import KernelPerceptron as KernelPerceptron
 from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
@@ -130,6 +133,9 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultipleKernelClassifier",
+    "MultipleKernelDetector",
+    "MultipleKernelRegressor",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
