@@ -17,7 +17,7 @@ from mercer.catalogue import seed_of
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "equations.md"
 PACKAGES = (
-    *("domains", "kernels", "losses", "problems", "gram", "solvers", "selection", "theory", "inference"),
+    *("domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference"),
     *("models", "preimages", "estimators"),
 )
 SEEDS = {

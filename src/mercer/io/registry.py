@@ -34,7 +34,7 @@ __all__ = ["find_class", "id_of", "registry", "user_classes"]
 # of a string kernel) and others that are not public: those beside public names, and what ``__saved__`` names.
 PACKAGES = (
     *("domains", "estimators", "gram", "inference", "kernels"),
-    *("losses", "models", "preimages", "selection", "solvers", "targets"),
+    *("losses", "mixtures", "models", "preimages", "selection", "solvers", "targets"),
 )
 _KINDS: tuple[tuple[type, str], ...] = (
     (Kernel, "kernel"),

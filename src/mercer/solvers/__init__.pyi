@@ -8,6 +8,12 @@ from mercer.solvers.linear.conjugate_gradient import ConjugateGradient as Conjug
 from mercer.solvers.linear.primal_gradient import PrimalGradient as PrimalGradient
 from mercer.solvers.linear.spectral_solver import Spectral as Spectral
 from mercer.solvers.linear.woodbury import Woodbury as Woodbury
+from mercer.solvers.mixtures.cone_program import ConeProgram as ConeProgram
+from mercer.solvers.mixtures.reduced_gradient import ReducedGradient as ReducedGradient
+from mercer.solvers.mixtures.semi_infinite import SemiInfinite as SemiInfinite
+from mercer.solvers.mixtures.smoothed_smo import SmoothedSMO as SmoothedSMO
+from mercer.solvers.mixtures.turns import MixtureTurns as MixtureTurns
+from mercer.solvers.mixtures.weight_newton import MixtureNewton as MixtureNewton
 from mercer.solvers.rows.block_descent import BlockDescent as BlockDescent
 from mercer.solvers.rows.bundle import BundleMethod as BundleMethod
 from mercer.solvers.rows.bundle import CuttingPlane as CuttingPlane
@@ -30,6 +36,7 @@ __all__ = [
     "Cholesky",
     "ColumnDescent",
     "ComplementaryPivoting",
+    "ConeProgram",
     "ConjugateGradient",
     "CoordinateDescent",
     "CuttingPlane",
@@ -38,13 +45,18 @@ __all__ = [
     "IncrementalEvidence",
     "InteriorPoint",
     "LeastAngle",
+    "MixtureNewton",
+    "MixtureTurns",
     "Newton",
     "PrimalGradient",
     "PrimalNewton",
     "ProximalGradient",
     "ProximalPoint",
+    "ReducedGradient",
     "SMO",
+    "SemiInfinite",
     "SequentialDual",
+    "SmoothedSMO",
     "Solver",
     "Spectral",
     "Woodbury",

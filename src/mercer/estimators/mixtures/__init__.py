@@ -1,0 +1,1 @@
+"""Learning with several kernels at once."""
