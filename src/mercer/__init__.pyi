@@ -1,4 +1,5 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
 from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
 from mercer.estimators.clustering.spectral_clustering import SpectralClustering as SpectralClustering
@@ -89,6 +90,7 @@ from mercer.io.model_file import save as save
 from mercer.language import parse as parse
 from mercer.preimages.methods import preimage as preimage
 from mercer.reports.report import report as report
+from mercer import choosing as choosing
 from mercer import domains as domains
 from mercer import estimators as estimators
 from mercer import gram as gram
@@ -146,6 +148,7 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelSearchCV",
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",

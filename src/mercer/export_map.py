@@ -5,6 +5,7 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
+        "mercer.choosing.kernel_search": ("KernelSearchCV",),
         "mercer.estimators.clustering.cuts": ("normalized_cut",),
         "mercer.estimators.clustering.kmeans": ("KernelKMeans",),
         "mercer.estimators.clustering.spectral_clustering": ("SpectralClustering",),
@@ -65,6 +66,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.language": ("parse",),
         "mercer.preimages.methods": ("preimage",),
         "mercer.reports.report": ("report",),
+    },
+    "mercer.choosing": {
+        "mercer.choosing.kernel_search": ("KernelSearchCV",),
     },
     "mercer.domains": {
         "mercer.domains.decompositions": ("Decompositions",),
