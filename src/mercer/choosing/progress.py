@@ -1,0 +1,155 @@
+"""What a search knows so far: scores by candidate and fold, the time that is left, and a file to go on from."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.budget import Clock
+
+__all__ = ["Ledger"]
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Scores by candidate and fold.
+
+    Attributes
+    ----------
+    clock : Clock
+    total : int
+        Scores that a full search has.
+    file : Path or None
+        Where scores are kept.
+    stamp : str
+        What the scores in a file must belong to.
+    """
+
+    clock: Clock
+    total: int
+    folds: int
+    progress: Callable[[float], Any] | None = None
+    train: bool = False
+    file: Path | None = None
+    stamp: str = ""
+    results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, search: Any, X: Any, y: Any, candidates: Sequence[Any], splits: Sequence[Any]) -> Ledger:
+        """Begin a search, with the scores of its checkpoint if there is one."""
+        ledger = cls(
+            Clock.start(search.max_time), len(candidates) * len(splits), len(splits),
+            progress=search.progress, train=search.return_train_score,
+            file=None if search.checkpoint is None else Path(os.fspath(search.checkpoint)),
+        )  # fmt: skip
+        if ledger.file is not None:
+            ledger.stamp = _stamp(search, X, y, candidates, splits)
+            ledger._read()
+        return ledger
+
+    def expired(self) -> bool:
+        """Return whether the time is over."""
+        return self.clock.expired
+
+    def keep(self, chunk: Sequence[int], numbers: Sequence[int], new: Mapping[tuple[int, int], Any]) -> None:
+        """Enter new scores of some candidates on some folds."""
+        with self._lock:
+            for (i, j), result in new.items():
+                self.results[chunk[i], numbers[j]] = result
+            if self.progress is not None:
+                self.progress(min(1.0, len(self.results) / self.total))
+
+    def begun(self, place: int) -> bool:
+        """Return whether a candidate has a score."""
+        return any((place, j) in self.results for j in range(self.folds))
+
+    def finished(self) -> list[int]:
+        """Return the candidates that have all their scores."""
+        places = sorted({i for i, _ in self.results})
+        return [i for i in places if all((i, j) in self.results for j in range(self.folds))]
+
+    def result(self, place: int, number: int) -> dict[str, Any]:
+        """Return what is known of a candidate on a fold; of what was left out, NaN."""
+        if (place, number) in self.results:
+            return self.results[place, number]
+        other = next(iter(self.results.values()))["test_scores"]
+        nothing = dict.fromkeys(other, np.nan) if isinstance(other, dict) else np.nan
+        out = {"test_scores": nothing, "fit_error": None, "fit_time": 0.0, "score_time": 0.0, "n_test_samples": 0}
+        return {**out, "train_scores": nothing} if self.train else out
+
+    def score(
+        self,
+        work: Any,
+        candidates: Sequence[Any],
+        places: Sequence[int],
+        folds: Sequence[int],
+        scored: Callable[..., Any],
+    ) -> None:
+        """Have some candidates scored on some folds, and keep what is new."""
+        missing = [i for i in places if any((i, j) not in self.results for j in folds)]
+        numbers = [j for j in folds if any((i, j) not in self.results for i in missing)]
+        splits = [work.splits[j] for j in numbers]
+        for chunk in _chunks(missing, candidates, self.file is not None) if missing else []:
+            told = functools.partial(self.keep, chunk, numbers)
+            scored(dataclasses.replace(work, splits=splits, told=told), [candidates[i] for i in chunk])
+            if self.file is not None:
+                self._write()
+
+    # the file -----------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        assert self.file is not None
+        if not self.file.exists():
+            return
+        kept = json.loads(self.file.read_text("utf-8"))
+        if kept.get("stamp") == self.stamp:
+            self.results = {(i, j): result for i, j, result in kept["results"]}
+
+    def _write(self) -> None:
+        assert self.file is not None
+        rows = [[i, j, result] for (i, j), result in sorted(self.results.items())]
+        text = json.dumps({"stamp": self.stamp, "results": rows}, default=float)
+        beside = self.file.with_name(self.file.name + ".new")
+        beside.write_text(text, "utf-8")
+        os.replace(beside, self.file)  # a crash leaves the old file or the new one
+
+
+def _chunks(places: Sequence[int], candidates: Sequence[Mapping[str, Any]], kept: bool) -> list[list[int]]:
+    """Return candidates in portions after which scores are written: those of one kernel together."""
+    if not kept:
+        return [list(places)]
+    by_kernel: dict[str, list[int]] = {}
+    for i in places:
+        key = repr([(name, value) for name, value in sorted(candidates[i].items()) if "kernel" in name])
+        by_kernel.setdefault(key, []).append(i)
+    return list(by_kernel.values())
+
+
+def _stamp(search: Any, X: Any, y: Any, candidates: Sequence[Any], splits: Sequence[Any]) -> str:
+    """Return a digest of all that scores depend on."""
+    digest = hashlib.sha256()
+    for part in (repr(search.estimator), repr(search.scoring), repr(candidates)):
+        digest.update(part.encode())
+    for array in (X, y, *(index for split in splits for index in split)):
+        digest.update(_bytes_of(array))
+    return digest.hexdigest()
+
+
+def _bytes_of(values: Any) -> bytes:
+    if hasattr(values, "arrays"):  # packed samples
+        return b"".join(np.ascontiguousarray(array).tobytes() for array in values.arrays)
+    array = np.asarray(values)
+    return repr(list(values)).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
