@@ -39,7 +39,7 @@ def _of_domain(rows: tuple[KernelEntry, ...], domain: str) -> tuple[KernelEntry,
 def _one(terminal: Terminal, name: str) -> None:
     row = catalogue.named(name)
     if row is None:
-        names = [*(entry.name for entry in catalogue.kernels()), *catalogue.SYNONYMS]
+        names = [*(entry.name for entry in catalogue.kernels()), *catalogue.synonyms()]
         lower = {other.lower(): other for other in names}
         near = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
         hint = f"Did you mean {lower[near[0]]!r}?" if near else "'mercer kernels' lists all."
@@ -64,7 +64,7 @@ def _ticked(known: Any) -> str:
 
 
 def _data(row: Entry) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "name": row.name,
         "signature": row.signature,
         "summary": row.summary,
@@ -76,5 +76,5 @@ def _data(row: Entry) -> dict[str, Any]:
         "offers": row.offers,
     }
     if isinstance(row, KernelEntry):
-        told |= {"domain": row.domain, "validity": row.validity, "properties": row.properties, "cost": row.cost}
-    return told
+        facts |= {"domain": row.domain, "validity": row.validity, "properties": row.properties, "cost": row.cost}
+    return facts
