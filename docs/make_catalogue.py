@@ -124,7 +124,7 @@ def _needs(cls: type) -> str:
 def synonyms_page() -> str:
     """Return the index of other names."""
     lines = []
-    for other, own in sorted(catalogue.SYNONYMS.items(), key=lambda pair: pair[0].lower()):
+    for other, own in catalogue.synonyms().items():
         row = catalogue.named(own)
         assert row is not None, f"the synonym {other!r} leads to {own!r}, which does not exist"
         lines.append([other, api(row)])

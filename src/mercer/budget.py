@@ -246,10 +246,10 @@ class Resources:
 
         Examples
         --------
-        >>> told = []
-        >>> Resources(monitor=lambda fraction: told.append(fraction)).quiet().monitor(0.9)
+        >>> calls = []
+        >>> Resources(monitor=lambda fraction: calls.append(fraction)).quiet().monitor(0.9)
         False
-        >>> told
+        >>> calls
         [0.0]
         """
         monitor = self.monitor

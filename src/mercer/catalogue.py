@@ -18,109 +18,21 @@ from typing import Any
 
 from mercer.spec import constraints_of
 
-__all__ = ["Entry", "KernelEntry", "Parameter", "estimators", "grams", "kernels", "losses", "named", "solvers"]
+__all__ = [
+    "Entry",
+    "KernelEntry",
+    "Parameter",
+    "estimators",
+    "grams",
+    "kernels",
+    "losses",
+    "named",
+    "solvers",
+    "synonyms",
+]
 
 PROPERTIES = ("strict", "universal", "stationary", "normalised", "bounded")
 CAPABILITIES = ("features", "frequencies", "pullback", "pullback_inputs")
-
-# Other names in the literature; mercer has one name for each concept.
-SYNONYMS = {
-    "all-substrings kernel": "Substrings",
-    "bag of n-grams": "Spectrum",
-    "bag of words": "BagOfWords",
-    "BAHSIC": "DependenceSelector",
-    "blended spectrum kernel": "BlendedSpectrum",
-    "blind source separation": "KernelICA",
-    "Brownian motion": "Brownian",
-    "canonical correlation": "CCA",
-    "check loss": "Pinball",
-    "chi-square kernel": "ChiSquared",
-    "Collins-Duffy kernel": "SubsetTree",
-    "column sampling": "Nystrom",
-    "commute-time embedding": "DiffusionMap",
-    "cosine similarity": "Normalized",
-    "delta kernel": "Match",
-    "diffusion kernel": "Diffusion",
-    "Dirac kernel": "Match",
-    "dot product": "Linear",
-    "exact match string kernel": "Substrings",
-    "ExpSineSquared": "Periodic",
-    "fast Gauss transform": "FastGauss",
-    "gap-weighted subsequence kernel": "Subsequence",
-    "generalised vector space model": "Cooccurrence",
-    "geometric random walk kernel": "RandomWalk",
-    "Gram matrix, given": "Precomputed",
-    "graph Laplacian embedding": "LaplacianEigenmap",
-    "graphlet kernel": "Graphlet",
-    "Haussler's kernel": "Convolution",
-    "heat kernel on a graph": "Diffusion",
-    "histogram intersection": "Intersection",
-    "identity kernel": "Match",
-    "improved fast Gauss transform": "FastGauss",
-    "incomplete Cholesky factorisation": "IncompleteCholesky",
-    "Jaccard index": "Tanimoto",
-    "k-means in feature space": "KernelKMeans",
-    "k-mer kernel": "Spectrum",
-    "KCCA": "KernelCCA",
-    "KDR": "KernelDimensionReduction",
-    "kernel density estimate": "ParzenDensity",
-    "kernel PCA map": "Subspace",
-    "kernel principal component analysis": "KernelPCA",
-    "Kronecker product kernel": "PairProduct",
-    "L1 loss": "Absolute",
-    "L2 loss": "Squared",
-    "landmarks": "Nystrom",
-    "latent semantic analysis": "LatentSemantic",
-    "latent semantic indexing": "LatentSemantic",
-    "least squares support vector machine, for numbers": "KernelRidge",
-    "local alignment kernel": "LocalAlignment",
-    "marginalised graph kernel": "Marginalized",
-    "min kernel": "Intersection",
-    "mismatch string kernel": "Mismatch",
-    "MLP kernel": "Sigmoid",
-    "n-gram kernel": "Spectrum",
-    "nearest centroid in feature space": "KernelMeanClassifier",
-    "neural network kernel of infinite width": "ArcCosine",
-    "nonlinear component analysis": "KernelPCA",
-    "normalised cut": "SpectralClustering",
-    "normalized cut": "SpectralClustering",
-    "Ornstein-Uhlenbeck": "Exponential",
-    "p-spectrum": "Spectrum",
-    "p-step random walk kernel": "PStepWalk",
-    "pairwise kernel": "PairProduct",
-    "pairwise product kernel": "Tensor",
-    "partial Gram-Schmidt orthogonalisation": "IncompleteCholesky",
-    "partial tree kernel": "PartialTree",
-    "Parzen windows classifier": "KernelMeanClassifier",
-    "propagation kernel": "Propagation",
-    "quantile loss": "Pinball",
-    "R-convolution": "Convolution",
-    "radial basis function": "Gaussian",
-    "random Fourier features": "RandomFeatures",
-    "random kitchen sinks": "RandomFeatures",
-    "RBF": "Gaussian",
-    "shortest-path kernel": "ShortestPath",
-    "Smith-Waterman kernel": "LocalAlignment",
-    "sparse kernel feature analysis": "KernelFeatureAnalysis",
-    "spectral embedding": "LaplacianEigenmap",
-    "spectral mixture kernel": "SpectralMixture",
-    "squared exponential": "Gaussian",
-    "string subsequence kernel": "Subsequence",
-    "subset tree kernel": "SubsetTree",
-    "subtree kernel": "Subtree",
-    "sufficient dimension reduction": "KernelDimensionReduction",
-    "suffix tree kernel": "Substrings",
-    "tanh kernel": "Sigmoid",
-    "tensor product": "Tensor",
-    "TensorSketch": "RandomFeatures",
-    "tf-idf kernel": "TfIdf",
-    "trie kernel": "Spectrum",
-    "Vapnik's loss": "EpsilonInsensitive",
-    "vector quantisation": "KernelKMeans",
-    "vector space kernel": "BagOfWords",
-    "Weisfeiler-Lehman kernel": "WeisfeilerLehman",
-    "Wiener process": "Brownian",
-}
 
 
 @dataclass(frozen=True)
@@ -263,10 +175,27 @@ def named(name: str) -> Entry | None:
     >>> named("rbf").name
     'Gaussian'
     """
-    synonyms = {other.lower(): own for other, own in SYNONYMS.items()}
-    wanted = synonyms.get(name.lower(), name).lower()
-    rows = (*kernels(), *losses(), *grams(), *solvers(), *estimators())
-    return next((row for row in rows if row.name.lower() == wanted), None)
+    others = {other.lower(): own for other, own in synonyms().items()}
+    wanted = others.get(name.lower(), name).lower()
+    return next((row for row in _all() if row.name.lower() == wanted), None)
+
+
+def synonyms() -> dict[str, str]:
+    """Return other names in the literature, and the class of mercer that each stands for, by name.
+
+    A class lists them in ``synonyms``; mercer has one name for each concept.
+
+    Examples
+    --------
+    >>> synonyms()["RBF"]
+    'Gaussian'
+    """
+    pairs = ((other, row.name) for row in _all() for other in vars(row.cls).get("synonyms", ()))
+    return dict(sorted(pairs, key=lambda pair: pair[0].lower()))
+
+
+def _all() -> tuple[Entry, ...]:
+    return (*kernels(), *losses(), *grams(), *solvers(), *estimators())
 
 
 # from a class to its row ------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ _NUMBER = re.compile(r"\bnp\.(?:u?int|float|longdouble|complex)[0-9_]*\(([^()]*|
 _TRUTH = re.compile(r"\bnp\.(True|False)_")
 
 
-def _told(message: str) -> str:
+def _printed(message: str) -> str:
     """Return a message as it is shown: labels and numbers as a person writes them, nothing that controls a terminal."""
     if "np." in message:
         for known in (_TEXT, _SPAN, _NUMBER, _TRUTH):
@@ -78,7 +78,7 @@ class MercerError(Exception):
     """Any error that mercer itself raises; what it quotes cannot control a terminal."""
 
     def __str__(self) -> str:
-        return _told(super().__str__())
+        return _printed(super().__str__())
 
 
 class ParameterError(MercerError, ValueError):
@@ -149,4 +149,4 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES:
         frame, level = frame.f_back, level + 1
-    warnings.warn(_told(message), category, stacklevel=level)
+    warnings.warn(_printed(message), category, stacklevel=level)

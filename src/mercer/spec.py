@@ -10,16 +10,18 @@ import copy
 import difflib
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
 from mercer.errors import ParameterError
 
-__all__ = ["Spec", "checked_once", "constraints_of"]
+__all__ = ["Spec", "checked_once", "constraints_of", "derived", "written"]
+
+T = TypeVar("T")
 
 _LONGEST_PRINTED_ARRAY = 100
 _CHECKED: ContextVar[dict[int, Spec] | None] = ContextVar("checked", default=None)  # by identity, and so held
@@ -60,6 +62,7 @@ class Spec:
     """
 
     constraints: ClassVar[Mapping[str, Any]] = {}  # name -> Constraint, of the module above this one
+    synonyms: ClassVar[tuple[str, ...]] = ()  # other names in the literature, which the catalogue finds
     example: ClassVar[tuple[Any, ...] | None] = None  # arguments of some member, where constraints do not imply them
 
     def __init__(self) -> None:
@@ -148,19 +151,8 @@ class Spec:
         return self
 
     def __repr__(self) -> str:
-        parts: list[str] = []
-        for place, (name, parameter) in enumerate(_parameters(type(self)).items()):
-            value = getattr(self, name)
-            if place == 0 and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                parts.append(_text(value))  # the parameter that is best known by its place
-            elif parameter.default is not parameter.empty:
-                if not _same(value, parameter.default):
-                    parts.append(f"{name}={_text(value)}")
-            elif parameter.kind is parameter.KEYWORD_ONLY:
-                parts.append(f"{name}={_text(value)}")
-            else:
-                parts.append(_text(value))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        named = _parameters(type(self)).items()
+        return written(self, always=[name for name, one in list(named)[:1] if one.kind is not one.KEYWORD_ONLY])
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -194,6 +186,26 @@ class Spec:
         return ParameterError(
             f"{type(self).__name__} was given a parameter {key!r}; its parameters are: {accepted}. {advice}"
         )
+
+
+def derived(method: Callable[[Any], T]) -> T:
+    """Return a property that takes the place of a constant of the class.
+
+    Most classes state a fact about themselves (``order = 0``), a few derive it from their parameters. To a type checker
+    both are a number; a plain property would be something else than the constant it replaces.
+
+    Examples
+    --------
+    >>> class Stated:
+    ...     order = 0
+    >>> class Derived(Stated):
+    ...     @derived
+    ...     def order(self):
+    ...         return 1
+    >>> Stated().order, Derived().order
+    (0, 1)
+    """
+    return cast(T, property(method))
 
 
 @contextmanager
@@ -240,6 +252,39 @@ def constraints_of(cls: type) -> Mapping[str, Any]:
     for base in reversed(cls.__mro__):
         merged.update(vars(base).get("constraints", {}))
     return {name: merged[name] for name in inspect.signature(cls.__init__).parameters if name in merged}
+
+
+def written(thing: Any, always: Collection[str] = (), shown: Mapping[str, str] | None = None) -> str:
+    """Return a Spec or an estimator as text: the call of its class with the arguments that differ from their defaults.
+
+    The first argument is written by its place, the others by name. ``mercer.parse`` reads the text.
+
+    Parameters
+    ----------
+    thing : Spec or estimator
+    always : collection of str
+        Arguments that are written even if they have their default values.
+    shown : mapping from str to str, optional
+        What is written for some arguments instead of their values.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> written(KernelRidge(Gaussian(2.0), alpha=0.1))
+    'KernelRidge(Gaussian(2.0), alpha=0.1)'
+    >>> written(KernelRidge(Gaussian(2.0)), always=["alpha"], shown={"kernel": "kernel"})
+    'KernelRidge(kernel, alpha=1.0)'
+    """
+    parts: list[str] = []
+    for place, (name, parameter) in enumerate(_parameters(type(thing)).items()):
+        value, required = getattr(thing, name), parameter.default is parameter.empty
+        if not required and name not in always and _same(value, parameter.default):
+            continue
+        text = shown[name] if shown is not None and name in shown else _text(value)
+        by_place = (place == 0 or required) and parameter.kind is not parameter.KEYWORD_ONLY
+        parts.append(text if by_place else f"{name}={text}")
+    return f"{type(thing).__name__}({', '.join(parts)})"
 
 
 @functools.cache

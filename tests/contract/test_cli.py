@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli.application import COMMANDS, application
-from mercer.cli.commands import EXAMPLES
+from mercer.cli.application import application
+from mercer.cli.commands import COMMANDS
 from tests.broken_files import broken_files
 from tests.broken_structures import GRAPH, TU, zipped
 from tests.clock import allowed
@@ -259,6 +259,9 @@ def clinic(tmp_path_factory):
     for seed, name in enumerate(("before", "after")):
         write_table(folder / f"{name}.csv", n=30, seed=seed)
     return folder
+
+
+EXAMPLES = {name: (command.epilog or "").splitlines()[-1] for name, command in COMMANDS.items()}
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: (name in ("predict", "show"), name)))

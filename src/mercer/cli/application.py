@@ -14,22 +14,12 @@ import click
 import mercer
 from mercer.cli.terminal import Terminal, clean
 
-__all__ = ["COMMANDS", "Application", "main", "work"]
+__all__ = ["Application", "main", "work"]
 
-# Names and summaries are here so that the list of commands is printed without importing them.
-COMMANDS = {
-    "check": "Check a data file, or a Gram matrix, and say what is odd.",
-    "completion": "Print what makes a shell complete commands and options.",
-    "convert": "Write data or a model in another format.",
-    "doctor": "Describe this installation: versions, threads, caches, memory.",
-    "fit": "Fit a model to a data file and save it.",
-    "gram": "Compute a Gram matrix on disk, larger than memory; resumable.",
-    "kernels": "List or search kernels: formula, domain, validity, cost.",
-    "predict": "Predict new samples with a saved model.",
-    "show": "Describe a saved model.",
-    "test": "Test two files: the same distribution, or independent?",
-    "warmup": "Compile all loops now, so that the next command need not.",
-}
+
+def _commands() -> dict[str, click.Command]:
+    """The commands by name, sorted; they import nothing heavy before they run."""
+    return dict(sorted(importlib.import_module("mercer.cli.commands").COMMANDS.items()))
 
 
 class Application(click.Group):
@@ -37,25 +27,23 @@ class Application(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
-        return list(COMMANDS)
+        return list(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name."""
-        if cmd_name not in COMMANDS:
-            return None
-        return getattr(importlib.import_module("mercer.cli.commands"), cmd_name)
+        return _commands().get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without loading one."""
+        """Write the list of commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, command.short_help or "") for name, command in _commands().items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         """Return the named command; `fti` is answered by asking whether `fit` was meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = importlib.import_module("difflib").get_close_matches(args[0], COMMANDS, n=1)
+            near = importlib.import_module("difflib").get_close_matches(args[0], _commands(), n=1)
             if not near or "Did you mean" in error.message:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None

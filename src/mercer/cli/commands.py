@@ -12,26 +12,11 @@ from typing import Any
 
 import click
 
-from mercer.cli.application import COMMANDS, work
+from mercer.cli.application import work
 
-__all__ = [
-    *("EXAMPLES", "check", "completion", "convert", "doctor", "fit"),
-    *("gram", "kernels", "predict", "show", "test", "warmup"),
-]
+__all__ = ["COMMANDS"]
 
-EXAMPLES = {
-    "check": "mercer check patients.csv --target progression",
-    "completion": "mercer completion bash",
-    "convert": "mercer convert patients.csv -o patients.jsonl",
-    "doctor": "mercer doctor",
-    "fit": "mercer fit patients.csv --target progression",
-    "gram": "mercer gram proteins.fasta --kernel 'Spectrum(3).normalized()' -o proteins.npy",
-    "kernels": "mercer kernels --domain strings",
-    "predict": "mercer predict patients.mercer new.csv -o predictions.csv",
-    "show": "mercer show patients.mercer",
-    "test": "mercer test before.csv after.csv --stat mmd",
-    "warmup": "mercer warmup",
-}
+COMMANDS: dict[str, click.Command] = {}  # by name; those that `_command` has made
 FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
 FORMATS += ("penn", "xml", "html", "json", "python", "trees", "texts", "graphml", "graph-json", "edges", "tu")
 
@@ -63,17 +48,21 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _command(name: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:
-    """A command with the common options, and an example at the end of its help."""
+def _command(example: str, details: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that its function names and summarises, with the common options and an example after its help."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        help = f"{COMMANDS[name]}\n\n{details}".strip()
-        command = click.command(name, cls=_Command, help=help, epilog=f"\b\nExample:\n  {EXAMPLES[name]}")(function)
+        name, summary = function.__name__, function.__doc__ or ""
+        epilog = f"\b\nExample:\n  {example}"
+        command = click.command(
+            name, cls=_Command, help=f"{summary}\n\n{details}".strip(), short_help=summary, epilog=epilog
+        )(function)
         command.params += [
             click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
             click.Option(["-q", "--quiet"], is_flag=True, help="No messages and no progress bar."),
             click.Option(["--debug"], is_flag=True, help="Show where an error happened."),
         ]
+        COMMANDS[name] = command
         return command
 
     return decorate
@@ -137,7 +126,7 @@ _spreadsheet = click.option(
 
 
 @_command(
-    "fit",
+    "mercer fit patients.csv --target progression",
     "DATA is a file, a folder of trees, graphs or texts (a subfolder for each class), or - for standard input. Without "
     "--estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
     "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
@@ -169,12 +158,12 @@ _spreadsheet = click.option(
 @_force
 @_budgets
 def fit(**options: Any) -> None:
-    """Fit a model."""
+    """Fit a model to a data file and save it."""
     work("fit", options)
 
 
 @_command(
-    "predict",
+    "mercer predict patients.mercer new.csv -o predictions.csv",
     "Predictions go to stdout, or to the file of -o, as CSV with the names of the samples. Texts are written as they "
     "are, so that programs read what was given; use --spreadsheet for files to be opened in one.",
 )
@@ -188,12 +177,12 @@ def fit(**options: Any) -> None:
 @_force
 @_budgets
 def predict(**options: Any) -> None:
-    """Predict."""
+    """Predict new samples with a saved model."""
     work("predict", options)
 
 
 @_command(
-    "check",
+    "mercer check patients.csv --target progression",
     "Finds missing values, constant columns, repeated rows and columns, different scales and unequal classes. With "
     "--kernel, or for a Gram matrix: symmetry, smallest eigenvalue, condition and rank, on at most 2000 samples.",
 )
@@ -204,24 +193,24 @@ def predict(**options: Any) -> None:
 @_memory
 @_threads
 def check(**options: Any) -> None:
-    """Look at data."""
+    """Check a data file, or a Gram matrix, and say what is odd."""
     work("check", options)
 
 
 @_command(
-    "kernels",
+    "mercer kernels --domain strings",
     "With a NAME, everything about one kernel; other names in the literature (RBF) are understood. Any other WORD is "
     "looked for in names, domains and descriptions.",
 )
 @click.argument("name", metavar="[NAME|WORD]", required=False)
 @click.option("-d", "--domain", metavar="DOMAIN", help="Only those that compare vectors, strings, ...")
 def kernels(**options: Any) -> None:
-    """List kernels."""
+    """List or search kernels: formula, domain, validity, cost."""
     work("kernels", options)
 
 
 @_command(
-    "gram",
+    "mercer gram proteins.fasta --kernel 'Spectrum(3).normalized()' -o proteins.npy",
     "The matrix is written to disk block by block; memory does not grow with its size. A run that was interrupted "
     "resumes where it stopped when the same command is given again, and the result is the same to the bit.",
 )
@@ -236,12 +225,12 @@ def kernels(**options: Any) -> None:
 @_force
 @_budgets
 def gram(**options: Any) -> None:
-    """Compute a Gram matrix."""
+    """Compute a Gram matrix on disk, larger than memory; resumable."""
     work("gram_command", options)
 
 
 @_command(
-    "convert",
+    "mercer convert patients.csv -o patients.jsonl",
     "Data: CSV, TSV, JSON lines, svmlight and Parquet, read and written; FASTA, FASTQ, files of trees and Gram "
     "matrices, read. "
     "Models: a LIBSVM text file becomes a mercer model (-o name.mercer).",
@@ -257,12 +246,12 @@ def gram(**options: Any) -> None:
 @_force
 @_memory
 def convert(**options: Any) -> None:
-    """Convert a file."""
+    """Write data or a model in another format."""
     work("convert", options)
 
 
 @_command(
-    "test",
+    "mercer test before.csv after.csv --stat mmd",
     "With --stat mmd rows of both files are two samples, and the hypothesis is that they have the same distribution. "
     "With --stat hsic row i of both files was observed together, and the hypothesis is that they are independent. A "
     "small p-value speaks against the hypothesis. Numbers, categories and texts get kernels of their own unless one is "
@@ -299,35 +288,38 @@ def convert(**options: Any) -> None:
 @_format
 @_budgets
 def test(**options: Any) -> None:
-    """Test two files."""
+    """Test whether two files have the same distribution, or are independent of each other."""
     work("dependence", options)
 
 
-@_command("show", "What it is, what it was fitted to, how well, and its parameters. Nothing in the file is run.")
+@_command(
+    "mercer show patients.mercer",
+    "What it is, what it was fitted to, how well, and its parameters. Nothing in the file is run.",
+)
 @click.argument("model", type=FILE)
 def show(**options: Any) -> None:
-    """Describe a model."""
+    """Describe a saved model."""
     work("show", options)
 
 
 @_command(
-    "completion",
+    "mercer completion bash",
     "Put its output where your shell reads it at start, for example: mercer completion bash >> ~/.bashrc",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(**options: Any) -> None:
-    """Print a completion script."""
+    """Print what makes a shell complete commands and options."""
     work("completion", options)
 
 
-@_command("doctor")
+@_command("mercer doctor")
 def doctor(**options: Any) -> None:
-    """Describe the installation."""
+    """Describe this installation: versions, threads, caches, memory."""
     work("doctor", options)
 
 
-@_command("warmup", "Compiled code is kept in a cache on disk that belongs to the user alone.")
+@_command("mercer warmup", "Compiled code is kept in a cache on disk that belongs to the user alone.")
 @_threads
 def warmup(**options: Any) -> None:
-    """Compile everything."""
+    """Compile all loops now, so that the next command need not."""
     work("warmup", options)

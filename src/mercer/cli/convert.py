@@ -14,6 +14,7 @@ from mercer.cli.writers import format_of, pieces
 from mercer.io.atomic import write_atomically
 from mercer.io.interop import from_libsvm
 from mercer.io.model_file import save
+from mercer.spec import written
 
 __all__ = ["run"]
 
@@ -43,13 +44,13 @@ def run(terminal: Terminal, **options: Any) -> None:
     if wanted == "mercer":
         model = from_libsvm(request.data)
         save(model, request.output, force=request.force)
-        told = {"from": "libsvm model", "to": "mercer", "model": repr(model)}
-        rows = [("model", repr(model))]
+        facts = {"from": "libsvm model", "to": "mercer", "model": written(model)}
+        rows = [("model", written(model))]
     else:
         data = open_data(request.data, request)
         for note in data.notes:
             terminal.say(f"{request.data}: {note}")
         write_atomically(request.output, pieces(data, wanted, request.target, request.spreadsheet), force=request.force)
-        told = {"from": data.format, "to": wanted, "samples": data.n}
+        facts = {"from": data.format, "to": wanted, "samples": data.n}
         rows = [("samples", str(data.n)), ("from", data.format), ("to", wanted)]
-    terminal.result({**told, "file": request.output}, pairs([("file", str(request.output)), *rows]))
+    terminal.result({**facts, "file": request.output}, pairs([("file", str(request.output)), *rows]))

@@ -86,7 +86,7 @@ def run(terminal: Terminal, **options: Any) -> None:
 
         result = _tested(request, X, Y, choices, monitor)
     rejected = result.p_value <= request.level
-    told = {
+    facts = {
         "test": request.stat,
         "hypothesis": HYPOTHESES[request.stat],
         "samples": [first.n, second.n],
@@ -107,7 +107,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         ("p-value", f"{result.p_value:.4g}"),
         ("verdict", f"{'rejected' if rejected else 'not rejected'} at {request.level:g}"),
     ]
-    terminal.result(told, pairs(rows))
+    terminal.result(facts, pairs(rows))
 
 
 def _kernel(text: str | None) -> Kernel | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -37,6 +36,7 @@ from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.language import parse
 from mercer.selection.automatic import find_task, some_rows, table_kernels
+from mercer.spec import written
 
 __all__ = ["run"]
 
@@ -96,7 +96,7 @@ def run(terminal: Terminal, **options: Any) -> None:
     workers = nullcontext() if request.dask is None else _distributed(request, None).open()
     with (
         threadpool_limits(request.threads, user_api="blas"),
-        _kept_warnings() as told,
+        _kept_warnings() as caught,
         _told_of(request.checkpoint),
         workers,
     ):
@@ -106,7 +106,7 @@ def run(terminal: Terminal, **options: Any) -> None:
             outcome = _automatic(request, problem, clock, terminal)
         else:
             outcome = _as_asked(request, problem, estimator, clock, terminal)
-    notes = _unconverged(told, request.allow_partial)
+    notes = _unconverged(caught, request.allow_partial)
     for note in notes:
         terminal.warn(note)
     outcome.model.data_ = _remembered(problem, outcome)
@@ -365,20 +365,20 @@ def _told_of(checkpoint: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _kept_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        yield told
+        yield caught
 
 
-def _unconverged(told: list[warnings.WarningMessage], allowed: bool) -> list[str]:
+def _unconverged(caught: list[warnings.WarningMessage], allowed: bool) -> list[str]:
     """Return the warnings as sentences, each once; a solver that did not converge is an error unless allowed."""
-    for warning in told:
+    for warning in caught:
         if issubclass(warning.category, ConvergenceWarning) and not allowed:
             raise NotConverged(
                 f"{warning.message} No model was written. Allow more iterations or time, raise tol, or keep the model "
                 "as it is with --allow-partial."
             )
-    ours = [warning for warning in told if issubclass(warning.category, UserWarning)]
+    ours = [warning for warning in caught if issubclass(warning.category, UserWarning)]
     return list(dict.fromkeys(str(warning.message) for warning in ours))
 
 
@@ -474,11 +474,4 @@ def _cut(text: str, most: int = 800) -> str:
 
 def _short(model: Any) -> str:
     """The estimator without its kernel, which has a line of its own, and without default values."""
-    usual = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
-    kept = [
-        f"{name}={value!r}"
-        for name, value in model.get_params(deep=False).items()
-        if name != "kernel" and (name in _ALWAYS or repr(value) != repr(usual.get(name)))
-    ]
-    kernel = ["kernel"] if "kernel" in usual else []
-    return f"{type(model).__name__}({', '.join(kernel + kept)})"
+    return written(model, always=("kernel", *_ALWAYS), shown={"kernel": "kernel"})

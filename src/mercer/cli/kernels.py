@@ -43,7 +43,7 @@ def _with_word(rows: tuple[KernelEntry, ...], word: str) -> tuple[KernelEntry, .
     """Those with a word in their names, synonyms, domains or descriptions."""
     found = tuple(row for row in rows if word.lower() in _described(row))
     if not found:
-        names = [*(row.name for row in rows), *catalogue.SYNONYMS]
+        names = [*(row.name for row in rows), *catalogue.synonyms()]
         lower = {other.lower(): other for other in names}
         near = get_close_matches(word.lower(), lower, n=1, cutoff=0.5)
         hint = f"Did you mean {lower[near[0]]!r}?" if near else "'mercer kernels' lists all."
@@ -52,7 +52,7 @@ def _with_word(rows: tuple[KernelEntry, ...], word: str) -> tuple[KernelEntry, .
 
 
 def _described(row: KernelEntry) -> str:
-    synonyms = [other for other, own in catalogue.SYNONYMS.items() if own == row.name]
+    synonyms = [other for other, own in catalogue.synonyms().items() if own == row.name]
     return " ".join([row.name, row.domain, row.validity, *synonyms, inspect.getdoc(row.cls) or ""]).lower()
 
 
@@ -77,7 +77,7 @@ def _ticked(known: Any) -> str:
 
 
 def _data(row: Entry) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "name": row.name,
         "signature": row.signature,
         "summary": row.summary,
@@ -89,5 +89,5 @@ def _data(row: Entry) -> dict[str, Any]:
         "offers": row.offers,
     }
     if isinstance(row, KernelEntry):
-        told |= {"domain": row.domain, "validity": row.validity, "properties": row.properties, "cost": row.cost}
-    return told
+        facts |= {"domain": row.domain, "validity": row.validity, "properties": row.properties, "cost": row.cost}
+    return facts

@@ -68,10 +68,10 @@ def run(terminal: Terminal, **options: Any) -> None:
         write_atomically(request.output, [text.encode()], force=request.force)
         terminal.say(f"{rows} predictions were written to {request.output}.")
     if terminal.as_json:
-        told: dict[str, Any] = {"samples": rows, "file": request.output, "scores": judged}
+        facts: dict[str, Any] = {"samples": rows, "file": request.output, "scores": judged}
         if request.output is None:
-            told |= {"columns": {name: list(values) for name, values in {**names, **columns}.items()}}
-        terminal.result(told, "")
+            facts |= {"columns": {name: list(values) for name, values in {**names, **columns}.items()}}
+        terminal.result(facts, "")
     elif request.output is None:
         terminal.raw(text)
 

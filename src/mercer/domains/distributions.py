@@ -219,8 +219,8 @@ class Distributions(Samples):
     def _summary(self) -> str:
         lost = int(self.missing.sum())
         kind = ("points", "variances", "covariances")[self.extent]
-        told = "" if not lost else f", {lost} missing entr{'y' if lost == 1 else 'ies'}"
-        return f", {len(self.weights)} components, {self.width} columns, {kind}{told}"
+        missing = "" if not lost else f", {lost} missing entr{'y' if lost == 1 else 'ies'}"
+        return f", {len(self.weights)} components, {self.width} columns, {kind}{missing}"
 
     def check(self) -> None:
         """Raise ModelError unless the parts fit together; those of a model file did not come through `pack`."""

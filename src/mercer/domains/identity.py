@@ -97,7 +97,7 @@ def matches(A: Samples, B: Samples) -> Indices:
     digests = [identities(S) for S in (A, B)]
     if digests[0] is None or digests[1] is None:
         raise DomainError(
-            f"Objects of the domain {type(A).__name__} were to be told equal or different; that is known of vectors, "
+            f"Objects of the domain {type(A).__name__} were compared for equality, which is known of vectors, "
             "strings, texts, nodes, tensors and tables of them. Use a kernel that need not know, as "
             "PairProduct(kernel)."
         )

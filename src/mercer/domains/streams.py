@@ -21,6 +21,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples, kind_of, row_index
 from mercer.domains.vectors import Vectors
 from mercer.errors import CapabilityError, DomainError
+from mercer.spec import derived
 
 __all__ = ["Stream"]
 __public__ = __all__
@@ -162,8 +163,8 @@ class Stream(Vectors):
         """False: rows are dense."""
         return False
 
-    @property
-    def X(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def X(self) -> Any:
         """Nothing: the rows are not in memory."""
         raise NoArray(
             f"{self!r} was given where all rows are needed at once; they are read in blocks. Use a Gram of low rank, "
@@ -265,8 +266,8 @@ class _Array(Source):
     def rows(self, places: slice | Indices) -> NDArray[Any]:
         return np.ascontiguousarray(self.X[places], dtype=self.dtype)
 
-    @property
-    def filed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def filed(self) -> bool:
         """Whether this is a whole .npy file, mapped."""
         return self.path is not None
 
@@ -361,8 +362,8 @@ class _Parts(_Blocks):
         super().__init__([part.count for part in parts], widths.pop(), np.float32 if single else np.float64)
         self.parts, self.names = parts, parts[0].names
 
-    @property
-    def filed(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def filed(self) -> bool:
         """Whether all parts are."""
         return all(part.filed for part in self.parts)
 

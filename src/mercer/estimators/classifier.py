@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -69,6 +69,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     probability: bool
     decision_function_shape: str
     break_ties: bool
+    unit_margin: ClassVar[bool] = False  # whether the margin is at decision values of 1 and -1
     constraints = {
         "multi_class": AnyOf(OneOf(*_SCHEMES), InstanceOf(np.ndarray, list, tuple)),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Computed", "frozen", "keep_told", "protect"]
+__all__ = ["Computed", "frozen", "seal_computed", "protect"]
 
-_TOLD = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what describes a model's function
+_DESCRIPTIONS = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what describes a model's function
 
 
 class Computed(property):
@@ -39,11 +39,11 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def keep_told(estimator: Any) -> None:
+def seal_computed(estimator: Any) -> None:
     """Make attributes that describe a fitted function read-only: a model predicts with `expansion_`, not with these."""
     state = vars(estimator)
     if "expansion_" in state or hasattr(type(estimator), "expansion_"):
-        state.update({name: frozen(state[name]) for name in _TOLD if name in state})
+        state.update({name: frozen(state[name]) for name in _DESCRIPTIONS if name in state})
 
 
 def protect(cls: type) -> None:

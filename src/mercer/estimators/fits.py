@@ -19,7 +19,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
-from mercer.estimators.computed import keep_told
+from mercer.estimators.computed import seal_computed
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import raising_interrupts
@@ -122,13 +122,13 @@ class Run:
         self._advance(low + (high - low) * fraction)
         return self.asked_to_stop or self.clock.expired
 
-    def solver_monitor(self, tol: float, *, told: bool = True) -> Monitor:
+    def solver_monitor(self, tol: float, *, reports: bool = True) -> Monitor:
         """Return a monitor for a solver, which reports iterations and the residual they have reached.
 
         One that gets no progress only ends the solver; solvers in threads have one each, made beforehand.
         """
         self._monitors += 1
-        return _Watch(self, tol, self._monitors, told)
+        return _Watch(self, tol, self._monitors, reports)
 
     def answer(self) -> bool | Status:
         """Return whether solvers should end, and why; what they have reached is worth keeping."""
@@ -152,13 +152,13 @@ class Run:
 class _Watch:
     """The monitor of one solver: progress, the end of time, and the place where states are kept."""
 
-    def __init__(self, run: Run, tol: float, number: int, told: bool) -> None:
-        self.run, self.tol, self.number, self.told = run, tol, number, told
+    def __init__(self, run: Run, tol: float, number: int, reports: bool) -> None:
+        self.run, self.tol, self.number, self.reports = run, tol, number, reports
         self.span, self.first = run._span, -1.0
         self.opened = 0
 
     def __call__(self, iteration: int, residual: float) -> bool | Status:
-        if self.told:
+        if self.reports:
             self.first = residual if self.first < 0.0 else self.first
             low, high = self.span
             self.run._advance(low + (high - low) * _share(self.first, residual, self.tol))
@@ -204,7 +204,7 @@ def whole(estimator: Any) -> Iterator[None]:
         state.clear()
         state.update(before, **kept)
         raise
-    keep_told(estimator)
+    seal_computed(estimator)
 
 
 class Training(NamedTuple):

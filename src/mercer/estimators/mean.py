@@ -67,6 +67,7 @@ class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
     array(['a', 'b'], dtype='<U1')
     """
 
+    synonyms = ("nearest centroid in feature space", "Parzen windows classifier")
     highest_order = 1
 
     def __init__(

@@ -17,9 +17,12 @@ from mercer.domains.doors import packed
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, HasFactor, HasRows
 from mercer.gram.tiles import same_rows
+from mercer.runtime.tiling import run_tasks, spans
 
-__all__ = ["Centered", "Repeated", "Shifted", "Weighted"]
-__public__ = __all__
+__all__ = ["Centered", "Repeated", "Shifted", "Weighted", "centred"]
+__public__ = ["Centered", "Repeated", "Shifted", "Weighted"]
+
+_PASS = 2**21  # numbers of a matrix that are changed at once
 
 
 class _Over(Gram):
@@ -168,10 +171,43 @@ class Centered(_Over):
         return Centered(self.gram.refined())
 
     def _changed(self, K: Floats) -> Floats:
-        K -= self.means
-        K -= self.means[:, None]
-        K += self.mean
-        return K
+        return centred(K, self.means, self.resources.n_threads)
+
+
+def centred(K: Floats, means: Floats | None = None, n_threads: int | None = None) -> Floats:
+    """Centre a symmetric matrix in place: its rows and columns sum to zero.
+
+    Parameters
+    ----------
+    K : (n, n) array
+    means : (n,) array, optional
+        Of its rows; computed if they are not known.
+    n_threads : int, optional
+
+    Examples
+    --------
+    >>> centred(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    n = len(K)
+    known = np.empty(n) if means is None else means
+
+    def measure(rows: slice) -> None:
+        known[rows] = K[rows].mean(axis=1)
+
+    def shift(rows: slice) -> None:
+        own = K[rows]
+        own += known.mean() - known
+        own -= known[rows, None]
+
+    parts = spans(n, max(1, _PASS // max(1, n)))
+    for work in (measure, shift) if means is None else (shift,):
+        if len(parts) == 1:
+            work(parts[0])
+        else:
+            run_tasks(parts, work, n_threads=n_threads)
+    return K
 
 
 class CenteredCross(Cross):

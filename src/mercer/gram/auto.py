@@ -50,14 +50,14 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     gram : Gram
-    told : dict
+    record : dict
         ``gram`` the specification, ``reason`` a sentence, ``error`` and ``measure`` how far it is from K and in which
         measure, ``tol`` what was allowed, and ``alternatives``: a list of dicts with ``gram``, ``bytes``, ``seconds``
         (None if not estimated) and ``verdict``.
     """
 
     gram: Gram
-    told: dict[str, Any]
+    record: dict[str, Any]
 
 
 class _Option(NamedTuple):
@@ -68,7 +68,7 @@ class _Option(NamedTuple):
     seconds: float | None
     verdict: str = ""
 
-    def told(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         return {"gram": self.spec, "bytes": self.bytes, "seconds": self.seconds, "verdict": self.verdict}
 
 
@@ -107,7 +107,7 @@ class Auto(GramSpec):
     (Dense(), Tiles('1GB'))
     >>> X = np.random.default_rng(0).normal(size=(3000, 5))
     >>> chosen = Auto(tol=0.01).decide(Gaussian(5.0), Vectors.pack(X), Resources(memory="8MB"))
-    >>> chosen.told["error"] <= 0.01, chosen.told["measure"]
+    >>> chosen.record["error"] <= 0.01, chosen.record["measure"]
     (True, 'share of the trace left out')
     """
 
@@ -177,14 +177,14 @@ class Auto(GramSpec):
         count = feature_count(kernel, samples)
         exact = self.choose(kernel, n, count, resources.memory)
         if self.tol is None:
-            told = exact_choice(exact, kernel, samples, resources)
-            return Chosen(exact.build(kernel, samples, resources), told)
+            record = exact_choice(exact, kernel, samples, resources)
+            return Chosen(exact.build(kernel, samples, resources), record)
         search = _Search(self.tol, kernel, samples, resources, max_time)
         search.accepts, search.plan = accepts or search.accepts, plan or search.plan
         return search.run(exact)
 
 
-def _told(
+def _record(
     spec: GramSpec,
     reason: str,
     error: float,
@@ -192,29 +192,29 @@ def _told(
     tol: float | None,
     rest: list[_Option],
 ) -> dict[str, Any]:
-    others = [option.told() for option in rest]
+    others = [option.record() for option in rest]
     return {"gram": spec, "reason": reason, "error": error, "measure": measure, "tol": tol, "alternatives": others}
 
 
-def choice_in_words(told: dict[str, Any]) -> str:
+def choice_in_words(record: dict[str, Any]) -> str:
     """Describe a choice, its error and the alternatives in one sentence.
 
     Examples
     --------
     >>> from mercer.kernels import Gaussian
-    >>> told = Auto().decide(Gaussian(1.0), Vectors.pack([[0.0], [1.0]]), Resources(memory="1GB")).told
-    >>> choice_in_words(told)
+    >>> record = Auto().decide(Gaussian(1.0), Vectors.pack([[0.0], [1.0]]), Resources(memory="1GB")).record
+    >>> choice_in_words(record)
     "Dense(), exact: the matrix fits 954 MiB; instead of Tiles('1GB') (96 B, exact)"
     """
-    allowed = "" if told["tol"] is None else f" (allowed {told['tol']:.2g})"
-    error = "exact" if told["measure"] == "exact" else f"{told['measure']} {told['error']:.2g}{allowed}"
+    allowed = "" if record["tol"] is None else f" (allowed {record['tol']:.2g})"
+    error = "exact" if record["measure"] == "exact" else f"{record['measure']} {record['error']:.2g}{allowed}"
     others = "; ".join(
         f"{one['gram']!r} ({format_bytes(one['bytes'])}"
         + ("" if one["seconds"] is None else f", about {_span(one['seconds'])}")
         + (f", {one['verdict']})" if one["verdict"] else ")")
-        for one in told["alternatives"]
+        for one in record["alternatives"]
     )
-    return f"{told['gram']!r}, {error}: {told['reason']}" + (f"; instead of {others}" if others else "")
+    return f"{record['gram']!r}, {error}: {record['reason']}" + (f"; instead of {others}" if others else "")
 
 
 def _reason(spec: GramSpec, resources: Resources) -> str:
@@ -232,7 +232,7 @@ def exact_choice(chosen: GramSpec, kernel: Kernel, samples: Samples, resources: 
         for spec in (Dense(), Tiles())
         if type(spec) is not type(chosen)
     ]
-    return _told(chosen, _reason(chosen, resources), 0.0, "exact", None, rest)
+    return _record(chosen, _reason(chosen, resources), 0.0, "exact", None, rest)
 
 
 class _Search:
@@ -272,7 +272,7 @@ class _Search:
         many = "the quickest way that fits the budgets" if option.verdict != "exact" else "exact, and fits the budgets"
         others = [other._replace(verdict=other.verdict or "slower") for other in rest] + self.rejected
         reason = f"{many}; about {_span(option.seconds)}"
-        return Chosen(gram, _told(option.spec, reason, error, measure, self.tol, others))
+        return Chosen(gram, _record(option.spec, reason, error, measure, self.tol, others))
 
     def _fits(self, option: _Option) -> bool:
         """Whether an option is within the budgets; one that is not is remembered with the reason."""

@@ -82,14 +82,17 @@ class Dense(GramSpec):
         plan = gram_plan(repr(kernel), n)
         return plan if self.indefinite is None else repair_plan(plan, n)
 
-    def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> DenseGram:
-        """Compute the matrix in float64."""
+    def build(
+        self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED, array: Floats | None = None
+    ) -> DenseGram:
+        """Compute the matrix in float64, in an (n, n) array that is given or allocated."""
         samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
-        self.plan(kernel, len(samples), memory=resources.memory).require(resources.memory)
+        if array is None:
+            self.plan(kernel, len(samples), memory=resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
-        K = np.empty((len(samples), len(samples)))
+        K = np.empty((len(samples), len(samples))) if array is None else array
         comparison = Comparison(kernel, samples, samples, np.float64)
         fill(kernel, comparison, K, n_threads=resources.n_threads, monitor=resources.monitor)
         if self.indefinite is not None:

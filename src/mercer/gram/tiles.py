@@ -16,6 +16,7 @@ from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.products import fits_single, product, quick_fill
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
+from mercer.spec import derived
 
 __all__ = ["Tiles"]
 __public__ = __all__
@@ -87,8 +88,8 @@ class TileGram(Gram):
         self._chosen: tuple[Indices | None, Comparison] = None, self._comparison
         self._rough: Comparison | None = None  # of the Gram that this one refines
 
-    @property
-    def samples(self) -> Samples:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def samples(self) -> Samples:
         """The samples; those of a part of a Gram are copied on first use."""
         return self._comparison.A
 

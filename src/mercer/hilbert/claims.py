@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -79,6 +79,7 @@ class Facts:
 
 
 PINKUS, BOCHNER, CLOSURE = "HSS Sec. 2.2.3, Pinkus", "HSS Prop. 9", "HSS Prop. 5"
+_NAMES = ("strict", "universal", "characteristic")
 _UNKNOWN = Claim(None, "nothing is derived for this kernel")
 _NULL = {Vectors: lambda width: np.zeros((1, width or 1)), Strings: lambda width: [""]}
 
@@ -371,13 +372,10 @@ def _(kernel: Sum, width: int | None) -> Facts:
     if additive is not None:
         why = "every term leaves out a column: sums of functions of fewer columns miss the corners of a cube"
         return replace(_same(Claim(False, why, CLOSURE, 2**additive)), definite=definite)
-    found = []
-    for claims in zip(*map(_claims, terms), strict=True):
-        pairs = zip(kernel.kernels, claims, strict=True)
-        one = next(((term, claim) for term, claim in pairs if claim.holds), None)
-        why = "no term is; what they are together is not known"
-        found.append(replace(one[1], reason=f"its term {one[0]!r} is: {one[1].reason}") if one else Claim(None, why))
-    strict, universal, means = found
+    strict, universal, means = (
+        _inherited(kernel, name, claims, "its term {0!r} is: {1}", "no term is; what they are together is not known")
+        for name, claims in zip(_NAMES, zip(*map(_claims, terms), strict=True), strict=True)
+    )
     if kernel.order:
         universal = Claim(None, "it is conditionally positive definite only")
     if means.holds and not kernel.bounded:
@@ -398,16 +396,24 @@ def _(kernel: Product, width: int | None) -> Facts:
         )
         return Facts(strict, universal, _UNKNOWN, definite)
     found = []
-    for claims in zip(*(_claims(facts(term, width))[:2] for term in kernel.kernels), strict=True):
-        pairs = zip(kernel.kernels, claims, strict=True)
-        one = next(((term, claim) for term, claim in pairs if claim.holds), None)
-        if one and kernel.nonzero and (kernel.continuous or not found):  # universal functions are continuous
-            why = f"its factor {one[0]!r} is, and no factor vanishes (Oppenheim): {one[1].reason}"
-            found.append(replace(one[1], reason=why))
-        else:
-            why = "no factor is" if not one else "another factor may be zero or not continuous somewhere"
-            found.append(Claim(None, why))
+    for name, claims in zip(
+        _NAMES[:2], zip(*(_claims(facts(term, width))[:2] for term in kernel.kernels), strict=True), strict=True
+    ):
+        one = any(claim.holds for claim in claims)
+        why = "another factor may be zero or not continuous somewhere" if one else "no factor is"
+        because = "its factor {0!r} is, and no factor vanishes (Oppenheim): {1}"
+        found.append(_inherited(kernel, name, claims, because, why))
     return Facts(*found, characteristic=_UNKNOWN, definite=definite)
+
+
+def _inherited(kernel: Sum | Product, name: str, claims: Sequence[Claim], because: str, otherwise: str) -> Claim:
+    """Return the claim of the term from which that of the kernel follows, by the rule of the kernel's class."""
+    known = {id(term): claim for term, claim in zip(kernel.kernels, claims, strict=True)}
+    source = kernel.source(name, lambda term: known[id(term)].holds)
+    if source is None:
+        return Claim(None, otherwise)
+    claim = known[id(source)]
+    return replace(claim, reason=because.format(source, claim.reason))
 
 
 def _selected(kernel: Selected) -> Facts:
@@ -434,12 +440,11 @@ def _(kernel: Power, width: int | None) -> Facts:
 @_rule.register
 def _(kernel: PolynomialOf, width: int | None) -> Facts:
     inner = facts(kernel.kernel, width)
-    beyond = any(c > 0 for c in tuple(kernel.coefficients)[1:])
     strict, universal = (
         replace(claim, reason=f"a power of {kernel.kernel!r} is one of its terms: {claim.reason}")
-        if claim.holds and beyond
+        if kernel.source(name, lambda _, claim=claim: claim.holds)
         else Claim(None, "no power of the kernel inside is known to be")
-        for claim in (inner.strict, inner.universal)
+        for name, claim in (("strict", inner.strict), ("universal", inner.universal))
     )
     return Facts(strict, universal, _UNKNOWN, ("a polynomial of a kernel, no coefficient negative", CLOSURE))
 
@@ -449,11 +454,11 @@ def _(kernel: Exp, width: int | None) -> Facts:
     inner, k = facts(kernel.kernel, width), kernel.kernel
     unknown = Claim(None, f"{k!r} is not known to give different objects different images")
     strict, universal = unknown, unknown
-    if k.injective:
+    if kernel.source("strict", lambda _: inner.strict.holds):
         why = f"{k!r} gives different objects different images, and exp(<u, v>) is strict on any inner product space"
         strict = Claim(True, why, PINKUS)
         universal = Claim(None, f"it is if {k!r} is continuous: then {k!r} is injective and continuous")
-    if inner.universal.holds or (k.injective and k.continuous):
+    if kernel.source("universal", lambda _: inner.universal.holds):
         why = f"{k!r} is continuous and injective: products of functions exp(f) separate points (Stone, Weierstrass)"
         universal = Claim(True, why, "HSS Sec. 2.2.3")
     means = _UNKNOWN
@@ -477,10 +482,11 @@ def _(kernel: Composed, width: int | None) -> Facts:
 @_rule.register
 def _(kernel: Tensor, width: int | None) -> Facts:
     found = []
-    sides = facts(kernel.left), facts(kernel.right)
-    for claims in zip(*(_claims(side)[:2] for side in sides), strict=True):
+    sides = {id(side): _claims(facts(side)) for side in (kernel.left, kernel.right)}
+    for place, name in enumerate(_NAMES[:2]):
+        claims = [sides[id(side)][place] for side in (kernel.left, kernel.right)]
         wrong = next((claim for claim in claims if claim.holds is False), None)
-        both = all(claim.holds for claim in claims)
+        both = kernel.source(name, lambda side, place=place: sides[id(side)][place].holds)
         if wrong:
             found.append(
                 replace(wrong, reason=f"one member of the pairs held fast, {wrong.reason}", points=wrong.points)

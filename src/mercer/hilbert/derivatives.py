@@ -21,6 +21,7 @@ from mercer.gram.element import Element, as_factor, plain, require_same_kernel, 
 from mercer.hilbert.jets import jet, require_smooth
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
+from mercer.spec import derived
 
 __all__ = ["DerivativeExpansion", "derivative_representer", "gradient", "sensitivity"]
 __public__ = __all__
@@ -82,8 +83,8 @@ class DerivativeExpansion(Element):
                 out[(rows, *place)] = jet(self.kernel, self.points, G, T[rows], None).left.sum(axis=0)
         return out if self.value is None else out + self.value(T)
 
-    @property
-    def intercept(self) -> Floats:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def intercept(self) -> Floats:
         """That of the part without derivatives, or zero."""
         return np.asarray(0.0) if self.value is None else self.value.intercept
 

@@ -144,7 +144,7 @@ def tikhonov(
     Tikhonov: multiplier 1, norm 1, risk 0.5, active, gap 0
     """
     path, gram, _ = _path(kernel, X, y, loss, constant, sample_weight, tol, near=penalty)
-    return _told("Tikhonov", path.at(penalty), gram, constant)
+    return _solved("Tikhonov", path.at(penalty), gram, constant)
 
 
 @checked(
@@ -200,7 +200,7 @@ def ivanov(
     """
     path, gram, unit = _path(kernel, X, y, loss, constant, sample_weight, tol)
     found, multiplier = _in_ball(path, radius, unit)
-    return _told("Ivanov", found, gram, constant, multiplier)
+    return _solved("Ivanov", found, gram, constant, multiplier)
 
 
 @checked(
@@ -255,10 +255,10 @@ def morozov(
         least = path.at(0.0) if isinstance(path, RidgePath) else high
         if not least.risk <= risk * (1.0 + 1e-9):
             raise _unreached(risk, least, path, gram)
-        return _told("Morozov", least, gram, constant, 0.0)
+        return _solved("Morozov", least, gram, constant, 0.0)
     if high is None:
-        return _told("Morozov", _without_function(low), gram, constant, math.inf)
-    return _told("Morozov", _root(path, excess, low, high), gram, constant)
+        return _solved("Morozov", _without_function(low), gram, constant, math.inf)
+    return _solved("Morozov", _root(path, excess, low, high), gram, constant)
 
 
 def _unreached(risk: float, least: RiskMinimum, path: Path, gram: Any) -> ParameterError:
@@ -536,7 +536,7 @@ def unit_of(gram: Gram) -> float:
     return float(np.mean(np.abs(gram.diag()))) or 1.0
 
 
-def _told(form: str, found: RiskMinimum, gram: Gram, constant: bool, multiplier: float | None = None) -> Regularized:
+def _solved(form: str, found: RiskMinimum, gram: Gram, constant: bool, multiplier: float | None = None) -> Regularized:
     intercept = float(found.solution.multipliers[0]) if constant else 0.0
     multiplier = found.penalty if multiplier is None else multiplier
     return Regularized(

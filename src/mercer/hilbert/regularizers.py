@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from mercer.constraints import Positive
-from mercer.spec import Spec
+from mercer.spec import Spec, derived
 
 __all__ = ["NormPower", "Radius", "Regularizer"]
 __public__ = __all__
@@ -87,8 +87,8 @@ class NormPower(Regularizer):
     def __init__(self, exponent: float = 2.0) -> None:
         self.exponent = exponent
 
-    @property
-    def convex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def convex(self) -> bool:
         """Whether q >= 1."""
         return self.exponent >= 1.0
 

@@ -231,7 +231,7 @@ def find_violation(
             _look_around(search, _Space.of(S), size, restarts)
         elif isinstance(S, Strings) and isinstance(X, (list, tuple)) and all(isinstance(s, Sequence) for s in X):
             _rewrite(search, list(X), restarts)
-    return _told(search)
+    return _violation(search)
 
 
 def _given(kernel: Kernel, X: Any, width: int, rng: np.random.Generator) -> Samples:
@@ -386,7 +386,7 @@ def _mutants(pool: list[Any], rng: np.random.Generator) -> list[Any]:
     return out
 
 
-def _told(search: _Search) -> Violation:
+def _violation(search: _Search) -> Violation:
     """Reduce what was found to few points, and compute each entry for its pair alone."""
     if search.best is None:
         empty = np.empty(0)

@@ -17,10 +17,10 @@ from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram import GramSpec
+from mercer.gram.algebra import centred
 from mercer.inference.entrywise import Entrywise, trace_of
 from mercer.inference.forms import (
     FactorForm,
-    centred,
     eigenpairs,
     entries,
     factor_of,
@@ -131,7 +131,7 @@ def conditional_independence_test(
     )
     K *= M
     for G in (K, L, M):
-        centred(G, resources.n_threads)
+        centred(G, n_threads=resources.n_threads)
     with blas_for(n):
         H = _residuals(K, L, M, ridge, part_of(resources, 0.15, 0.7))
     value = float(H.sum()) / n**2

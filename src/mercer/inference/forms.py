@@ -21,7 +21,7 @@ from mercer.constraints import Integer
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.gram import Dense, Gram, GramSpec, HasFactor, HasRows
-from mercer.gram.algebra import Centered
+from mercer.gram.algebra import Centered, centred
 from mercer.gram.gram import has_array, is_stored
 from mercer.inference.options import part_of, require_matrices, tell
 from mercer.kernels import Gaussian, Kernel
@@ -32,22 +32,22 @@ from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import blas_for, run_tasks, serial_blas, spans
 
 __all__ = [
-    *("DenseForm", "FactorForm", "Form", "ProductForm"),
-    *(
-        "centred",
-        "eigenpairs",
-        "entries",
-        "factor_of",
-        "inner",
-        "is_dense",
-        "matrix",
-        "packed",
-        "pair",
-        "paired",
-        "pooled",
-        "product",
-        "represent",
-    ),
+    "DenseForm",
+    "FactorForm",
+    "Form",
+    "ProductForm",
+    "eigenpairs",
+    "entries",
+    "factor_of",
+    "inner",
+    "is_dense",
+    "matrix",
+    "packed",
+    "pair",
+    "paired",
+    "pooled",
+    "product",
+    "represent",
 ]
 
 _RANK_TOL = 1e-12  # eigenvalues below it, relative to the largest, are rounding
@@ -286,35 +286,6 @@ def inner(K: Floats, L: Floats) -> float:
     return sum(float(np.vdot(K[part], L[part])) for part in spans(len(K), max(1, _PASS // max(1, K.shape[1]))))
 
 
-def centred(K: Floats, n_threads: int | None = None) -> Floats:
-    """Centre a symmetric matrix in place: its rows and columns sum to zero.
-
-    Examples
-    --------
-    >>> centred(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    n = len(K)
-    means = np.empty(n)
-
-    def measure(rows: slice) -> None:
-        means[rows] = K[rows].mean(axis=1)
-
-    def shift(rows: slice) -> None:
-        own = K[rows]
-        own += means.mean() - means
-        own -= means[rows, None]
-
-    parts = spans(n, max(1, _PASS // max(1, n)))
-    for work in (measure, shift):
-        if len(parts) == 1:
-            work(parts[0])
-        else:
-            run_tasks(parts, work, n_threads=n_threads)
-    return K
-
-
 def entries(kernel: Kernel, S: Samples, resources: Resources = UNLIMITED) -> Floats:
     """Return the Gram matrix as an array that may be overwritten."""
     return Dense().build(kernel, S, resources).release()
@@ -322,7 +293,7 @@ def entries(kernel: Kernel, S: Samples, resources: Resources = UNLIMITED) -> Flo
 
 def matrix(kernel: Kernel, S: Samples, resources: Resources = UNLIMITED) -> Floats:
     """Return the centred Gram matrix as an array that may be overwritten."""
-    return centred(entries(kernel, S, resources), resources.n_threads)
+    return centred(entries(kernel, S, resources), n_threads=resources.n_threads)
 
 
 def represent(
@@ -356,7 +327,7 @@ def represent(
         built = (gram or Dense()).build(kernel, S, resources)
         if has_array(built):
             K = built.release()
-            return DenseForm(centred(K, resources.n_threads) if centre else K, resources)
+            return DenseForm(centred(K, n_threads=resources.n_threads) if centre else K, resources)
         if not isinstance(built, HasFactor):
             return ProductForm(Centered(built) if centre else built)
         F = np.array(built.factor(), dtype=float)

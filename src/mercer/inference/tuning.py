@@ -19,7 +19,8 @@ from mercer.constraints import Integer, OneOf
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
 from mercer.free_parameters import chain, constrained, free_names, unconstrain
-from mercer.inference.forms import centred, inner, matrix, paired, pooled
+from mercer.gram.algebra import centred
+from mercer.inference.forms import inner, matrix, paired, pooled
 from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel

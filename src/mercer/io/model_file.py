@@ -162,10 +162,10 @@ def describe(path: PathLike) -> dict[str, Any]:
     with open_ordinary(path) as stream:
         texts, table = read_header(stream, path)
     document = _document(texts, path)
-    told = {name: document.get(name) for name in ("schema", "written_by", "features", "training")}
+    kept = {name: document.get(name) for name in ("schema", "written_by", "features", "training")}
     model = document.get("model")
     size = sum(entry["data_offsets"][1] - entry["data_offsets"][0] for entry in table.values())
-    return {**told, "class": model.get("class") if isinstance(model, dict) else None, "bytes": format_bytes(size)}
+    return {**kept, "class": model.get("class") if isinstance(model, dict) else None, "bytes": format_bytes(size)}
 
 
 def _read(stream: BinaryIO, path: PathLike) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -237,11 +237,11 @@ def versions() -> dict[str, str]:
 def _features(estimator: Any) -> dict[str, Any]:
     """Number and names of the columns that the model was fitted on, for readers of the header alone."""
     names = getattr(estimator, "feature_names_in_", None)
-    told = None if names is None else [str(name) for name in names]
-    if told is not None and sum(map(len, told)) > _LONGEST_NAMES:
-        told = None
+    listed = None if names is None else [str(name) for name in names]
+    if listed is not None and sum(map(len, listed)) > _LONGEST_NAMES:
+        listed = None
     count = getattr(estimator, "n_features_in_", None)
-    return {"count": None if count is None else int(count), "names": told}
+    return {"count": None if count is None else int(count), "names": listed}
 
 
 def _fingerprint(estimator: Any) -> dict[str, Any]:

@@ -150,8 +150,8 @@ class _Seal:
 
     def __init__(self, texts: Mapping[str, str], table: Mapping[str, Any]) -> None:
         self._hash = hashlib.sha256()
-        told = json.dumps([sorted(texts.items()), sorted(table.items())], sort_keys=True, separators=(",", ":"))
-        self._hash.update(told.encode("ascii") + b"\n")
+        text = json.dumps([sorted(texts.items()), sorted(table.items())], sort_keys=True, separators=(",", ":"))
+        self._hash.update(text.encode("ascii") + b"\n")
 
     def update(self, data: memoryview) -> None:
         for start in range(0, len(data), _CHUNK):

@@ -36,7 +36,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
-from mercer.estimators.computed import keep_told
+from mercer.estimators.computed import seal_computed
 from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
 from mercer.io.registry import find_class, id_of
@@ -340,8 +340,8 @@ class Reader:
         # before SciPy sees the parts: it cuts off what it takes for superfluous
         fault = compressed_fault(indptr, indices, len(data), lines, width)
         if fault is not None or len(data) != len(indices) or int(indptr[-1]) != len(data):
-            told = fault or f"{int(indptr[-1])} entries are announced, {len(indices)} indices are there"
-            raise ModelError(f"A sparse matrix of the model is damaged: {told}. Save the model again.")
+            damage = fault or f"{int(indptr[-1])} entries are announced, {len(indices)} indices are there"
+            raise ModelError(f"A sparse matrix of the model is damaged: {damage}. Save the model again.")
         return kind((data, indices, indptr), shape=(rows, columns))
 
     def _check_width(self, width: int, members: list[Any], itemsize: int) -> None:
@@ -395,7 +395,7 @@ class Reader:
             if not _STATE.fullmatch(name) or hasattr(member, name):
                 raise ModelError(f"The model has {name[:60]!r} among what {member.__name__} has learned, which is not.")
             setattr(estimator, name, held)
-        keep_told(estimator)
+        seal_computed(estimator)
         return estimator
 
     def _check_names(self, member: type, given: Mapping[str, Any], known: list[str]) -> None:

@@ -33,8 +33,18 @@ __all__ = ["find_class", "id_of", "registry", "user_classes"]
 # Whose public classes a model may be made of. Besides these it holds records (small dataclasses, such as the features
 # of a string kernel) and others that are not public: those beside public names, and what ``__saved__`` names.
 PACKAGES = (
-    *("domains", "estimators", "gram", "inference", "kernels"),
-    *("losses", "mixtures", "models", "preimages", "selection", "solvers", "targets"),
+    "domains",
+    "estimators",
+    "gram",
+    "inference",
+    "kernels",
+    "losses",
+    "mixtures",
+    "models",
+    "preimages",
+    "selection",
+    "solvers",
+    "targets",
 )
 _KINDS: tuple[tuple[type, str], ...] = (
     (Kernel, "kernel"),

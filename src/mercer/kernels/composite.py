@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from mercer.kernels.comparison import Base, Path
 from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
 from mercer.kernels.protocols import HasSeries, bases_of, offers
 from mercer.numerics.algebraic import all_finite
+from mercer.spec import derived
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
 
@@ -68,16 +69,16 @@ class Composite(Tiled):
                     "read the same data or name their columns. Use .on(columns) to say which columns each term reads."
                 )
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """The domain of all terms, or Frames if they read different columns."""
         one = self._one_reading()
         if one is not None:
             return one.domain
         return Frames if self.parts() else Vectors
 
-    @property
-    def other_domains(self) -> tuple[type[Samples], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def other_domains(self) -> tuple[type[Samples], ...]:
         """Those of the term that packs the data."""
         one = self._one_reading()
         return () if one is None else one.other_domains
@@ -113,8 +114,8 @@ class Composite(Tiled):
         for kernel in self.kernels:
             yield from bases_of(kernel)
 
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """Whether all terms are."""
         return all(kernel.continuous for kernel in self.kernels)
 
@@ -182,15 +183,51 @@ class Wrapped(Composite):
         """Return the same node over another kernel."""
         return self.replace(kernel=kernels[0])
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Whether the kernel inside is."""
         return self.kernel.stationary
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the kernel inside is."""
         return self.kernel.bounded
+
+
+class Inheriting(ABC):
+    """A node whose strictness and universality follow from those of its parts.
+
+    `source` is the one place that says how. It is asked with what the parts say of themselves here, and with what is
+    derived for data of a given width in `mercer.hilbert`.
+    """
+
+    order: int | None
+
+    @abstractmethod
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """Return a part from which "strict" or "universal" follows, given which parts have it; None if it does not.
+
+        Parameters
+        ----------
+        name : {"strict", "universal"}
+        of : callable
+            Whether a part is known to have the property.
+        """
+
+    def _follows(self, name: str) -> bool:
+        if self.order is None or (name == "universal" and self.order != 0):
+            return False
+        return self.source(name, lambda kernel: getattr(kernel, name)) is not None or dense_series(cast(Kernel, self))
+
+    @derived
+    def strict(self) -> bool:
+        """Whether it follows from the parts, or from the degrees of a power series."""
+        return self._follows("strict")
+
+    @derived
+    def universal(self) -> bool:
+        """Whether it follows from the parts, or from the degrees of a power series."""
+        return self._follows("universal")
 
 
 def dense_series(kernel: Kernel) -> bool:

@@ -22,7 +22,7 @@ from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.protocols import CAPABILITIES, grain_of, writes
 from mercer.numerics.algebraic import all_finite, transpose_into
 from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
-from mercer.spec import Spec
+from mercer.spec import Spec, derived
 
 if TYPE_CHECKING:
     from mercer.kernels.algebra import functions, maps, pair_products, sums
@@ -58,7 +58,7 @@ class Kernel(Spec, ABC):
            [0.303, 1.5  ]])
     """
 
-    domain: ClassVar[type[Samples]]
+    domain: type[Samples]
     other_domains: tuple[type[Samples], ...] = ()  # what `pack` may return besides, for some kinds of data
     composite: ClassVar[bool] = False  # passes the parts of a table on to its terms
     formula: ClassVar[str] = ""
@@ -76,12 +76,12 @@ class Kernel(Spec, ABC):
     continuous: bool = False  # is known to be
     spectral_support: str | None = None  # where the Fourier transform lives: "everything", "open", "lattice" or "atoms"
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether k(x, x) > 0 is known for every x: no object is the zero of the feature space."""
         return self.normalised or (self.order == 0 and (self.strict or self.universal))
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether different objects are known to have different images in the feature space."""
         return self.strict and self.order in (0, 1)

@@ -43,6 +43,7 @@ class Precomputed(Kernel):
     array([[2., 3.]])
     """
 
+    synonyms = ("Gram matrix, given",)
     domain = Similarities
     formula = r"K_{ij}"
     cost = "O(mn)"

@@ -69,6 +69,7 @@ class Squared(Loss):
     array([2.])
     """
 
+    synonyms = ("L2 loss",)
     smooth = True
 
     def value(self, y: Floats, f: Floats) -> Floats:
@@ -110,6 +111,8 @@ class Absolute(Loss):
     >>> Absolute().value([3.0], [1.0])
     array([2.])
     """
+
+    synonyms = ("L1 loss",)
 
     def value(self, y: Floats, f: Floats) -> Floats:
         return np.abs(_residual(y, f))
@@ -212,6 +215,7 @@ class EpsilonInsensitive(Loss):
     array([0. , 1.5])
     """
 
+    synonyms = ("Vapnik's loss",)
     constraints = {"epsilon": Interval(0.0, np.inf, closed="left")}
 
     def __init__(self, epsilon: float = 0.1) -> None:
@@ -272,6 +276,7 @@ class Pinball(Loss):
     array([0.75, 0.25])
     """
 
+    synonyms = ("check loss", "quantile loss")
     constraints = {"quantile": Interval(0.0, 1.0, closed="neither")}
 
     def __init__(self, quantile: float = 0.5) -> None:

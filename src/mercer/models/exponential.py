@@ -15,6 +15,7 @@ from mercer.domains.doors import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 from mercer.models.normal import dense
+from mercer.spec import derived
 
 __all__ = ["ExponentialFamily"]
 __public__ = __all__
@@ -80,8 +81,8 @@ class ExponentialFamily(Model):
         self.covariance = covariance
         self.samples = samples
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """The domain of the statistics."""
         return Vectors if self.samples is None else self.samples
 

@@ -17,6 +17,7 @@ from mercer.models.hidden_markov import HiddenMarkovModel
 from mercer.models.mixture import GaussianMixture
 from mercer.models.model import Model
 from mercer.models.normal import dense
+from mercer.spec import derived
 
 __all__ = ["GivenModel", "as_model"]
 __public__ = __all__
@@ -58,8 +59,8 @@ class GivenModel(Model):
     def __init__(self, given: Any) -> None:
         self.given = given
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """That of the object, or Vectors."""
         return getattr(self.given, "domain", Vectors)
 

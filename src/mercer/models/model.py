@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Model(Spec, ABC):
     with `log_likelihood` can be a member of a marginalisation kernel.
     """
 
-    domain: ClassVar[type[Samples]]
+    domain: type[Samples]
 
     def pack(self, X: Any) -> Samples:
         """Turn raw data into packed samples; packed samples are returned as they are."""

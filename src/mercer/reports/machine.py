@@ -70,8 +70,7 @@ def _places(model: Any) -> Iterator[str]:
     if not isinstance(expansion, Expansion) or expansion.coef.ndim != 1 or len(expansion.samples) > MOST_PLACED:
         return
     one_class = is_outlier_detector(model)
-    margin = {"SVC": 1.0, "NuSVC": 1.0}.get(type(model).__name__)
-    if not one_class and (margin is None or getattr(model, "loss", "hinge") != "hinge"):
+    if not one_class and not (getattr(model, "unit_margin", False) and getattr(model, "loss", "hinge") == "hinge"):
         return
     used = np.flatnonzero(expansion.coef)
     values = np.asarray(expansion(expansion.samples.take(used)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,9 @@ from mercer.errors import MercerError
 from mercer.language import parse
 from mercer.reports.subject import Subject
 from mercer.reports.wording import shown
+from mercer.spec import written
 
-__all__ = ["Recipe", "expression", "recipe"]
+__all__ = ["Recipe", "recipe"]
 
 LONGEST_TEXT = 2000  # of a model that cannot be read back
 
@@ -31,9 +31,9 @@ class Recipe:
 def recipe(subject: Subject, cv: Any = 5) -> Recipe:
     """Return the lines that reproduce the model and the report."""
     model = subject.model
-    text = expression(model)
+    text = written(model)
     try:
-        again = expression(parse(text))
+        again = written(parse(text))
     except MercerError as error:
         reason = shown(str(error).partition("\n")[0], 300)
         return Recipe("", shown(text, LONGEST_TEXT), False, f"The text of the model cannot be read back: {reason}")
@@ -52,26 +52,3 @@ def recipe(subject: Subject, cv: Any = 5) -> Recipe:
     whole = again == text and model is subject.estimator
     remark = "" if whole else "Steps of the pipeline before the last one must be added."
     return Recipe("\n".join(lines), text, whole, remark)
-
-
-def expression(model: Any) -> str:
-    """Return an estimator as text that `mercer.parse` reads: its class and what differs from the defaults.
-
-    Examples
-    --------
-    >>> from mercer import KernelRidge
-    >>> from mercer.kernels import Gaussian
-    >>> expression(KernelRidge(Gaussian(2.0), alpha=0.1))
-    'KernelRidge(Gaussian(2.0), alpha=0.1)'
-    """
-    signature = inspect.signature(type(model).__init__).parameters
-    parts = []
-    for place, (name, value) in enumerate(
-        (name, getattr(model, name)) for name in signature if name != "self" and hasattr(model, name)
-    ):
-        text = repr(value.item()) if isinstance(value, np.generic) else repr(value)
-        if text == repr(signature[name].default):
-            continue
-        positional = place == 0 and signature[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parts.append(text if positional else f"{name}={text}")
-    return f"{type(model).__name__}({', '.join(parts)})"

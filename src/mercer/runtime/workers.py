@@ -370,7 +370,7 @@ class _Lonely:
     """How long there has been no worker: a warning after some seconds, an error in the end."""
 
     def __init__(self, crew: Cluster, deadline: float | None) -> None:
-        self.crew, self.deadline, self.began, self.told = crew, deadline, time.monotonic(), False
+        self.crew, self.deadline, self.began, self.warned = crew, deadline, time.monotonic(), False
 
     def tell(self) -> None:
         now = time.monotonic()
@@ -387,8 +387,8 @@ class _Lonely:
                 f"Add some: dask worker {place}; and fit again, with the same Checkpoint to go on from "
                 "where this fit was."
             )
-        if waited >= _SILENT and not self.told:
-            self.told = True
+        if waited >= _SILENT and not self.warned:
+            self.warned = True
             warn_caller(
                 f"There is no worker at {place}; one is waited for, for up to {_PATIENCE:.0f} s. Add some: dask worker "
                 f"{place}.",

@@ -325,7 +325,7 @@ class Homotopy:
 
 
 def _nothing() -> None:
-    """Nobody is told."""
+    """Nobody watches."""
 
 
 @compiled

@@ -157,8 +157,8 @@ def check_expansion(f: Element, X: Any, *, laws: Iterable[str] | None = None) ->
         try:
             law.holds(trial)
         except _Broken as broken:
-            told = f"{type(f).__name__} of {f.kernel!r} breaks the law of {law.name}: {law.statement}. {broken}."
-            raise AssertionError(told) from None
+            message = f"{type(f).__name__} of {f.kernel!r} breaks the law of {law.name}: {law.statement}. {broken}."
+            raise AssertionError(message) from None
 
 
 # ------------------------------------------------------------------------------- a vector space

@@ -117,8 +117,8 @@ class Law:
                 warnings.simplefilter("ignore", DegenerateWarning)
                 self.holds(trial)
         except Broken as broken:
-            told = f"{trial.given!r} breaks the law of {self.name}: {self.statement}. {broken}."
-            raise AssertionError(told) from None
+            message = f"{trial.given!r} breaks the law of {self.name}: {self.statement}. {broken}."
+            raise AssertionError(message) from None
 
 
 KERNEL_LAWS: dict[str, Law] = {}

@@ -8,7 +8,6 @@ from mercer import KernelRidge
 from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, scattered, weighted
-from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum
 
 rng = np.random.default_rng(0)
@@ -50,12 +49,6 @@ def test_tags_follow_the_kernel():
 def test_targets_of_another_length():
     with pytest.raises(TargetError, match="inconsistent numbers of samples"):
         KernelRidge().fit(X, Y[:-1])
-
-
-def test_the_plan_follows_the_gram():
-    dense, tiles = KernelRidge(gram=Dense()).memory_plan(5000, 3), KernelRidge(gram=Tiles()).memory_plan(5000, 3)
-    assert dense.buffers["Gram matrix"] == 8 * 5000**2 and "Gram matrix" not in tiles.buffers
-    assert dense.total > tiles.total and "KernelRidge on 5000 samples" in str(dense)
 
 
 def test_weighted_and_spread():

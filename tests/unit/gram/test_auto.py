@@ -50,34 +50,34 @@ SMALL_MEMORY = Resources(memory="10MB")
 
 def test_exact_where_it_fits():
     chosen = Auto(tol=0.1).decide(Gaussian(1.0), Vectors.pack(X), Resources(memory="1GB"))
-    assert isinstance(chosen.gram, DenseGram) and chosen.told["error"] == 0.0 and chosen.told["measure"] == "exact"
+    assert isinstance(chosen.gram, DenseGram) and chosen.record["error"] == 0.0 and chosen.record["measure"] == "exact"
     features = Auto(tol=0.1).decide(Linear(), Vectors.pack(X), Resources(memory="1GB"))
-    assert features.told["gram"] == Features()
-    plain = Auto().decide(Gaussian(1.0), Vectors.pack(X), Resources(memory="1GB")).told
+    assert features.record["gram"] == Features()
+    plain = Auto().decide(Gaussian(1.0), Vectors.pack(X), Resources(memory="1GB")).record
     assert plain["tol"] is None and [a["gram"] for a in plain["alternatives"]] == [Tiles()]
 
 
 def test_a_factor_where_the_rank_is_low():
     chosen = Auto(tol=1e-3).decide(Gaussian(2.0), LARGE, SMALL_MEMORY)
-    told = chosen.told
-    assert isinstance(told["gram"], IncompleteCholesky) and 0.0 < told["error"] <= 1e-3
+    record = chosen.record
+    assert isinstance(record["gram"], IncompleteCholesky) and 0.0 < record["error"] <= 1e-3
     left = 1.0 - chosen.gram.diag().sum() / 1500
-    assert abs(left - told["error"]) < 1e-9
-    others = {type(a["gram"]).__name__: a for a in told["alternatives"]}
+    assert abs(left - record["error"]) < 1e-9
+    others = {type(a["gram"]).__name__: a for a in record["alternatives"]}
     assert others["Dense"]["verdict"].startswith("needs ") and others["Dense"]["bytes"] == 8 * 1500**2
     assert others["Tiles"]["seconds"] > 0.0 and "Nystrom" in others
-    assert "share of the trace left out" in choice_in_words(told) and "instead of" in choice_in_words(told)
+    assert "share of the trace left out" in choice_in_words(record) and "instead of" in choice_in_words(record)
 
 
 def test_a_transform_where_the_rank_is_high():
     S = Vectors.pack(RNG.uniform(size=(12_000, 2)))
     chosen = Auto(tol=1e-3).decide(Gaussian(0.01), S, Resources(memory="20MB"))
-    assert chosen.told["gram"] == FastGauss(1e-6) and chosen.told["error"] <= 1e-6
+    assert chosen.record["gram"] == FastGauss(1e-6) and chosen.record["error"] <= 1e-6
     assert chosen.gram.measured(np.ones(12_000)) <= 1e-6
     without = Auto(tol=1e-3).decide(
         Gaussian(0.01), S, Resources(memory="20MB"), accepts=lambda spec: not isinstance(spec, FastGauss)
     )
-    assert without.told["gram"] == Tiles() and without.told["measure"] == "exact"
+    assert without.record["gram"] == Tiles() and without.record["measure"] == "exact"
 
 
 def test_what_is_not_exact_enough_is_not_taken(monkeypatch):
@@ -85,13 +85,13 @@ def test_what_is_not_exact_enough_is_not_taken(monkeypatch):
         return (0.5, "guess") if isinstance(spec, IncompleteCholesky) else (0.0, "exact")
 
     monkeypatch.setattr(module._Search, "_error", error)
-    told = (
+    record = (
         Auto(tol=1e-3)
         .decide(Gaussian(2.0), LARGE, SMALL_MEMORY, accepts=lambda spec: not isinstance(spec, (Nystrom, FastGauss)))
-        .told
+        .record
     )
-    assert told["measure"] == "exact"
-    assert any(a["verdict"] == "its error is 0.5 (guess)" for a in told["alternatives"])
+    assert record["measure"] == "exact"
+    assert any(a["verdict"] == "its error is 0.5 (guess)" for a in record["alternatives"])
 
 
 def test_if_nothing_is_left_it_says_so():
@@ -107,8 +107,8 @@ def test_if_nothing_is_left_it_says_so():
 def test_structured_samples():
     S = Strings.pack(["".join(RNG.choice(list("ab"), 6)) for _ in range(1200)])
     kernel = Spectrum(2).normalized()
-    told = Auto(features=False, tol=1e-6).decide(kernel, S, Resources(memory="6MB")).told
-    assert told["gram"].rank >= 4 and told["error"] <= 1e-6  # four words of two letters
+    record = Auto(features=False, tol=1e-6).decide(kernel, S, Resources(memory="6MB")).record
+    assert record["gram"].rank >= 4 and record["error"] <= 1e-6  # four words of two letters
 
 
 MODELS = [
@@ -123,14 +123,14 @@ def test_estimators_keep_the_choice(model, tmp_path):
     x = LARGE.X[:1200]
     y = np.sign(x[:, 0])
     model = clone(model).set_params(gram=Auto(tol=1e-3), memory="10MB").fit(x, y)
-    told = model.gram_choice_
-    assert told["gram"] == model.gram_ and told["error"] <= 1e-3 and told["alternatives"]
+    record = model.gram_choice_
+    assert record["gram"] == model.gram_ and record["error"] <= 1e-3 and record["alternatives"]
     save(model, tmp_path / "m.mercer")
-    assert load(tmp_path / "m.mercer").gram_choice_ == told
+    assert load(tmp_path / "m.mercer").gram_choice_ == record
     again = model.set_params(gram=Tiles(), memory=None).fit(x, y)
     assert not hasattr(again, "gram_choice_")
 
 
 def test_exact_estimators_keep_it_too():
-    told = KernelRidge(Gaussian(1.0)).fit(X, X[:, 0]).gram_choice_
-    assert told["gram"] == Dense() and told["measure"] == "exact"
+    record = KernelRidge(Gaussian(1.0)).fit(X, X[:, 0]).gram_choice_
+    assert record["gram"] == Dense() and record["measure"] == "exact"

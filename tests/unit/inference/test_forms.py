@@ -6,9 +6,9 @@ import pytest
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError
 from mercer.gram import Dense, Features, Nystrom, Tiles
+from mercer.gram.algebra import centred
 from mercer.inference.forms import (
     DenseForm,
-    centred,
     eigenpairs,
     factor_of,
     inner,

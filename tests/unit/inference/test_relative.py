@@ -6,8 +6,9 @@ from scipy.stats import binom
 
 from mercer.errors import DomainError
 from mercer.gram import FastGauss, Nystrom, Tiles
+from mercer.gram.algebra import centred
 from mercer.inference.dependence_measures import hsic, mmd
-from mercer.inference.forms import DenseForm, centred
+from mercer.inference.forms import DenseForm
 from mercer.inference.relative import hsic_deviation, mmd_deviation, relative_hsic_test, relative_mmd_test
 from mercer.kernels import Gaussian
 

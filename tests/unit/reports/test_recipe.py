@@ -9,9 +9,10 @@ import mercer
 from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.gram import Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
-from mercer.reports.recipe import expression, recipe
+from mercer.reports.recipe import recipe
 from mercer.reports.subject import Subject
 from mercer.solvers import ConjugateGradient
+from mercer.spec import written
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 y = X[:, 0]
@@ -28,7 +29,7 @@ y = X[:, 0]
     ],
 )
 def test_text_is_read_back(model):
-    again = mercer.parse(expression(model))
+    again = mercer.parse(written(model))
     assert again.get_params() == model.get_params()
 
 
@@ -47,7 +48,7 @@ def test_a_density_is_fitted_without_targets():
     assert "model.fit(X)" in recipe(Subject.of(ParzenDensity().fit(X), X)).code
 
 
-def test_what_cannot_be_read_back_is_told():
+def test_what_cannot_be_read_back_is_said():
     class Own(Gaussian):
         pass
 

@@ -180,8 +180,8 @@ class _Gathering:
     def mapping(self, graph: Mapping[str, Any]) -> None:
         strange = [key for key in graph if key not in _KEYS]
         if "edges" not in graph or strange:
-            told = f"has the key {str(strange[0])[:40]!r}" if strange else "is a dict without 'edges'"
-            self.refuse(told, f"The keys are {', '.join(_KEYS)}.")
+            fault = f"has the key {str(strange[0])[:40]!r}" if strange else "is a dict without 'edges'"
+            self.refuse(fault, f"The keys are {', '.join(_KEYS)}.")
         labels, attributes, edges = graph.get("labels"), graph.get("attributes"), graph["edges"]
         if sp.issparse(edges):
             self.adjacency(edges, labels, graph.get("edge_labels"), graph)

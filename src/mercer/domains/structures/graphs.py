@@ -266,15 +266,15 @@ class Graphs(Samples):
         arcs = np.diff(self.arc_offsets)
         loops[arcs == 0] = 0
         edges = np.where(self.directed, arcs, (arcs + loops) // 2)
-        told = [_span(self.sizes, "node"), _span(edges, "edge")]
+        parts = [_span(self.sizes, "node"), _span(edges, "edge")]
         for count, what in (
             (len(self.vocabulary), "label"),
             (len(self.edge_vocabulary), "edge label"),
             (self.attributes.shape[1], "attribute"),
         ):
             if count:
-                told.append(f"{count} {what}{'' if count == 1 else 's'}")
-        return "".join(f", {part}" for part in told)
+                parts.append(f"{count} {what}{'' if count == 1 else 's'}")
+        return "".join(f", {part}" for part in parts)
 
     # ------------------------------------------------------------------ what a file may have broken
 

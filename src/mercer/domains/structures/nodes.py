@@ -204,12 +204,12 @@ class Network:
     def __repr__(self) -> str:
         loops = int((self.adjacency.diagonal() != 0.0).sum())
         count = self.adjacency.nnz if self.directed else (self.adjacency.nnz + loops) // 2
-        told = [_plural(len(self), "node"), _plural(count, "arc" if self.directed else "edge")]
+        parts = [_plural(len(self), "node"), _plural(count, "arc" if self.directed else "edge")]
         if self.names is not None:
-            told.append("names")
+            parts.append("names")
         if self.teleport:
-            told.append(f"teleport {self.teleport:g}")
-        return f"<Network: {', '.join(told)}>"
+            parts.append(f"teleport {self.teleport:g}")
+        return f"<Network: {', '.join(parts)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

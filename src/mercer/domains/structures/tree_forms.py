@@ -466,8 +466,8 @@ def plant_ast(planting: Planting, source: Any, values: bool = True) -> None:
             where = f" (line {error.lineno})" if error.lineno else ""
             raise Malformed(f"This is not Python: {error.msg}{where}.", "Mend the source.") from None
         except (ValueError, RecursionError, MemoryError) as error:
-            told = str(error) or "it is nested too deeply"
-            raise Malformed(f"Python cannot parse it: {told}.", "Give another source, or a tree of it.") from None
+            reason = str(error) or "it is nested too deeply"
+            raise Malformed(f"Python cannot parse it: {reason}.", "Give another source, or a tree of it.") from None
     if not isinstance(source, ast.AST):
         raise Malformed(f"It is {_described(source)}.", "Give Python source, or a node of ast.")
 

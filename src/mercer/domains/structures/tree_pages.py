@@ -33,11 +33,11 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "tbody": (_PARTS, frozenset(("table",))),
     "tfoot": (_PARTS, frozenset(("table",))),
 }
-_BLOCKS = (
-    *("address", "article", "aside", "blockquote", "div", "dl", "fieldset", "footer", "form", "h1", "h2", "h3", "h4"),
-    *("h5", "h6", "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
-)
-_ENDS |= {tag: (frozenset(("p",)), frozenset(("button", "table", "td", "th"))) for tag in _BLOCKS}
+_BLOCKS = """
+    address article aside blockquote div dl fieldset footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre
+    section table ul
+"""
+_ENDS |= {tag: (frozenset(("p",)), frozenset(("button", "table", "td", "th"))) for tag in _BLOCKS.split()}
 _FAR = 64  # elements that are looked through for one to end
 
 _NAME = re.compile(r"[A-Za-z][^\s/>]*")

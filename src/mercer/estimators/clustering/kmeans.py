@@ -32,6 +32,7 @@ from mercer.gram import FeatureExpansion, Gram, GramSpec, HasFactor
 from mercer.kernels import Kernel, Linear, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
+from mercer.spec import derived
 
 __all__ = ["KernelKMeans"]
 __public__ = __all__
@@ -121,6 +122,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     (array([40, 40]), array([0, 1]))
     """
 
+    synonyms = ("k-means in feature space", "vector quantisation")
     constraints = {
         "n_clusters": Integer(1),
         "objective": OneOf("variance", "cut"),
@@ -170,8 +172,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     # entry points ------------------------------------------------------------------------------------
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """Distances do not see constants, affinities do."""
         return 0 if self.objective == "cut" else 1
 
@@ -420,7 +422,7 @@ class _Monitor:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.keeping: Any = getattr(run.solver_monitor(1.0, told=False), "keeping", None)
+        self.keeping: Any = getattr(run.solver_monitor(1.0, reports=False), "keeping", None)
 
     def __call__(self, iteration: int, left: float) -> bool | Status:
         return self.run.answer() if self.run.monitor(1.0 - left) else False

@@ -146,6 +146,7 @@ class SpectralClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clus
     (array([60, 60]), array([1, 0]))
     """
 
+    synonyms = ("normalised cut", "normalized cut")
     constraints = {
         "n_clusters": Integer(1),
         "n_neighbors": AnyOf(OneOf("auto"), Optional(Integer(1))),

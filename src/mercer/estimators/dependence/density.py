@@ -68,6 +68,8 @@ class ParzenDensity(DensityMixin, KernelEstimator):
     array([0.3989])
     """
 
+    synonyms = ("kernel density estimate",)
+
     def __init__(
         self,
         kernel: Any = None,

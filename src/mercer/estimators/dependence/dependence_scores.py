@@ -205,7 +205,7 @@ class FactorScores:
 
     Attributes
     ----------
-    told : str or None
+    first_warning : str or None
         What the first factor that fell short of its tolerance said.
 
     Examples
@@ -235,17 +235,17 @@ class FactorScores:
         G = targets - (w @ targets) / w.sum()
         self.lengths = np.einsum("ij,ij->i", G, G)
         self.moments = np.column_stack([w[:, None] * G, w, w * self.lengths])
-        self.told: str | None = None  # the first warning of a factor; one for each set would be a flood
+        self.first_warning: str | None = None  # the first warning of a factor; one for each set would be a flood
 
     def of(self, columns: Indices) -> float:
         """Return the criterion of one set."""
         if not len(columns):
             return 0.0
         S = Vectors.pack(np.ascontiguousarray(self.X[:, columns]))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             gram: Any = self.spec.build(self.kernel_for(len(columns)), S, self.resources)
-        self.told = self.told or next((str(one.message) for one in told), None)
+        self.first_warning = self.first_warning or next((str(one.message) for one in caught), None)
         total = float(self.w.sum())
         found = _moment(gram, self.moments)
         square = float(np.sum(found[:, :-2] ** 2))

@@ -148,6 +148,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
     array([1, 4])
     """
 
+    synonyms = ("BAHSIC",)
     policies = ()
     constraints = {
         "kernel": AnyKernel(),
@@ -215,8 +216,8 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             scores = self._scores(Z, targets, w, run)
             with run.stage("columns", 0.99):
                 self._search(scores, self._count(S.width), run)
-            if isinstance(scores, FactorScores) and scores.told is not None:
-                warn_caller(f"Of some of the columns: {scores.told}", ConvergenceWarning)
+            if isinstance(scores, FactorScores) and scores.first_warning is not None:
+                warn_caller(f"Of some of the columns: {scores.first_warning}", ConvergenceWarning)
         return self
 
     def _vectors(self, X: Any) -> tuple[Vectors, Any]:

@@ -105,6 +105,7 @@ class KernelDimensionReduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     array([[0., 0., 1., 0.]])
     """
 
+    synonyms = ("KDR", "sufficient dimension reduction")
     constraints = {
         "n_components": Integer(1),
         "kernel": AnyKernel(),

@@ -255,6 +255,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     True
     """
 
+    synonyms = ("blind source separation",)
     kernel_: Kernel
     constraints = {
         "n_components": Optional(Integer(1)),

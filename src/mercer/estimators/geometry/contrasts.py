@@ -162,6 +162,7 @@ class KernelFeatureAnalysis(FeatureExtractor):
     array([1, 2])
     """
 
+    synonyms = ("sparse kernel feature analysis",)
     policies = ("reject",)  # functions are made of some samples, and a repair mixes all
     constraints = {
         "n_components": Integer(1),

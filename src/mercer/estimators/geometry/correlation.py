@@ -69,6 +69,8 @@ class CCA(KernelCCA):
     (array([1.]), array([ 1., -1.]))
     """
 
+    synonyms = ("canonical correlation",)
+
     def __init__(
         self,
         n_components: int = 2,

@@ -137,6 +137,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     (array([1.]), (60, 1))
     """
 
+    synonyms = ("KCCA",)
     highest_order = 1
     constraints = {
         "n_components": Integer(1),
@@ -402,7 +403,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         vars(self).pop("gram_choice_", None)
         choices = [part.gram_choice_ for part in parts if hasattr(part, "gram_choice_")]
         if choices:  # that of the view which is held least exactly
-            self.gram_choice_ = max(choices, key=lambda told: told["error"])
+            self.gram_choice_ = max(choices, key=lambda choice: choice["error"])
         self.kernels_, self.grams_ = tuple(learned), tuple(specs)
         self.kernel_ = learned[0]
         return bases, grams

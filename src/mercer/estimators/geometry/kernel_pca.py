@@ -41,6 +41,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.kernels.vectors.pointwise import dense
 from mercer.preimages.methods import Images, Preimage, RidgeMap, preimage_method
 from mercer.problems import Solution, Status
+from mercer.spec import derived
 
 __all__ = ["KernelPCA"]
 __public__ = __all__
@@ -143,6 +144,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     1.0
     """
 
+    synonyms = ("kernel principal component analysis", "nonlinear component analysis")
     constraints = {
         "n_components": Optional(AnyOf(Integer(1), Interval(0.0, 1.0, closed="neither"))),
         "centered": Boolean(),
@@ -187,8 +189,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.max_time = max_time
         self.n_threads = n_threads
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """Centring removes the constant that a conditionally definite kernel leaves open."""
         return int(bool(self.centered))
 

@@ -224,6 +224,7 @@ class LaplacianEigenmap(AffinityEstimator):
     (True, array([0.0123, 0.0123]), np.float64(0.0123))
     """
 
+    synonyms = ("graph Laplacian embedding", "spectral embedding")
     constraints = {
         "n_components": Integer(1),
         "n_neighbors": Optional(Integer(1)),
@@ -394,6 +395,7 @@ class DiffusionMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, AffinityEs
     True
     """
 
+    synonyms = ("commute-time embedding",)
     weights = "kernel"
     highest_order = 0
     constraints = {

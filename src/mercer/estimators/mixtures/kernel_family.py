@@ -16,10 +16,10 @@ from mercer.budget import Plan, Resources, budget
 from mercer.constraints import Constraint
 from mercer.domains import Samples
 from mercer.errors import DegenerateWarning, ParameterError, warn_caller
-from mercer.estimators.foreign import as_kernel
 from mercer.gram import Dense, Gram, GramSpec, Tiles
 from mercer.gram.gram import has_array, is_factored, is_stored, is_undecided
 from mercer.kernels import Gaussian, Kernel, Scaled, Sum
+from mercer.kernels.foreign import as_kernel
 from mercer.kernels.kernel import narrowed
 from mercer.solvers.mixtures.stack import Matrix
 

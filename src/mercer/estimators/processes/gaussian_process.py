@@ -26,6 +26,7 @@ from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
     Conditioned,
+    Conditioner,
     DenseEvidence,
     FeatureEvidence,
     IterativeEvidence,
@@ -318,7 +319,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             is_stored(spec) or has_features(spec) or is_streamed(spec) or is_transform(spec)
         )  # K itself, exactly or to a tolerance
 
-    def _evidence_form(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Any:
+    def _evidence_form(self, kernel: Kernel, observed: Observations, run: Run | None = None) -> Conditioner:
         """Return how the evidence is computed, and remember Gram and solver."""
         spec, resources = self._chosen_spec(kernel, observed.samples, run), self._resources()
         if self.leave_one_out and (is_streamed(spec) or is_transform(spec)):
@@ -354,12 +355,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
             "and ConjugateGradient() with all. Leave out solver, or choose the Gram for it."
         )
 
-    def _condition(self, way: Any, run: Run) -> Conditioned:
+    def _condition(self, way: Conditioner, run: Run) -> Conditioned:
         with run.stage("solver", 1.0):
-            if isinstance(way, IterativeEvidence):
-                monitor = run.solver_monitor(way.solve_tol) if run.watched else None
+            if isinstance(self.solver_, ConjugateGradient):
+                monitor = run.solver_monitor(self.solver_.tol) if run.watched else None
                 found = way.condition(self.kernel_, self.noise_, monitor)
-                if found.residual > 2.0 * way.solve_tol:
+                if found.residual > 2.0 * self.solver_.tol:
                     status = Status.TIME if run.clock.expired else Status.MAX_ITER
                     warn_caller(
                         f"ConjugateGradient stopped at residual {found.residual:.3g}. {status.value}",
@@ -402,14 +403,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         self.y_train_, self.sample_weight_, self.border_ = observed.y, observed.weight, observed.border
 
     def _store_left_out(
-        self, way: Any, found: Conditioned, observed: Observations, used: Indices, centre: Floats
+        self, way: Conditioner, found: Conditioned, observed: Observations, used: Indices, centre: Floats
     ) -> None:
         """Keep what the others predict of each sample."""
-        if isinstance(way, IterativeEvidence):
-            raise CapabilityError(
-                "leave_one_out=True was given with ConjugateGradient, which keeps no factor; the closed form needs "
-                "one. Use gram=Dense() or gram=Features()."
-            )
         n, noise = len(self.dual_coef_), np.broadcast_to(self.noise_, observed.weight.shape)
         diagonal = way.inverse_diagonal(self.kernel_, self.noise_, found)
         y = observed.y + centre

@@ -27,19 +27,28 @@ from scipy.linalg import solve_triangular
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
+from mercer.errors import CapabilityError
 from mercer.free_parameters import free_values
-from mercer.gram import Features, GramSpec, Tiles
+from mercer.gram import Dense, Features, GramSpec, Tiles
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pull
-from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, mirror
+from mercer.kernels.kernel import mirror
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.runtime.checkpoints import kept_by
 from mercer.runtime.interrupts import in_background, lapack
+from mercer.solvers.solver import Monitor
 
-__all__ = ["Conditioned", "DenseEvidence", "Evidence", "FeatureEvidence", "IterativeEvidence", "Observations"]
+__all__ = [
+    "Conditioned",
+    "Conditioner",
+    "DenseEvidence",
+    "Evidence",
+    "FeatureEvidence",
+    "IterativeEvidence",
+    "Observations",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,12 +194,16 @@ class Conditioned:
 class Conditioner(Protocol):
     """How the evidence is computed: from a dense matrix, from features, or from products alone."""
 
+    observations: Observations
+    resources: Resources
+    estimated: bool  # whether value and derivatives depend on random probes
+
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
         """Log evidence and derivatives; those in the kernel's parameters are zero without `slopes`."""
         ...
 
-    def condition(self, kernel: Kernel, noise: Floats) -> Conditioned:
-        """The process given the observations."""
+    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
+        """The process given the observations; what is iterated can be watched."""
         ...
 
     def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:
@@ -202,7 +215,7 @@ class _Contracting:
     """A mixin that contracts weights of K with its derivatives."""
 
     resources: Resources
-    estimated = False  # whether value and derivatives depend on random probes
+    estimated: bool = False
 
     def _pull(self, kernel: Kernel, S: Samples, weights: Callable[[slice, slice], Floats], slopes: bool) -> Floats:
         if not slopes:
@@ -239,12 +252,9 @@ class DenseEvidence(_Contracting):
         self._array: Floats | None = None
 
     def _factor(self, kernel: Kernel, noise: Floats) -> tuple[Samples, CholeskyFactor]:
-        S = kernel.prepare(self.observations.samples)
-        if self._array is None:
-            self._array = np.empty((len(S), len(S)))
-        comparison = Comparison(kernel, S, S, np.float64)
-        fill(kernel, comparison, self._array, n_threads=self.resources.n_threads, monitor=self.resources.monitor)
-        return S, safe_cholesky(self._array, self.observations.shift(noise))
+        gram = Dense().build(kernel, self.observations.samples, self.resources, self._array)
+        self._array = gram.release()
+        return gram.samples, safe_cholesky(self._array, self.observations.shift(noise))
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
         """Log evidence and derivatives at a kernel and a noise, one number or (n,)."""
@@ -262,7 +272,7 @@ class DenseEvidence(_Contracting):
 
         return Evidence(found.value, self._pull(kernel, S, weights, slopes), observed.noise_slope(diagonal, noise))
 
-    def condition(self, kernel: Kernel, noise: Floats) -> Conditioned:
+    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
         """The process given the observations; the factor keeps the array."""
         observed = self.observations
         _, factor = self._factor(kernel, noise)
@@ -330,7 +340,7 @@ class FeatureEvidence(_Contracting):
         pulled = self._pull(kernel, gram.samples, weights, slopes)
         return Evidence(found.value, pulled, observed.noise_slope(diagonal, noise))
 
-    def condition(self, kernel: Kernel, noise: Floats) -> Conditioned:
+    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
         """The process given the observations."""
         return self._solve(kernel, noise)[1]
 
@@ -375,7 +385,7 @@ class IterativeEvidence(_Contracting):
     probes and are estimates of the exact derivatives, not derivatives of the estimate.
     """
 
-    estimated = True
+    estimated: bool = True
 
     def __init__(
         self,
@@ -439,9 +449,14 @@ class IterativeEvidence(_Contracting):
         pulled = self._pull(kernel, gram.samples, weights, slopes)
         return Evidence(found.value, pulled, noises, 0.5 * k * error, runs.iterations)
 
-    def condition(
-        self, kernel: Kernel, noise: Floats, monitor: Callable[[int, float], Any] | None = None
-    ) -> Conditioned:
+    def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:
+        """Raise CapabilityError: products alone do not give it."""
+        raise CapabilityError(
+            "leave_one_out=True was given with ConjugateGradient, which keeps no factor; the closed form needs one. "
+            "Use gram=Dense() or gram=Features()."
+        )
+
+    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
         """The process given the observations, solved to `solve_tol`; its evidence is estimated."""
         observed = self.observations
         gram, P, _, runs = self._run(kernel, noise, monitor)

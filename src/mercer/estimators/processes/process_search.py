@@ -15,7 +15,13 @@ from mercer.arrays import Floats
 from mercer.budget import Clock, Resources
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.fits import Run
-from mercer.estimators.processes.process_evidence import DenseEvidence, FeatureEvidence, IterativeEvidence, Observations
+from mercer.estimators.processes.process_evidence import (
+    Conditioner,
+    DenseEvidence,
+    FeatureEvidence,
+    IterativeEvidence,
+    Observations,
+)
 from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
@@ -62,7 +68,7 @@ class EvidenceSearch:
         found = coarse_starts(kernel, observed.samples, observed.y, observed.weight, units)
         return [Begin(start, noise if self.noise is not None else np.asarray(own)) for start, own in found]
 
-    def _search(self, way: Any, starts: list[Begin], units: Units, run: Run) -> tuple[Kernel, Any]:
+    def _search(self, way: Conditioner, starts: list[Begin], units: Units, run: Run) -> tuple[Kernel, Any]:
         """Return kernel and noise of the largest evidence that was found."""
         self.tuned_: Tuned | None = None
         self.n_iter_ = 1
@@ -92,13 +98,13 @@ class EvidenceSearch:
         best = found.beside["noise"]
         return found.kernel, best * noise if noise.ndim else float(best)
 
-    def _begun(self, way: Any, starts: list[Begin], units: Units, run: Run) -> list[Begin]:
+    def _begun(self, way: Conditioner, starts: list[Begin], units: Units, run: Run) -> list[Begin]:
         """Return where the search on all samples begins: of many, at the optimum of some of them.
 
         If that lies at an end of an interval, is that of white noise or does not exist, or if there are many
         parameters, the search begins where the user says.
         """
-        observed: Observations = way.observations
+        observed = way.observations
         n = len(observed.y)
         if n < _MANY or isinstance(way, FeatureEvidence) or starts[0].noise.ndim or self.bounds:
             return starts

@@ -43,7 +43,7 @@ from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
 from mercer.selection.units import Units, coarse_starts, moved_parameters, shifted, warn_of_search
-from mercer.spec import constraints_of
+from mercer.spec import constraints_of, derived
 from mercer.targets import Real
 
 __all__ = ["InducingPosterior", "SparseGaussianProcessRegressor", "TrainingPart"]
@@ -376,8 +376,8 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
 
     # predictions ------------------------------------------------------------------------------------
 
-    @property
-    def expansion_(self) -> Expansion:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def expansion_(self) -> Expansion:
         """The mean as an element of the kernel's space; `predict` uses another formula, safer near singular K_uu."""
         own, single = self.posterior_, self.target_.columns is None
         samples = own.samples if own.training is None else own.training.samples
@@ -548,9 +548,11 @@ class InducingPosterior:
         if K_all is not None:
             out = _block(self.kernel, T, T, resources) - K_all @ self._precision(own, K_all).T
             out = 0.5 * (out + out.T)
-            np.fill_diagonal(out, _told(out.diagonal(), "the covariance is left as it is apart from them"))
+            np.fill_diagonal(out, _not_negative(out.diagonal(), "the covariance is left as it is apart from them"))
             return mean, out
-        return mean, _told(self.kernel.diag(T) - np.concatenate([*explained, np.empty(0)]), "they are set to zero")
+        return mean, _not_negative(
+            self.kernel.diag(T) - np.concatenate([*explained, np.empty(0)]), "they are set to zero"
+        )
 
     def _precision(self, own: TrainingPart, K: Floats) -> Floats:
         """K (Q + Lambda)^-1, by the matrix inversion lemma."""
@@ -559,7 +561,7 @@ class InducingPosterior:
         return (K - (own.A @ back).T) * own.precision
 
 
-def _told(variance: Floats, what: str) -> Floats:
+def _not_negative(variance: Floats, what: str) -> Floats:
     """Variances with negative ones set to zero, with a warning about them."""
     negative = variance < 0.0
     if negative.any():

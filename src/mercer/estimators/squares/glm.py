@@ -31,6 +31,7 @@ from mercer.kernels.protocols import HasFeatures, offers
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver
+from mercer.spec import derived
 from mercer.targets import Ordinal as OrderedClasses
 from mercer.targets import Real
 
@@ -191,8 +192,8 @@ class KernelGLM(RegressorMixin, KernelEstimator):
 
     # entry points -------------------------------------------------------------------------------------
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """Kernels need be positive definite only for coefficients orthogonal to the functions that are free."""
         constant = self.fit_intercept and not self._grades
         return 2 if self.basis is not None else 1 if constant else 0

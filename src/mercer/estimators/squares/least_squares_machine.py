@@ -36,21 +36,26 @@ from mercer.selection.pruning import prune
 from mercer.selection.units import moved_parameters, shifted, warn_of_search
 from mercer.solvers.linear.cholesky_solver import Factored
 from mercer.solvers.linear.woodbury import NormalFactored
+from mercer.spec import derived
 
 __all__ = ["Fitted", "LeastSquaresMachine", "groups_of"]
 
 _OPTIONAL = (
-    *("tuned_", "path_costs_", "path_values_", "pruning_sizes_", "pruning_errors_", "support_", "weights_"),
-    *(
-        "loo_predictions_",
-        "loo_decision_",
-        "posterior_",
-        "posteriors_",
-        "posterior_of_",
-        "moderations_",
-        "noise_variance_",
-        "log_evidence_",
-    ),
+    "tuned_",
+    "path_costs_",
+    "path_values_",
+    "pruning_sizes_",
+    "pruning_errors_",
+    "support_",
+    "weights_",
+    "loo_predictions_",
+    "loo_decision_",
+    "posterior_",
+    "posteriors_",
+    "posterior_of_",
+    "moderations_",
+    "noise_variance_",
+    "log_evidence_",
 )
 _TUNING = 0.8  # share of the time budget after which the search of hyper-parameters ends
 
@@ -113,8 +118,8 @@ class LeastSquaresMachine(KernelEstimator):
                 "the two out."
             )
 
-    @property
-    def policies(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def policies(self) -> tuple[str, ...]:
         """All policies for indefinite kernels, unless variances or a choice of the kernel need K itself."""
         return () if self._needs_posterior() or self.selection is not None else POLICIES
 

@@ -24,6 +24,7 @@ from mercer.kernels import Linear
 from mercer.losses import Logistic, Multinomial
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, PrimalNewton, Solver
+from mercer.spec import derived
 from mercer.targets import Multiclass
 
 __all__ = ["KernelLogisticRegression"]
@@ -144,8 +145,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """With a constant that is free, kernels need be positive definite only for coefficients that sum to zero."""
         return 1 if self.fit_intercept else 0
 

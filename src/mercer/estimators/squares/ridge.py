@@ -26,6 +26,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
 from mercer.solvers import Cholesky, Solver
+from mercer.spec import derived
 from mercer.targets import Real
 
 __all__ = ["KernelRidge"]
@@ -63,8 +64,8 @@ class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
     products_suffice = True
     _keeps_factor = False  # whether something needs the factor after the fit, in float64
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """With an intercept the coefficients sum to zero, which is all that kernels of order 1 need."""
         return 1 if self.fit_intercept else 0
 
@@ -173,8 +174,10 @@ class KernelRidge(RidgeEstimator):
     array([1.])
     """
 
-    @property
-    def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    synonyms = ("least squares support vector machine, for numbers",)
+
+    @derived
+    def _keeps_factor(self) -> bool:
         return self.leave_one_out
 
     constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}

@@ -129,7 +129,7 @@ class SupportVectorMachine(KernelEstimator):
         solutions: list[Solution | None] = [None] * len(problems)
         stop = threading.Event()
 
-        monitors = [_Stoppable(run.solver_monitor(getattr(solver, "tol", 1e-3), told=False), stop) for _ in problems]
+        monitors = [_Stoppable(run.solver_monitor(getattr(solver, "tol", 1e-3), reports=False), stop) for _ in problems]
 
         def work(k: int) -> None:
             solutions[k] = solver.solve(problems[k], monitor=monitors[k])

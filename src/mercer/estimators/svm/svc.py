@@ -116,6 +116,7 @@ class SVC(SupportVectorClassifier):
     """
 
     constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "loss": OneOf(*_LOSSES)}
+    unit_margin = True
 
     def __init__(
         self,
@@ -253,6 +254,7 @@ class NuSVC(SupportVectorClassifier):
     """
 
     constraints = {"nu": Optional(Interval(0.0, 1.0, closed="right"))}
+    unit_margin = True
 
     def __init__(
         self,

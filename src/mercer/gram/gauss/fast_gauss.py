@@ -74,6 +74,7 @@ class FastGauss(GramSpec):
     ('hermite', True, True)
     """
 
+    synonyms = ("fast Gauss transform", "improved fast Gauss transform")
     streamed = True
 
     constraints = {"tol": Interval(1e-10, 0.1), "method": OneOf("auto", *METHODS)}

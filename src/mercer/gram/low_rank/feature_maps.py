@@ -328,8 +328,8 @@ class Mapped(Wrapped, Featured):
         """Features alone: their number is finite, whatever the kernel is."""
         return frozenset({"features"})
 
-    stationary = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-    bounded = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    stationary = False
+    bounded = False
 
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Only the samples of a view are needed."""

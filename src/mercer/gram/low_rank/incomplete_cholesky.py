@@ -72,6 +72,7 @@ class IncompleteCholesky(GramSpec):
     (3, True, 0.0)
     """
 
+    synonyms = ("incomplete Cholesky factorisation", "partial Gram-Schmidt orthogonalisation")
     differentiable = True
     low_rank = True
 

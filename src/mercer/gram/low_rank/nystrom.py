@@ -103,6 +103,7 @@ class Nystrom(GramSpec):
     0.003
     """
 
+    synonyms = ("column sampling", "landmarks")
     differentiable = True
     low_rank = True
 

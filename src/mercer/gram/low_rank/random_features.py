@@ -75,6 +75,7 @@ class RandomFeatures(GramSpec):
     (2000, True)
     """
 
+    synonyms = ("random Fourier features", "random kitchen sinks", "TensorSketch")
     low_rank = True
 
     constraints = {

@@ -241,9 +241,9 @@ def _tu_files(path: Path, limits: Limits) -> dict[str, bytes]:
     except FileError:
         raise
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        told = str(error).rstrip(".") or type(error).__name__
+        reason = str(error).rstrip(".") or type(error).__name__
         fix = "Copy it again, or unpack it first, and name the folder."
-        raise FileError(path, f"The archive cannot be read: {told}.", fix, byte=0) from error
+        raise FileError(path, f"The archive cannot be read: {reason}.", fix, byte=0) from error
     return found
 
 

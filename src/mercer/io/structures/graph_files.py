@@ -85,8 +85,8 @@ class _GraphML:
         except FileError:
             raise
         except (LookupError, ValueError) as error:  # what the first line says of the encoding
-            told = shown(str(error))
-            raise self.source.error(f"The encoding cannot be read: {told}.", "Save it as UTF-8.", line=1) from error
+            reason = shown(str(error))
+            raise self.source.error(f"The encoding cannot be read: {reason}.", "Save it as UTF-8.", line=1) from error
         return self.graphs
 
     def start(self, tag: str, given: dict[str, str]) -> None:

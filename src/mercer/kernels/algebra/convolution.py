@@ -27,6 +27,7 @@ from mercer.kernels.counts import arrays_of
 from mercer.kernels.kernel import Kernel, Tiled, offered
 from mercer.kernels.monomials import require_few
 from mercer.kernels.protocols import feature_count
+from mercer.spec import derived
 
 __all__ = ["Convolution"]
 __public__ = __all__
@@ -101,6 +102,7 @@ class Convolution(Tiled, Featured, Differentiated):
     array([[5., 0.]])
     """
 
+    synonyms = ("Haussler's kernel", "R-convolution")
     domain = Decompositions
     formula = r"\sum_{R(x)} \sum_{R(x')} \prod_p k_p(x_p, x'_p)"
     cost = "the kernels for pairs of distinct parts, and a product for each pair of tuples"
@@ -119,8 +121,8 @@ class Convolution(Tiled, Featured, Differentiated):
 
     # data -------------------------------------------------------------------------------------------
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The objects taken apart: other kernels of a sum may read them whole, or take them apart otherwise."""
         return Whole(("parts", self.decompose, tuple(map(_shape, self.kernels))))
 
@@ -256,8 +258,8 @@ class Convolution(Tiled, Featured, Differentiated):
             found.append(pullback(kernel, A.parts[p], B.parts[p], np.asarray(a.T @ weight) @ b))
         return np.concatenate(found)
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if all kernels are; nothing is known otherwise."""
         return 0 if all(kernel.order == 0 for kernel in self.kernels) else None
 

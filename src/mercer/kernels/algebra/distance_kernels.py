@@ -19,6 +19,7 @@ from mercer.errors import CapabilityError, DomainError
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, narrowed
+from mercer.spec import derived
 
 __all__ = ["Anchored", "FeatureDistance"]
 __public__ = __all__
@@ -96,8 +97,8 @@ class FeatureDistance(_Inducing):
         self.kernel = kernel
         self.exponent = exponent
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def strict(self) -> bool:
         """Strictly definite, on its order's terms, if the kernel is: then no two images are equal."""
         return self.kernel.strict and float(self.exponent) < 2.0
 
@@ -161,13 +162,13 @@ class Anchored(_Inducing):
         self.kernel = kernel
         self.point = point
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite."""
         return 0
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """No: one point is marked."""
         return False
 

@@ -18,17 +18,18 @@ from mercer.domains import Samples
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import ATOM, POWER, Wrapped, dense_series, enclosed, row_products
+from mercer.kernels.composite import ATOM, POWER, Inheriting, Wrapped, enclosed, row_products
 from mercer.kernels.kernel import Kernel, narrowed, overflow_error
 from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import Compiles, Pullback, feature_count, offers
 from mercer.numerics.algebraic import all_finite
+from mercer.spec import derived
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]
 __public__ = __all__
 
 
-class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
+class Power(Inheriting, Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""A kernel to a whole power.
 
     .. math:: k(x, x') = k_1(x, x')^p, \qquad p = 1, 2, \dots
@@ -58,32 +59,26 @@ class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
         self.kernel = kernel
         self.exponent = exponent
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel is."""
         return self.kernel.order if self.kernel.order == 0 or self.exponent == 1 else None
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether the kernel is."""
         return self.kernel.normalised
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is (Oppenheim's inequality)."""
-        return self.order is not None and (self.kernel.strict or dense_series(self))
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel: powers are products (Oppenheim's inequality)."""
+        return self.kernel if of(self.kernel) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is: powers are products."""
-        return self.order == 0 and (self.kernel.universal or dense_series(self))
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether the kernel is."""
         return self.order == 0 and self.kernel.nonzero
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether the kernel is and the power is odd, so that opposite images stay apart."""
         return self.strict or (self.order in (0, 1) and self.kernel.injective and self.exponent % 2 == 1)
@@ -138,7 +133,7 @@ class Power(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
         return f"{enclosed(self.kernel, ATOM)} ** {int(self.exponent)}"
 
 
-class Exp(Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
+class Exp(Inheriting, Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""The exponential of a kernel: all its powers at once.
 
     .. math:: k(x, x') = \exp k_1(x, x') = \sum_n k_1(x, x')^n / n!
@@ -164,23 +159,21 @@ class Exp(Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel is, or if it is conditionally so of order 1 [HSS] Prop. 2.28."""
         return 0 if self.kernel.order in (0, 1) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is injective and continuous: its exponentials separate points (Stone, Weierstrass)."""
-        inside = self.kernel.universal or (self.kernel.injective and self.kernel.continuous)
-        return self.order == 0 and (inside or dense_series(self))
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel if it is injective: exp(<u, v>) is strict on any inner product space (Pinkus).
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is injective: exp(<u, v>) is strict on any inner product space (Pinkus)."""
-        return self.order == 0 and (self.kernel.injective or dense_series(self))
+        If it is continuous too, exponentials of its functions separate points (Stone, Weierstrass).
+        """
+        kernel = self.kernel
+        enough = kernel.injective if name == "strict" else of(kernel) or (kernel.injective and kernel.continuous)
+        return kernel if enough else None
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Always, since exponentials are positive."""
         return self.order == 0
@@ -216,7 +209,7 @@ class Exp(Wrapped, DifferentiatedByTiles, DifferentiatedInInputs):
         return f"{enclosed(self.kernel, ATOM)}.exp()"
 
 
-class PolynomialOf(Wrapped, Differentiated, DifferentiatedInInputs):
+class PolynomialOf(Inheriting, Wrapped, Differentiated, DifferentiatedInInputs):
     r"""A polynomial of a kernel with coefficients that are not negative.
 
     .. math:: k(x, x') = \sum_n c_n \, k_1(x, x')^n, \qquad c_n \ge 0
@@ -259,27 +252,21 @@ class PolynomialOf(Wrapped, Differentiated, DifferentiatedInInputs):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel is."""
         return 0 if self.kernel.order == 0 else None
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Strict if the kernel is and one of its powers is present."""
-        return self.order == 0 and ((self.kernel.strict and self._beyond) or dense_series(self))
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel if one of its powers is present."""
+        return self.kernel if self._beyond and of(self.kernel) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Universal if the kernel is and one of its powers is present."""
-        return self.order == 0 and ((self.kernel.universal and self._beyond) or dense_series(self))
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether c_0 is positive or the kernel is nonzero."""
         return self.order == 0 and (self.coefficients[0] > 0 or self.kernel.nonzero)
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether the kernel is and one of its odd powers is present."""
         odd = any(c > 0 for c in tuple(self.coefficients)[1::2])
@@ -333,7 +320,7 @@ class PolynomialOf(Wrapped, Differentiated, DifferentiatedInInputs):
         return f"PolynomialOf({self.kernel!r}, {tuple(map(float, self.coefficients))!r})"
 
 
-class Normalized(Wrapped, Featured, Differentiated):
+class Normalized(Inheriting, Wrapped, Featured, Differentiated):
     r"""A kernel scaled to unit length: the cosine of the angle in feature space.
 
     .. math:: k(x, x') = \frac{k_1(x, x')}{\sqrt{k_1(x, x) \, k_1(x', x')}}
@@ -360,10 +347,11 @@ class Normalized(Wrapped, Featured, Differentiated):
            [0.707, 1.   ]])
     """
 
+    synonyms = ("cosine similarity",)
     formula = r"k_1(x, x') / \sqrt{k_1(x, x) \, k_1(x', x')}"
     cost = "that of the kernel"
     normalised = True
-    bounded = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    bounded = True
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -379,23 +367,17 @@ class Normalized(Wrapped, Featured, Differentiated):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel is."""
         return 0 if self.kernel.order == 0 else None
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the kernel is."""
-        return self.kernel.strict and self.kernel.order == 0
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel: all its values are multiplied by positive factors."""
+        return self.kernel if of(self.kernel) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Normalisation preserves universality."""
-        return self.kernel.universal
-
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """Whether the kernel is and has no zero."""
         return self.kernel.continuous and self.kernel.nonzero
 

@@ -23,6 +23,7 @@ from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered
 from mercer.kernels.protocols import Pullback, bases_of, feature_count
 from mercer.kernels.user_calls import ALL, rows_of, sample_count
+from mercer.spec import derived
 
 __all__ = ["Composed", "RankOne", "Selected"]
 __public__ = __all__
@@ -50,8 +51,8 @@ class _Part(Tiled, Featured, DifferentiatedByTiles):
     constraints = {"kernel": InstanceOf(Kernel)}
     kernel: Kernel
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """A table of parts."""
         return Frames
 
@@ -88,18 +89,18 @@ class _Part(Tiled, Featured, DifferentiatedByTiles):
         """Return the diagonal of the kernel inside."""
         return self.kernel.diag(self._inner(A))
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel inside."""
         return self.kernel.order
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """That of the kernel inside."""
         return self.kernel.normalised
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """That of the kernel inside."""
         return self.kernel.bounded
 
@@ -165,8 +166,8 @@ class Selected(_Part):
         "columns": Satisfies("a column name or number, or a list of different ones", _are_columns, "['age', 'income']")
     }
 
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """That of the kernel inside."""
         return self.kernel.continuous
 
@@ -178,8 +179,8 @@ class Selected(_Part):
     def _key(self) -> Any:
         return tuple(self.columns) if isinstance(self.columns, (list, tuple)) else self.columns
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The columns as a key, and how the kernel inside reads them unless it takes them as they are."""
         inner = tuple(self.kernel.parts())
         return self._key if inner in ((), (WHOLE,)) else Whole((self._key, inner))
@@ -257,8 +258,8 @@ class Composed(_Part):
             self.fitted = None
         return self
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """A key that is the same for the same map."""
         return Whole(Same(self.transform))
 
@@ -353,13 +354,13 @@ class RankOne(Tiled, Featured, Differentiated):
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """A table with the function's values."""
         return Frames
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """A key that is the same for the same function."""
         return Whole(Same(self.function))
 

@@ -13,9 +13,10 @@ from mercer.constraints import InstanceOf
 from mercer.domains import Pairs, Samples
 from mercer.domains.doors import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
-from mercer.kernels.composite import ATOM, enclosed
+from mercer.kernels.composite import ATOM, Inheriting, enclosed
 from mercer.kernels.kernel import Kernel, offered
 from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
+from mercer.spec import derived
 
 __all__ = ["DirectSum", "Tensor"]
 __public__ = __all__
@@ -70,13 +71,13 @@ class _OnPairs(Kernel):
         left, right = self._sides(A)
         return self.left.diag(left), self.right.diag(right)
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if both kernels are."""
         return 0 if self.left.order == 0 and self.right.order == 0 else None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether both kernels are."""
         return self.left.bounded and self.right.bounded
 
@@ -86,7 +87,7 @@ class _OnPairs(Kernel):
         return offered(self.left) & offered(self.right) & {"pullback"}
 
 
-class Tensor(_OnPairs, Differentiated):
+class Tensor(Inheriting, _OnPairs, Differentiated):
     r"""Tensor product: pairs are similar if both members are.
 
     .. math:: k((x_1, x_2), (x'_1, x'_2)) = k_1(x_1, x'_1) \, k_2(x_2, x'_2)
@@ -113,25 +114,20 @@ class Tensor(_OnPairs, Differentiated):
            [12., 36.]])
     """
 
+    synonyms = ("pairwise product kernel", "tensor product")
     formula = r"k_1(x_1, x'_1) \, k_2(x_2, x'_2)"
     cost = "sum of both"
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether both kernels are."""
         return self.left.normalised and self.right.normalised
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether both kernels are: tensor products of strict kernels are strict on different pairs."""
-        return self.order == 0 and self.left.strict and self.right.strict
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """Both kernels: Gram matrices are parts of Kronecker products, sums of products of functions are dense."""
+        return self.left if of(self.left) and of(self.right) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether both kernels are: sums of products of functions of one member each are dense."""
-        return self.left.universal and self.right.universal
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether both kernels are."""
         return self.order == 0 and self.left.nonzero and self.right.nonzero
@@ -184,12 +180,12 @@ class DirectSum(_OnPairs, Differentiated):
     formula = r"k_1(x_1, x'_1) + k_2(x_2, x'_2)"
     cost = "sum of both"
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether one kernel is."""
         return self.order == 0 and (self.left.nonzero or self.right.nonzero)
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether both kernels are."""
         return self.order == 0 and self.left.injective and self.right.injective

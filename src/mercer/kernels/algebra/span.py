@@ -25,6 +25,7 @@ from mercer.kernels.kernel import Kernel, fill, offered
 from mercer.numerics.row_products import row_products
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
+from mercer.spec import derived
 
 __all__ = ["Complement", "Subspace"]
 __public__ = __all__
@@ -72,8 +73,8 @@ class _OnPoints(Wrapped):
             )
         return self
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Never: the points stay where they are."""
         return False
 
@@ -181,6 +182,7 @@ class Subspace(_OnPoints, Featured, Differentiated, DifferentiatedInInputs):
            [0.   , 0.   , 0.   ]])
     """
 
+    synonyms = ("kernel PCA map",)
     formula = r"k(x)^\top K^{+} \, k(x'),\ k(x) = (k(x, z_1), \dots, k(x, z_m))^\top"
     cost = "O((m + n) p^2 + mnp) for p points, and that of the kernel"
 

@@ -20,17 +20,18 @@ from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import POWER, PRODUCT, SUM, Terms, Wrapped, dense_series, enclosed, row_products
+from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Terms, Wrapped, enclosed, row_products
 from mercer.kernels.kernel import Kernel, Tiled, narrowed
 from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
 from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import Pullback, feature_count, log_integral
+from mercer.spec import derived
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
 __public__ = __all__
 
 
-class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
+class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""Sum of kernels: the feature spaces side by side.
 
     .. math:: k(x, x') = k_1(x, x') + k_2(x, x') + \dots
@@ -59,39 +60,33 @@ class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     tightness = SUM
     cost = "sum of the terms"
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """The largest order of the terms; None if one is indefinite."""
         orders = [kernel.order for kernel in self.kernels]
         return None if None in orders else max(order for order in orders if order is not None)
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """A strictly definite term makes the sum strict; so do power series that have enough degrees together."""
-        return self.order is not None and (any(kernel.strict for kernel in self.kernels) or dense_series(self))
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """One term suffices: a strict one makes the sum strict, and the RKHS of each is contained in the sum's."""
+        return next(filter(of, self.kernels), None)
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """A universal term makes the sum universal, since its RKHS is contained in the sum's."""
-        return self.order == 0 and (any(kernel.universal for kernel in self.kernels) or dense_series(self))
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether one term is, and none is negative."""
         return self.order == 0 and any(kernel.nonzero for kernel in self.kernels)
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether one term is: squared distances add up."""
         return self.order in (0, 1) and any(kernel.injective for kernel in self.kernels)
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Whether all terms are."""
         return all(kernel.stationary for kernel in self.kernels)
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether all terms are."""
         return all(kernel.bounded for kernel in self.kernels)
 
@@ -173,7 +168,7 @@ class Sum(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
         return self.joined(" + ", PRODUCT)
 
 
-class Product(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
+class Product(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""Product of kernels: the tensor product of the feature spaces.
 
     .. math:: k(x, x') = k_1(x, x') \, k_2(x, x') \cdots
@@ -201,41 +196,34 @@ class Product(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     tightness = PRODUCT
     cost = "sum of the terms"
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if all terms are; nothing is known otherwise."""
         return 0 if all(kernel.order == 0 for kernel in self.kernels) else None
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """One strict term suffices if the others have a positive diagonal (Oppenheim's inequality)."""
-        return self.order == 0 and (
-            (any(kernel.strict for kernel in self.kernels) and self.nonzero) or dense_series(self)
-        )
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """One term suffices if the others have a positive diagonal (Oppenheim); universal functions are continuous."""
+        if not self.nonzero or (name == "universal" and not self.continuous):
+            return None
+        return next(filter(of, self.kernels), None)
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """One universal term suffices if the others are continuous with a positive diagonal."""
-        one = any(kernel.universal for kernel in self.kernels) and self.nonzero and self.continuous
-        return self.order == 0 and (one or dense_series(self))
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether all terms are."""
         return self.order == 0 and all(kernel.nonzero for kernel in self.kernels)
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Whether all terms are."""
         return all(kernel.stationary for kernel in self.kernels)
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether all terms are."""
         return all(kernel.normalised for kernel in self.kernels)
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether all terms are."""
         return all(kernel.bounded for kernel in self.kernels)
 
@@ -313,7 +301,7 @@ class Product(Terms, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
         return self.joined(" * ", POWER)
 
 
-class Scaled(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
+class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
     r"""A kernel times a number that is not negative.
 
     .. math:: k(x, x') = a \, k_1(x, x'), \qquad a \ge 0
@@ -346,27 +334,21 @@ class Scaled(Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
         self.scale = scale
         self.kernel = kernel
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel."""
         return self.kernel.order
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the kernel, unless the scale is zero."""
-        return self.scale > 0 and self.kernel.strict
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel, unless the scale is zero."""
+        return self.kernel if self.scale > 0 and of(self.kernel) else None
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """That of the kernel, unless the scale is zero."""
-        return self.scale > 0 and self.kernel.universal
-
-    @property
+    @derived
     def nonzero(self) -> bool:
         """That of the kernel, unless the scale is zero."""
         return self.scale > 0 and self.kernel.nonzero
 
-    @property
+    @derived
     def injective(self) -> bool:
         """That of the kernel, unless the scale is zero."""
         return self.scale > 0 and self.kernel.injective
@@ -460,17 +442,17 @@ class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """Any; vectors when it is used alone."""
         return Vectors
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether the constant is one."""
         return self.value == 1
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether the constant is positive."""
         return self.value > 0

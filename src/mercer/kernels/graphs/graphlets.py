@@ -67,6 +67,7 @@ class Graphlet(PatternCount):
            [0.375, 0.375]])
     """
 
+    synonyms = ("graphlet kernel",)
     formula = r"\langle f(G), f(G') \rangle"
     cost = "O(V d^(k - 1)) a graph, then O(1) a pair"
     constraints = {

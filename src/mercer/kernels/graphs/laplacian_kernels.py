@@ -110,9 +110,9 @@ class LaplacianFunction(NodeKernel):
         good = values.shape == xi.shape and bool(np.isfinite(values).all())
         slack = _ROUNDING * float(np.abs(values).max(initial=0.0)) if good else 0.0
         if not good or (values < -slack).any() or (np.diff(values) > slack).any():
-            told = "are not as many finite numbers" if not good else "increase or are negative"
+            fault = "are not as many finite numbers" if not good else "increase or are negative"
             raise ParameterError(
-                f"The values of {self!r} at eigenvalues from {xi.min():.3g} to {xi.max():.3g} {told}; r has to be a "
+                f"The values of {self!r} at eigenvalues from {xi.min():.3g} to {xi.max():.3g} {fault}; r has to be a "
                 "decreasing function that is not negative, or smooth functions on the graph would not be preferred. "
                 "Give another function."
             )
@@ -156,6 +156,7 @@ class Diffusion(NodeKernel):
     array([[0.0864, 0.0044]])
     """
 
+    synonyms = ("diffusion kernel", "heat kernel on a graph")
     example = (_RING,)
     formula = r"[\exp(-t L)]_{ij}"
     constraints = {"time": Positive(), "laplacian": _LAPLACIAN, "method": _METHOD}
@@ -278,6 +279,7 @@ class PStepWalk(NodeKernel):
            [0.   , 0.707, 1.   ]])
     """
 
+    synonyms = ("p-step random walk kernel",)
     example = (_RING, 2)
     formula = r"[(\lambda 1 - L)^p]_{ij}"
     cost = "O(N^3) once or, by columns, O(p M) for a node"

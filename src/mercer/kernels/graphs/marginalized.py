@@ -62,6 +62,7 @@ class Marginalized(CommonWalks):
            [0.1559, 0.1852]])
     """
 
+    synonyms = ("marginalised graph kernel",)
     formula = r"\sum_h \sum_{h'} p(h \mid G) p(h' \mid G') [\ell(h) = \ell'(h')]"
     cost = "O(n M' + n' M) a pair and step"
     bounded = True

@@ -24,6 +24,7 @@ from mercer.kernels.composite import Terms, row_products
 from mercer.kernels.kernel import Kernel, narrowed
 from mercer.kernels.monomials import require_few
 from mercer.kernels.protocols import Pullback, feature_count
+from mercer.spec import derived
 
 __all__ = ["PathSum"]
 __public__ = __all__
@@ -192,18 +193,18 @@ class PathSum(Terms, Featured, DifferentiatedByTiles):
 
     # what is known of the mathematics -------------------------------------------------------------
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if all terms are; nothing is known otherwise."""
         return 0 if all(kernel.order == 0 for kernel in self.kernels) else None
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Whether all terms are."""
         return all(kernel.stationary for kernel in self.kernels)
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether all terms are."""
         return all(kernel.bounded for kernel in self.kernels)
 

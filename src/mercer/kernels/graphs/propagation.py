@@ -66,6 +66,7 @@ class Propagation(PatternCount):
            [11., 15.]])
     """
 
+    synonyms = ("propagation kernel",)
     formula = r"\sum_{t=0}^h \sum_{v, v'} [b_t(v) = b_t(v')]"
     cost = "O(h^2 M) a collection, then O(common bins) a pair"
     constraints = {

@@ -197,6 +197,7 @@ class RandomWalk(CommonWalks):
     array([[12.391]])
     """
 
+    synonyms = ("geometric random walk kernel",)
     example = (0.001,)
     formula = r"\sum_t \mu_t 1^\top W^t 1"
     cost = "O(n M' + n' M) a pair and step"

@@ -27,6 +27,7 @@ from mercer.kernels.kernel import Kernel, offered
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
+from mercer.spec import derived
 
 __all__ = ["ShortestPath"]
 __public__ = __all__
@@ -84,6 +85,7 @@ class ShortestPath(PatternCount, DifferentiatedByTiles):
            [0.284, 2.   ]])
     """
 
+    synonyms = ("shortest-path kernel",)
     formula = r"\sum_{u \ne v} \sum_{u' \ne v'} [d(u, v) = d(u', v')] k_0(u, u') k_0(v, v')"
     cost = "O(V (V + M)) a graph, then O(common patterns) a pair; with attributes O(V^2 V' + V V'^2) a pair"
     constraints = {"labels": Boolean(), "weights": Boolean(), "attributes": Optional(InstanceOf(Kernel))}
@@ -104,8 +106,8 @@ class ShortestPath(PatternCount, DifferentiatedByTiles):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel on attributes is; nothing is known otherwise."""
         return 0 if self.attributes is None or self.attributes.order == 0 else None
 

@@ -80,6 +80,7 @@ class WeisfeilerLehman(PatternCount):
            [ 5., 10.]])
     """
 
+    synonyms = ("Weisfeiler-Lehman kernel",)
     formula = r"\sum_{i=0}^h k_{\mathrm{base}}(G_i, G'_i)"
     cost = "O(h M) a collection, then O(common patterns) a pair"
     constraints = {

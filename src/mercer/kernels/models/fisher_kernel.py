@@ -21,6 +21,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.models.given import MODEL, as_model
 from mercer.models.model import Model, digest, generalised_root
 from mercer.numerics.row_products import row_products
+from mercer.spec import derived
 
 __all__ = ["Fisher"]
 __public__ = __all__
@@ -107,8 +108,8 @@ class Fisher(Tiled, Featured):
         self.random_state = random_state
         self.whitening = whitening
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """That of the model."""
         return self._model.domain
 

@@ -290,7 +290,7 @@ class HiddenMarkov(ByChain):
         self.missing = missing
         self.form = form
 
-    bounded = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    bounded = True
 
     def grain(self, comparison: Comparison) -> int | None:
         """Ask for small tiles where strings are long."""

@@ -126,7 +126,7 @@ class HiddenTree(JointProbability):
     domain = Strings
     formula = r"\sum_h P(h) P(x \mid h) P(z \mid h)"
     cost = "O(N |A|^2) a pair"
-    bounded = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    bounded = True
     constraints = {
         "parents": _Parents(),
         "start": Array(1, low=0.0),

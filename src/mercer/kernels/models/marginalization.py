@@ -20,6 +20,7 @@ from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.numerics.row_products import row_products
+from mercer.spec import derived
 
 __all__ = ["Marginalization"]
 __public__ = __all__
@@ -36,13 +37,13 @@ class JointProbability(Tiled):
 
     form: str
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether k(x, x) = 1."""
         return self.form == "normalised"
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether values are at most one."""
         return self.form == "normalised" and self.order == 0
 
@@ -276,8 +277,8 @@ class Marginalization(JointProbability, Featured):
             )
         return self
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """That of the models; strings if they do not state it."""
         return next((model.domain for model in self.models if hasattr(model, "domain")), Strings)
 

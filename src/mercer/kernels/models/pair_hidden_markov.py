@@ -18,6 +18,7 @@ from mercer.kernels.comparison import LANES, Comparison, side_of_tiles
 from mercer.kernels.models.hidden_markov_kernel import ALPHABET, MISSING, ByChain, require_chances
 from mercer.kernels.models.marginalization import FORM
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["PairHiddenMarkov"]
 __public__ = __all__
@@ -138,8 +139,8 @@ class PairHiddenMarkov(ByChain):
             _ = self._pairs
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 if pairs of symbols are given by positive definite matrices, else None."""
         if self._learns:
             return 0

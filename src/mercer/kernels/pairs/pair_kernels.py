@@ -21,6 +21,7 @@ from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
 from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
 from mercer.numerics.algebraic import all_finite
+from mercer.spec import derived
 
 __all__ = ["PairProduct", "PairSum"]
 __public__ = __all__
@@ -132,22 +133,22 @@ class _BetweenPairs(Kernel, Differentiated):
 
     # what is known ----------------------------------------------------------------------------------
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel is."""
         return 0 if self.kernel.order == 0 else None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the kernel is."""
         return self.kernel.bounded
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def strict(self) -> bool:
         """Whether the kernel is; of pairs without order two different ones may be the same."""
         return self.order == 0 and self.kernel.strict and not self.symmetric
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether the kernel is."""
         return self.order == 0 and self.kernel.nonzero
@@ -196,6 +197,7 @@ class PairProduct(_BetweenPairs):
            [0. , 0. , 0.5]])
     """
 
+    synonyms = ("Kronecker product kernel", "pairwise kernel")
     formula = r"k(a, c) \, k(b, d)"
 
     def pair_terms(self) -> tuple[PairTerm, ...]:
@@ -214,13 +216,13 @@ class PairProduct(_BetweenPairs):
             found[rows] = np.diagonal(gathered(self.kernel, A.left, i, A.right, j))
         return found * found
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether the kernel is, and the pairs have an order."""
         return self.kernel.normalised and not self.symmetric
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def universal(self) -> bool:
         """Whether the kernel is, and the pairs have an order."""
         return self.kernel.universal and not self.symmetric
 
@@ -271,18 +273,18 @@ class PairSum(_BetweenPairs):
         """Prepare the objects, and find out which of them are equal."""
         prepared = super()._prepare(A)
         assert isinstance(prepared, Pairs)
-        left = _told(prepared.left)
-        return prepared.with_members(left, left if prepared.right is prepared.left else _told(prepared.right))
+        left = _identified(prepared.left)
+        return prepared.with_members(left, left if prepared.right is prepared.left else _identified(prepared.right))
 
     def _diagonal(self, left: Floats, right: Floats) -> Floats:
         return left + right
 
     def _crossed(self, A: Pairs, left: Floats, right: Floats) -> Floats:
-        mine, other = (_told(S).derived["identity"] for S in (A.left, A.right))
+        mine, other = (_identified(S).derived["identity"] for S in (A.left, A.right))
         return np.where((mine[A.index[:, 0]] == other[A.index[:, 1]]).all(axis=1), left + right, 0.0)
 
 
-def _told(S: Samples) -> Samples:
+def _identified(S: Samples) -> Samples:
     """Return samples that carry what identifies equal ones."""
     if "identity" in S.derived:
         return S
@@ -293,6 +295,6 @@ def _told(S: Samples) -> Samples:
 
 def _equal(A: Samples, i: Indices, B: Samples, j: Indices) -> Floats:
     """Return 1.0 where A[i] and B[j] are equal objects, else 0.0."""
-    mine, other = (_told(S).derived["identity"] for S in (A, B))
+    mine, other = (_identified(S).derived["identity"] for S in (A, B))
     mine, other = mine[i], other[j]
     return np.multiply(mine[:, None, 0] == other[:, 0], mine[:, None, 1] == other[:, 1], dtype=float)

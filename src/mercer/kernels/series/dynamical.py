@@ -25,6 +25,7 @@ from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.protocols import term_grain
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["DynamicalSystem", "identify"]
 __public__ = ["DynamicalSystem"]
@@ -125,8 +126,8 @@ class DynamicalSystem(Tiled):
 
     # data -------------------------------------------------------------------------------------------
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The systems learned with these numbers: other kernels of a sum may read the series themselves."""
         return Whole(("systems", self.states, self.lags))
 
@@ -208,13 +209,13 @@ class DynamicalSystem(Tiled):
         ready = self._prepared(A)
         return np.einsum("na,nab,nb->n", ready.states, _own(ready), ready.states)
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether determinants are compared."""
         return self.kind == "determinant"
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether determinants are compared."""
         return self.kind == "determinant"
 

@@ -25,6 +25,7 @@ from mercer.kernels.protocols import Pullback
 from mercer.kernels.vectors.pointwise import median_distance
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["GlobalAlignmentSeries"]
 __public__ = __all__
@@ -104,18 +105,18 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
         self.band = band
         self.form = form
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 if the sum over alignments is taken, None for its logarithm."""
         return None if self.form == "log" else 0
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether k(x, x) = 1."""
         return self.form == "normalised"
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether values are at most one."""
         return self.form == "normalised"
 

@@ -32,6 +32,7 @@ from mercer.kernels.monomials import require_few
 from mercer.kernels.vectors.radial import Gaussian
 from mercer.numerics.row_products import row_products
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["Signature"]
 __public__ = __all__
@@ -104,7 +105,7 @@ class Signature(Tiled, Featured):
         self.base = base
         self.length_scale = length_scale
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """True: the integral of order zero is one."""
         return True

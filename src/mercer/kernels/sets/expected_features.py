@@ -27,6 +27,7 @@ from mercer.kernels.vectors.radial import Gaussian
 from mercer.numerics.row_products import row_products
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import tile_side
+from mercer.spec import derived
 
 __all__ = ["ExpectedFeatures"]
 __public__ = __all__
@@ -241,13 +242,13 @@ class ExpectedFeatures(Tiled, Featured):
         polynomial = type(self.kernel) is Polynomial and self.kernel.degree in (1, 2)
         return frozenset({"features"} if polynomial or type(self.kernel) is Linear else ())
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel, if it is 0, or 1: weights of components then add to zero."""
         return self.kernel.order if self.kernel.order in (0, 1) else None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """That of the kernel."""
         return self.kernel.bounded
 

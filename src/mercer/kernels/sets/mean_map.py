@@ -24,6 +24,7 @@ from mercer.kernels.kernel import Kernel, Tiled, offered
 from mercer.kernels.protocols import Pullback, compiled_expansion, feature_count, grain_of, term_grain
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, tile_side
+from mercer.spec import derived
 
 __all__ = ["MeanMap", "MinMax"]
 __public__ = __all__
@@ -40,8 +41,8 @@ class _OfMembers(Tiled, DifferentiatedByTiles):
     kernel: Kernel
     domain = Sets
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The sets; where members are not plain vectors, a label distinguishes how other terms of a sum read them."""
         inner = tuple(self.kernel.parts())
         if inner == (WHOLE,) and self.kernel.domain is Vectors:
@@ -282,13 +283,13 @@ class MeanMap(_OfMembers, Featured):
 
     # what is known of the mathematics ---------------------------------------------------------------
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel inside, if it is 0, or 1 and means are compared: weights of members then add to zero."""
         return self.kernel.order if self.kernel.order == 0 or (self.kernel.order == 1 and self.average) else None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether averages of a bounded kernel are taken."""
         return self.average and self.kernel.bounded
 
@@ -358,8 +359,8 @@ class MinMax(_OfMembers, Featured):
             )
         return S
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The sets of vectors."""
         return WHOLE
 
@@ -431,18 +432,18 @@ class MinMax(_OfMembers, Featured):
         """Return the values of a tile and the pullback of the kernel inside."""
         return derivative(self._inner(view), self.kernel)
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel inside up to 1; polynomials of vectors are not those of sets."""
         return self.kernel.order if self.kernel.order in (0, 1) else None
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """That of the kernel inside."""
         return self.kernel.normalised
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """That of the kernel inside."""
         return self.kernel.bounded
 

@@ -30,6 +30,7 @@ from mercer.kernels.sets.mean_map import require_vectors
 from mercer.numerics.ragged import Ragged
 from mercer.numerics.row_products import row_products
 from mercer.runtime.tiling import spans, tile_side
+from mercer.spec import derived
 
 __all__ = ["BinetCauchy", "PrincipalAngles"]
 __public__ = __all__
@@ -100,8 +101,8 @@ class PrincipalAngles(Tiled, Featured):
 
     # data -------------------------------------------------------------------------------------------
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The sets; where members are not plain vectors, a label distinguishes how other terms of a sum read them."""
         if self.kernel is None or (tuple(self.kernel.parts()) == (WHOLE,) and self.kernel.domain is Vectors):
             return WHOLE
@@ -251,18 +252,18 @@ class PrincipalAngles(Tiled, Featured):
         """Features of projections of vectors."""
         return frozenset({"features"} if self.kind == "projection" and self.kernel is None else ())
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if subspaces are those of a feature space."""
         return 0 if self.kernel is None or self.kernel.order == 0 else None
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether the determinant is taken."""
         return self.kind == "determinant"
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the number of cosines is limited."""
         return self.kind == "determinant" or self.dimension is not None
 

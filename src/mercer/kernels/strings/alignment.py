@@ -20,6 +20,7 @@ from mercer.kernels.comparison import LANES, Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror
 from mercer.kernels.strings.subsequence import aligned
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["GlobalAlignment", "LocalAlignment"]
 __public__ = __all__
@@ -129,8 +130,8 @@ class _Alignment(Tiled):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 if the sum over alignments is taken and exp(beta S) is a kernel on the symbols, else None."""
         if self.form not in ("normalised", "sum"):
             return None
@@ -140,13 +141,13 @@ class _Alignment(Tiled):
         weights = np.exp(float(self.beta) * (scores - scores.max()))
         return 0 if np.linalg.eigvalsh(weights)[0] > 0.0 else None
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether k(s, s) = 1."""
         return self.form == "normalised"
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether values are at most one."""
         return self.form == "normalised" and self.order == 0
 
@@ -328,6 +329,7 @@ class LocalAlignment(_Alignment):
     array([[9.]])
     """
 
+    synonyms = ("local alignment kernel", "Smith-Waterman kernel")
     formula = r"\sum_\pi \exp(\beta S(\pi)) / \sqrt{K(s, s) K(t, t)}"
     is_local = True
 

@@ -103,6 +103,7 @@ class Mismatch(Tiled, Featured):
            [2., 3.]])
     """
 
+    synonyms = ("mismatch string kernel",)
     domain = Strings
     example = (2, 1, "abcdrxyz")
     formula = r"\sum_{u \in \Sigma^k} \#(s, u, m) \#(t, u, m)"

@@ -31,6 +31,7 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import KmerCounts, Kmers, common_kmers, count_kmers
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.tries import common_substrings
+from mercer.spec import derived
 
 __all__ = ["BlendedSpectrum", "Match", "Spectrum"]
 __public__ = __all__
@@ -76,6 +77,7 @@ class Spectrum(Tiled, Featured):
     array([[2.]])
     """
 
+    synonyms = ("bag of n-grams", "k-mer kernel", "n-gram kernel", "p-spectrum", "trie kernel")
     domain = Strings
     formula = r"\sum_{u \in \Sigma^p} \#(s, u) \#(t, u)"
     cost = "O(N) to count, then O(common substrings) a pair"
@@ -166,6 +168,7 @@ class BlendedSpectrum(Tiled, Featured, DifferentiatedByTiles):
     array([[2.5]])
     """
 
+    synonyms = ("blended spectrum kernel",)
     domain = Strings
     formula = r"\sum_{l=1}^p \lambda^l \sum_{u \in \Sigma^l} \#(s, u) \#(t, u)"
     cost = "that of p spectrum kernels"
@@ -244,6 +247,7 @@ class Match(Spectrum):
            [1., 0., 1.]])
     """
 
+    synonyms = ("delta kernel", "Dirac kernel", "identity kernel")
     formula = r"[x = x']"
     cost = "O(1) a pair"
     constraints = {}
@@ -257,13 +261,13 @@ class Match(Spectrum):
     def __init__(self) -> None:
         pass
 
-    @property
-    def length(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def length(self) -> int:
         """One symbol."""
         return 1
 
-    @property
-    def method(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def method(self) -> str:
         """By counts."""
         return "counts"
 

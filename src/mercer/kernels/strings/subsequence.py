@@ -73,6 +73,7 @@ class Subsequence(Tiled, DifferentiatedByTiles):
     True
     """
 
+    synonyms = ("gap-weighted subsequence kernel", "string subsequence kernel")
     domain = Strings
     formula = r"\sum_{u \in \Sigma^p} \sum_{i, j : s(i) = t(j) = u} \lambda^{l(i) + l(j)}"
     cost = "O(p |s| |t|) a pair"

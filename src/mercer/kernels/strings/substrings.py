@@ -33,6 +33,7 @@ from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_arrays import SuffixTree
 from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
+from mercer.spec import derived
 
 __all__ = ["SubstringFunction", "Substrings"]
 __public__ = ["Substrings"]
@@ -95,6 +96,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
     array([[8.]])
     """
 
+    synonyms = ("all-substrings kernel", "exact match string kernel", "suffix tree kernel")
     domain = Strings
     formula = r"\sum_{u} c_{|u|} \#(s, u) \#(t, u)"
     cost = "O(N) for a tree, then O(common nodes) a pair"
@@ -131,7 +133,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
             )
         return self
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether all weights are known to be positive."""
         return isinstance(self.weights, str) and self.shortest == 1 and self.longest is None

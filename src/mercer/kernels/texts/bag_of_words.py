@@ -27,6 +27,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["BagOfWords", "Corpus", "TfIdf"]
 __public__ = ["BagOfWords", "TfIdf"]
@@ -71,8 +72,8 @@ class OfTerms(Tiled, Featured):
 
     # data -------------------------------------------------------------------------------------------
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The documents as words: beside a kernel on their letters, both read the same documents."""
         return Whole(("words", self.tokenizer, ""))
 
@@ -173,6 +174,7 @@ class BagOfWords(OfTerms):
     array([[2.]])
     """
 
+    synonyms = ("bag of words", "vector space kernel")
     formula = r"\sum_t \mathrm{tf}(t, d) \, \mathrm{tf}(t, d')"
     cost = "O(N) to count, then O(common words) a pair"
     constraints = {"frequency": FREQUENCY}
@@ -327,6 +329,7 @@ class TfIdf(OfTerms):
            [0.   , 0.   , 0.   ]])
     """
 
+    synonyms = ("tf-idf kernel",)
     formula = r"\sum_t \ln(m / \mathrm{df}(t))^2 \, \mathrm{tf}(t, d) \, \mathrm{tf}(t, d')"
     cost = "O(N) to count, then O(common words) a pair"
     constraints = {"smooth": Boolean(), "frequency": FREQUENCY, "corpus": Optional(InstanceOf(Corpus))}

@@ -32,6 +32,7 @@ from mercer.kernels.texts.bag_of_words import Bag, BagOfWords, OfTerms, TfIdf, T
 from mercer.numerics.row_products import row_products
 from mercer.numerics.sparse_checks import sparse_fault
 from mercer.runtime.interrupts import in_background
+from mercer.spec import derived
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]
 __public__ = ["Cooccurrence", "LatentSemantic", "Semantic"]
@@ -175,8 +176,8 @@ class Semantic(OfTerms):
     def _base(self) -> BagOfWords | TfIdf:
         return BagOfWords() if self.base is None else self.base
 
-    @property
-    def tokenizer(self) -> Tokenizer | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def tokenizer(self) -> Tokenizer | None:
         """That of the base."""
         return self._base.tokenizer
 
@@ -261,8 +262,8 @@ class _Learned(Wrapped, Featured):
         """Yield nothing: the features of the base are used, not its values."""
         return ()
 
-    @property
-    def kernel(self) -> Kernel:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def kernel(self) -> Kernel:
         """The kernel whose features are mapped."""
         return BagOfWords() if self.base is None else self.base
 
@@ -350,17 +351,17 @@ class _Learned(Wrapped, Featured):
         """Return the squared lengths of the mapped features."""
         return np.square(self._mapped(A)).sum(axis=1)
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite, by its features."""
         return 0
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the base is, since the map is fixed."""
         return self.kernel.bounded
 
-    stationary = False  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    stationary = False
 
 
 class Cooccurrence(_Learned):
@@ -398,6 +399,7 @@ class Cooccurrence(_Learned):
     array([[1., 1., 2., 0.]])
     """
 
+    synonyms = ("generalised vector space model",)
     formula = r"\phi(d)^\top D^\top D \, \phi(d')"
     cost = "O(m) a pair"
     constraints = {"base": Optional(InstanceOf(Kernel)), "map": Optional(InstanceOf(SemanticMap))}
@@ -446,6 +448,7 @@ class LatentSemantic(_Learned):
     array([[0.167, 0.333, 0.   ]])
     """
 
+    synonyms = ("latent semantic analysis", "latent semantic indexing")
     formula = r"\phi(d)^\top U_k U_k^\top \phi(d')"
     cost = "O(k) a pair, and a truncated singular value decomposition to learn"
     constraints = {"rank": Integer(1), **Cooccurrence.constraints}

@@ -20,6 +20,7 @@ from mercer.kernels.kmers import Kmers
 from mercer.kernels.texts.bag_of_words import FREQUENCY, Bag, OfTerms, Tokenizer, frequencies
 from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
+from mercer.spec import derived
 
 __all__ = ["WordPairs"]
 __public__ = __all__
@@ -105,8 +106,8 @@ class WordPairs(OfTerms):
         self.frequency = frequency
         self.tokenizer = tokenizer
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """The documents as words and ends of sentences."""
         return Whole(("words", self.tokenizer, self.ends))
 

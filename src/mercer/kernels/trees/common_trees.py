@@ -163,6 +163,7 @@ class SubsetTree(_NodePairs):
            [6., 6.]])
     """
 
+    synonyms = ("Collins-Duffy kernel", "subset tree kernel")
     formula = r"\sum_{v, v'} C(v, v'), C = \lambda \prod_j (1 + C(ch_j(v), ch_j(v')))"
     cost = "O(|x| + |x'| + pairs of nodes with equal productions) a pair"
     constraints = {"decay": Positive(), "leaves": OneOf("labelled", "alike", "counted")}
@@ -262,6 +263,7 @@ class PartialTree(_NodePairs):
            [0.792, 1.   ]])
     """
 
+    synonyms = ("partial tree kernel",)
     formula = (
         r"\sum_{v, v'} C, C = \mu (\lambda^2 + \sum_{i, i'} \lambda^{g(i) + g(i')} \prod_r C(ch_{i_r}, ch_{i'_r}))"
     )

@@ -163,6 +163,7 @@ class Subtree(_Counting, DifferentiatedByTiles):
     ([('b',), ('c', 'b'), ('a', 'b', ('c', 'b'))], array([[2., 1., 1.]]))
     """
 
+    synonyms = ("subtree kernel",)
     formula = r"\sum_t \lambda^{|t|} \#(x, t) \#(x', t)"
     cost = "O(N) to count, then O(common subtrees) a pair"
     constraints = {"decay": Positive(), "leaves": OneOf("labelled", "alike")}

@@ -18,6 +18,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.sparse_checks import used_columns
+from mercer.spec import derived
 
 __all__ = ["ArcCosine", "both_directions", "directions", "supplements"]
 __public__ = ["ArcCosine"]
@@ -54,6 +55,7 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
            [0.318, 1.   ]])
     """
 
+    synonyms = ("neural network kernel of infinite width",)
     formula = r"\|x\|^n \|x'\|^n J_n(\theta) / \pi"
     cost = "O(mnd), one matrix product"
     domain = Vectors
@@ -62,22 +64,22 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
     def __init__(self, degree: int = 1) -> None:
         self.degree = degree
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the degree is 0."""
         return self.degree == 0
 
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """Whether the degree is above 0; angles are not continuous at the zero vector."""
         return self.degree > 0
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether lengths count: the units of degree 0 see directions only."""
         return self.degree > 0
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether the degree is 0; beyond, the zero vector has no length."""
         return self.degree == 0

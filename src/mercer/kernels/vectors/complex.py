@@ -20,6 +20,7 @@ from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.power_series import Degrees
 from mercer.kernels.protocols import HasSeries, offers
 from mercer.kernels.vectors.pointwise import dense
+from mercer.spec import derived
 
 __all__ = ["Hermitian", "halves", "joined"]
 __public__ = ["Hermitian"]
@@ -82,8 +83,8 @@ class Hermitian(Kernel):
             )
         return self
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def strict(self) -> bool:
         """Whether all degrees occur; without some, say every third, x may equal its rotation by 120 degrees."""
         return self.kernel.series().degrees == Degrees.of((), [(0, 1)])
 

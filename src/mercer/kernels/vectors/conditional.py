@@ -19,6 +19,7 @@ from mercer.domains import Samples
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial
 from mercer.kernels.vectors.radial import rational_quadratic_density
 from mercer.numerics.algebraic import scalar
+from mercer.spec import derived
 
 __all__ = ["InverseMultiquadric", "Logarithmic", "Multiquadric", "NegativeDistance", "ThinPlate"]
 __public__ = __all__
@@ -63,8 +64,8 @@ class NegativeDistance(Radial):
     def __init__(self, exponent: float = 1.0) -> None:
         self.exponent = exponent
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def strict(self) -> bool:
         """Strictly definite, on its order's terms, for an exponent below 2."""
         return float(self.exponent) < 2.0
 

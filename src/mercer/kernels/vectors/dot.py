@@ -22,6 +22,7 @@ from mercer.kernels.power_series import Series
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import DotProduct
 from mercer.numerics.algebraic import scalar
+from mercer.spec import derived
 
 __all__ = ["ExponentialDot", "Linear", "Polynomial", "PowerSeries", "Sigmoid"]
 __public__ = __all__
@@ -50,6 +51,7 @@ class Linear(DotProduct, Featured):
            [11., 25.]])
     """
 
+    synonyms = ("dot product",)
     formula = r"\langle x, x' \rangle"
     cost = "O(mnd), one matrix product"
 
@@ -70,7 +72,7 @@ class Linear(DotProduct, Featured):
         assert isinstance(A, Vectors)
         return A.width
 
-    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    injective = True
 
     def series(self) -> Series:
         """Return t."""
@@ -136,12 +138,12 @@ class Polynomial(DotProduct, Featured):
         """Replace t by (s t + c)^p."""
         profiles.power(tile, int(self.degree), float(self.scale), float(self.offset))
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether an odd degree occurs; even ones alone do not distinguish x from -x."""
         return bool(self.degree % 2 or self.offset > 0)
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether there is an offset."""
         return bool(self.offset > 0)
@@ -296,17 +298,17 @@ class PowerSeries(DotProduct, Featured):
     def _a(self) -> Floats:
         return np.atleast_1d(np.asarray(self.coefficients, dtype=float))
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """1 if a_0 is negative, else 0."""
         return 1 if self._a[0] < 0 else 0
 
-    @property
+    @derived
     def injective(self) -> bool:
         """Whether an odd degree occurs; even ones alone do not distinguish x from -x."""
         return bool(np.any(self._a[1::2] > 0))
 
-    @property
+    @derived
     def nonzero(self) -> bool:
         """Whether a_0 is positive."""
         return bool(self._a[0] > 0)
@@ -315,8 +317,8 @@ class PowerSeries(DotProduct, Featured):
         """Return the coefficients."""
         return Series.of(self._a)
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether it is the constant 1."""
         return bool(self._a[0] == 1 and not self._a[1:].any())
 
@@ -402,6 +404,7 @@ class Sigmoid(DotProduct):
            [0.   , 0.762]])
     """
 
+    synonyms = ("MLP kernel", "tanh kernel")
     formula = r"\tanh(s \langle x, x' \rangle + c)"
     cost = "O(mnd), one matrix product"
     order = None

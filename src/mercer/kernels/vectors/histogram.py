@@ -112,6 +112,7 @@ class ChiSquared(_Histogram):
            [0.513, 1.   ]])
     """
 
+    synonyms = ("chi-square kernel",)
     formula = r"\exp(-\gamma \sum_i (x_i - x'_i)^2 / (x_i + x'_i))"
     cost = "O(mnd) divisions"
     strict = True
@@ -174,7 +175,7 @@ class AdditiveChiSquared(_Histogram):
 
     formula = r"\sum_i 2 x_i x'_i / (x_i + x'_i)"
     cost = "O(mnd) divisions"
-    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    injective = True
     sum = _ADDITIVE
 
     def _diag(self, A: Samples) -> Floats:
@@ -208,9 +209,10 @@ class Intersection(_Histogram):
            [3., 4.]])
     """
 
+    synonyms = ("histogram intersection", "min kernel")
     formula = r"\sum_i \min(x_i, x'_i)"
     cost = "O(mnd) comparisons"
-    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    injective = True
     sum = _MINIMUM
 
     def _diag(self, A: Samples) -> Floats:
@@ -249,6 +251,7 @@ class Tanimoto(Tiled, Differentiated, DifferentiatedInInputs):
            [0.333, 1.   ]])
     """
 
+    synonyms = ("Jaccard index",)
     formula = r"\langle x, x' \rangle / (\|x\|^2 + \|x'\|^2 - \langle x, x' \rangle)"
     cost = "O(mnd), one matrix product"
     domain = Vectors

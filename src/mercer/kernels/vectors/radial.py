@@ -52,6 +52,7 @@ class Gaussian(Radial):
            [0.607, 1.   ]])
     """
 
+    synonyms = ("radial basis function", "RBF", "squared exponential")
     formula = r"\exp(-\|x - x'\|^2 / (2 l^2))"
     cost = "O(mnd), one matrix product"
     strict = True
@@ -224,6 +225,7 @@ class Exponential(Matern):
            [0.368, 1.   ]])
     """
 
+    synonyms = ("Ornstein-Uhlenbeck",)
     formula = r"\exp(-\|x - x'\|_2 / l)"
     cost = "O(mnd), one matrix product"
     constraints = {"length_scale": LENGTH_SCALE}

@@ -24,6 +24,7 @@ from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
 from mercer.kernels.user_calls import numbers_at
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.hankel import radial_transform, resolve
+from mercer.spec import derived
 
 __all__ = ["SpectralDensity", "SpectralMixture", "SpectralSamples"]
 __public__ = __all__
@@ -68,6 +69,7 @@ class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
            [0.625, 0.109, 1.5  ]])
     """
 
+    synonyms = ("spectral mixture kernel",)
     domain = Vectors
     example = ((1.0,), (0.5, 0.5, 0.5, 0.5), (1.0, 1.0, 1.0, 1.0))
     formula = r"\sum_q w_q \exp(-\frac{1}{2} \sum_j s_{qj}^2 t_j^2) \cos(\sum_j \mu_{qj} t_j)"
@@ -108,13 +110,13 @@ class SpectralMixture(Kernel, Differentiated, DifferentiatedInInputs):
             )
         return self
 
-    @property
-    def strict(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def strict(self) -> bool:
         """A bell with a positive weight is positive on all frequencies."""
         return bool(np.any(np.asarray(self.weights, dtype=float) > 0.0))
 
-    @property
-    def universal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def universal(self) -> bool:
         """As for strictness."""
         return self.strict
 
@@ -279,8 +281,8 @@ class SpectralSamples(Tiled, Featured, Differentiated, DifferentiatedInInputs):
             )
         return self
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether the weights are left out, so that they add up to one."""
         return self.weights is None
 

@@ -272,6 +272,7 @@ class Brownian(_Columnwise, Differentiated):
            [1., 2., 3.]])
     """
 
+    synonyms = ("Brownian motion", "Wiener process")
     formula = r"\prod_j \min(x_j, x'_j)"
     cost = "O(mnd), a compiled loop"
 

@@ -23,6 +23,7 @@ from mercer.kernels.kernel import Kernel, mirror
 from mercer.kernels.monomials import require_few
 from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["AllSubsets", "Anova"]
 __public__ = __all__
@@ -82,20 +83,20 @@ class Anova(Kernel, Featured, Differentiated, DifferentiatedInInputs):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the base is; of degree 1 as the base."""
         if self.base is None:
             return 0
         return self.base.order if self.base.order == 0 or self.degree == 1 else None
 
-    @property
-    def stationary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def stationary(self) -> bool:
         """Whether the base is."""
         return self.base is not None and self.base.stationary
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the base is."""
         return self.base is not None and self.base.bounded
 
@@ -248,8 +249,8 @@ class AllSubsets(Kernel, Featured, Differentiated, DifferentiatedInInputs):
     cost = "O(mnd) multiplications"
     domain = Vectors
     continuous = True
-    injective = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
-    nonzero = True  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    injective = True
+    nonzero = True
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return the products over coordinates."""

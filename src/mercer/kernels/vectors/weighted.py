@@ -23,6 +23,7 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.user_calls import rows_of
 from mercer.kernels.vectors import profiles
+from mercer.spec import derived
 
 __all__ = ["Basis", "LocalityImproved", "Mahalanobis"]
 __public__ = __all__
@@ -310,13 +311,13 @@ class Basis(Tiled, Featured, Differentiated):
         sigma = _array(self.covariance)
         return np.diag(sigma) if sigma.ndim == 1 else sigma
 
-    @property
-    def domain(self) -> type[Samples]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def domain(self) -> type[Samples]:
         """A table with the values of the basis functions."""
         return Frames
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """A key that is the same for the same functions."""
         return Whole(Same(self.functions))
 

@@ -149,7 +149,7 @@ def nipals(
         loading = t @ rest
         rest -= np.outer(t, loading)
         product -= np.outer(np.asarray(operator @ t), loading)
-        if basis.told(monitor, rest):
+        if basis.asked_to_stop(monitor, rest):
             break
     return basis.result(Y)
 
@@ -195,7 +195,7 @@ def lanczos(operator: Any, y: Floats, count: int, monitor: Monitor | None = None
     while basis.more and basis.add(u, np.asarray(operator @ u)):
         u = basis.last
         rest -= np.outer(u, u @ rest)
-        if basis.told(monitor, rest):
+        if basis.asked_to_stop(monitor, rest):
             break
     return basis.result(y)
 
@@ -238,7 +238,7 @@ class _Basis:
         self.size += 1
         return True
 
-    def told(self, monitor: Monitor | None, rest: Floats) -> bool:
+    def asked_to_stop(self, monitor: Monitor | None, rest: Floats) -> bool:
         """Call the monitor; return whether it wants to stop."""
         if monitor is None or not self.more:
             return False

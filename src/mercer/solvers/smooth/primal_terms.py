@@ -423,10 +423,10 @@ def unkept(monitor: Monitor | None) -> Monitor | None:
     if monitor is None:
         return None
 
-    def told(iteration: int, residual: float) -> bool | Status:
+    def passed_on(iteration: int, residual: float) -> bool | Status:
         return monitor(iteration, residual)
 
-    return told
+    return passed_on
 
 
 def at_once(status: Status) -> Monitor:
