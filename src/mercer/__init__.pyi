@@ -65,6 +65,16 @@ from mercer.estimators.squares.pls import KernelPLS as KernelPLS
 from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
 from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
+from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
+from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
+from mercer.estimators.structured.label_sets import LabelSets as LabelSets
+from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
+from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
+from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
 from mercer.estimators.svm.linear import LinearSVC as LinearSVC
 from mercer.estimators.svm.linear import LinearSVR as LinearSVR
@@ -114,8 +124,10 @@ __all__ = [
     "ChangeScores",
     "ChangeTest",
     "Checkpoint",
+    "ClassLabels",
     "DependenceSelector",
     "DiffusionMap",
+    "FiniteSpace",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
@@ -125,6 +137,7 @@ __all__ = [
     "InvariantComponents",
     "KernelAdatron",
     "KernelCCA",
+    "KernelCRF",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -149,6 +162,8 @@ __all__ = [
     "KernelRidgeCV",
     "LSSVC",
     "LSSVR",
+    "LabelSequences",
+    "LabelSets",
     "LaplacianEigenmap",
     "Lasso",
     "LassoPath",
@@ -162,8 +177,11 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OrderedClasses",
+    "OutputSpace",
     "ParzenDensity",
     "QuantileSVR",
+    "Rankings",
     "ReferencePointMap",
     "RelativeMarginMachine",
     "RelevanceVectorClassifier",
@@ -175,6 +193,8 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "StructuredPerceptron",
+    "StructuredSVC",
     "amari_error",
     "automatic",
     "change_point_test",

@@ -1,0 +1,1 @@
+"""Solvers that generate constraints, or columns of the dual, as they need them."""
