@@ -58,8 +58,8 @@ def chains(sequences: int) -> None:
         a, wall, processor = clocked(mine)
         b, other, others = clocked(peer, 1)
         print(
-            f"  {name:18s} mercer {wall:6.2f} s ({processor:6.2f} of processors), hmmlearn {other:6.2f} s ({others:6.2f})"
-            f"; {other / wall:5.1f} x; largest difference {np.abs(a - b).max():.1e}"
+            f"  {name:16s} mercer {wall:6.2f} s ({processor:6.2f} of processors), hmmlearn {other:6.2f} s "
+            f"({others:6.2f}); {other / wall:5.1f} x; largest difference {np.abs(a - b).max():.1e}"
         )
 
 
@@ -119,8 +119,8 @@ def junction_trees(count: int) -> None:
         widths.append(junction_tree(network).treewidth)
         worst = max(worst, *(float(np.abs(ours[name] - peer[name]).max()) for name in network.variables))
     print(
-        f"  mercer {mine:.3f} s, pgmpy {theirs:.3f} s: {theirs / mine:.0f} x; largest difference {worst:.1e}; treewidths"
-        f" {min(widths)} to {max(widths)}"
+        f"  mercer {mine:.3f} s, pgmpy {theirs:.3f} s: {theirs / mine:.0f} x; largest difference {worst:.1e}"
+        f"; treewidths {min(widths)} to {max(widths)}"
     )
 
 

@@ -70,6 +70,13 @@ def _of_shares(machine, A):
     return values
 
 
+def _of_outputs(machine, A):
+    """The scores of the classes, of which the largest is predicted."""
+    values = machine.expansion_(A)
+    assert np.array_equal(machine.classes_[values.argmax(axis=1)], machine.predict(A))
+    return values
+
+
 def _said(machine, A):
     """The decision values, predictions, or coordinates: the first of these that there are."""
     return next(getattr(machine, m) for m in ("decision_function", "predict", "transform") if hasattr(machine, m))(A)
@@ -83,6 +90,7 @@ RAW = {
     "KernelKMeans": _of_distances,
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
+    **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF"), _of_outputs),
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),
     **dict.fromkeys(("LaplacianSVC", "MultiTaskSVC"), _by_pairs),

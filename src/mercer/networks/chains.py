@@ -35,7 +35,7 @@ class PathSums:
     marginals : (T, K) array
         Probability of each state at each position.
     transitions : (K, K) array
-        Expected number of each transition, in all sequences.
+        Expected number of each transition in all sequences, each times its weight.
     """
 
     log_partition: Floats
@@ -153,12 +153,18 @@ class Chains:
 
     # sums ---------------------------------------------------------------------------------------------
 
-    def sums(self) -> PathSums:
-        """Return log-partition functions, marginals and expected transitions (forward and backward)."""
+    def sums(self, weight: Floats | None = None) -> PathSums:
+        """Return log-partition functions, marginals and expected transitions (forward and backward).
+
+        Parameters
+        ----------
+        weight : (n,) array, optional
+            Of each sequence in the sum of expected transitions; ones by default.
+        """
         finite = self.transitions[np.isfinite(self.transitions)]
         first = self.start[np.isfinite(self.start)]
         if max(np.ptp(finite) if finite.size else 0.0, np.ptp(first) if first.size else 0.0) > _RANGE:
-            return self._sums_of_logs()
+            return self._sums_of_logs(weight)
         top, peak = (float(finite.max()) if finite.size else 0.0), (float(first.max()) if first.size else 0.0)
         chain = Chain(np.exp(self.start - peak), np.exp(self.transitions - top))
         logs, marginals = np.empty(len(self)), np.empty_like(self.scores)
@@ -166,7 +172,8 @@ class Chains:
 
         def use(piece: int, found: Posterior) -> None:
             logs[found.sequences], marginals[found.positions] = found.log_likelihood, found.gamma
-            counts[piece] = found.total_transitions()
+            each = None if weight is None else np.repeat(weight[found.sequences], np.diff(found.offsets))
+            counts[piece] = found.total_transitions(each)
 
         pieces = posteriors(self._observed, self.offsets, chain, use)
         _require_possible(logs)
@@ -184,12 +191,14 @@ class Chains:
         observed.B[hopeless], observed.shift[hopeless] = 0.0, 0.0
         return observed
 
-    def _sums_of_logs(self) -> PathSums:
+    def _sums_of_logs(self, weight: Floats | None = None) -> PathSums:
         """Return the same where exponentials of transitions leave the range of numbers: slower."""
         logs, marginals = np.empty(len(self)), np.empty_like(self.scores)
         total = np.zeros_like(self.transitions)
         for i, (a, b) in enumerate(pairwise(self.offsets)):
-            logs[i] = _sum_paths(self.scores[a:b], self.start, self.transitions, marginals[a:b], total)
+            counts = np.zeros_like(total)
+            logs[i] = _sum_paths(self.scores[a:b], self.start, self.transitions, marginals[a:b], counts)
+            total += counts if weight is None else weight[i] * counts
         _require_possible(logs)
         return PathSums(logs, marginals, total)
 

@@ -1,1 +1,1 @@
-"""Linear programs that grow: column generation and its restricted programs."""
+"""Programs that grow: constraints, or columns of the dual, are generated as they are needed."""

@@ -1,0 +1,1 @@
+"""Machines whose predictions have structure: classes with costs, sets, orders, rankings and sequences of labels."""

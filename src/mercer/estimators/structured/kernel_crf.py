@@ -1,0 +1,256 @@
+"""Conditional random fields with kernels: probabilities of outputs with structure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.arrays import Floats, Indices
+from mercer.constraints import Integer, OneOf, Positive
+from mercer.errors import CapabilityError, ParameterError, warn_caller
+from mercer.estimators.estimator import unwatched
+from mercer.estimators.fits import Run, fitting
+from mercer.estimators.offered import offered_if
+from mercer.estimators.structured.output_space import FiniteSpace
+from mercer.estimators.structured.structured_machine import StructuredMachine
+from mercer.gram import Gram, GramSpec
+from mercer.problems import Status
+from mercer.runtime.tiling import serial_blas
+from mercer.solvers.smooth.functional_descent import Descent, descend
+
+__all__ = ["KernelCRF"]
+__public__ = __all__
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    if isinstance(estimator._space(), FiniteSpace):
+        return True
+    raise AttributeError(
+        f"KernelCRF has no predict_proba with outputs={estimator.outputs!r}, whose outputs are too many to list; it "
+        "exists for ClassLabels and OrderedClasses. Use marginals, log_probability or k_best."
+    )
+
+
+class KernelCRF(StructuredMachine):
+    r"""Conditional random field: the probability of each output given the sample, with functions of a kernel.
+
+    .. math:: p(y \mid x) = e^{f(x, y) - g(x)}, \qquad
+        \min_f \; \tfrac12 \|f\|^2 - C \sum_i \log p(y_i \mid x_i)
+
+    With one site and `ClassLabels` it is kernel logistic regression of several classes without a bias; with
+    `LabelSequences` a chain, whose sums are found by forward and backward recursions.
+
+    Seed: [HSS] Eqs. (103)-(105), Section 4.1.4, and Corollary 24, Eq. (118): one coefficient for each position and
+    function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None, default None
+        On samples, or on the positions of sequences. None is the Gaussian at the median distance.
+    C : float, default 1.0
+        Of the log-likelihood; lambda = 1 / (n C).
+    outputs : OutputSpace, optional
+        What is predicted; None is `ClassLabels()`. It must have sums over all outputs.
+    method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
+        Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
+    tol : float, default 1e-9
+        It ends when the gradient in the space is shorter than this, relative to the one at zero.
+    max_iter : int, default 1000
+        Iterations at most.
+    gamma, degree, coef0 : optional
+        Parameters of scikit-learn's named kernels.
+    gram : GramSpec, optional
+        How K is held; only products with it are needed. None chooses by `Auto`.
+    memory, max_time, n_threads : optional
+        Budgets; see `KernelEstimator`. Out of time, the function so far is kept, with a warning.
+
+    Attributes
+    ----------
+    target_ : OutputSpace
+    classes_ : array
+        The labels, where the space has them.
+    expansion_ : Expansion or FeatureExpansion
+        The functions, one column each.
+    weights_ : (G,) array
+        Weights of the output's own features, such as pairs of labels.
+    objective_, gap_ : float
+        The objective, and how far it is above the minimum at most.
+    n_iter_ : int
+
+    Notes
+    -----
+    An iteration costs one product with K and a few sums over all outputs. A sample of weight w counts as w copies.
+
+    Examples
+    --------
+    >>> from mercer import KernelCRF, LabelSequences
+    >>> from mercer.kernels import Linear
+    >>> X, y = [np.eye(2)[[0, 1, 0]], np.eye(2)[[1, 1]]], [["a", "b", "a"], ["b", "b"]]
+    >>> model = KernelCRF(Linear(), C=10.0, outputs=LabelSequences()).fit(X, y)
+    >>> model.marginals([np.eye(2)[[1, 0]]])[0].round(1)
+    array([[0. , 1. ],
+           [0.9, 0.1]])
+    """
+
+    products_suffice = True
+    constraints = {
+        "C": Positive(),
+        "method": OneOf("lbfgs", "conjugate_gradient"),
+        "tol": Positive(),
+        "max_iter": Integer(1),
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        C: float = 1.0,
+        *,
+        outputs: Any = None,
+        method: str = "lbfgs",
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+        gamma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        gram: GramSpec | None = None,
+        memory: int | str | None = None,
+        max_time: float | None = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.outputs = outputs
+        self.method = method
+        self.tol = tol
+        self.max_iter = max_iter
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.gram = gram
+        self.memory = memory
+        self.max_time = max_time
+        self.n_threads = n_threads
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelCRF:
+        """Fit the field.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+            For sequences of labels, a list of sequences.
+        y : outputs
+            Of the kind that `outputs` reads.
+        sample_weight : (n,) array, optional
+            Non-negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        target: Any = self._space()
+        with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, _):
+            sites, offsets = self._sites(S)
+            self._check_lengths(codes, offsets)
+            self.kernel_ = kernel.learn(sites)
+            K = self._represent(self.kernel_, sites, run, until=0.2)
+            found = self._descended(K, codes, offsets, w, run)
+            self._keep(K, found.function.B, found.function.w)
+            self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
+        return self
+
+    def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
+        space, C = self.target_, float(self.C) * w
+        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros(space.extras)
+        for i, code in enumerate(codes):
+            rows = slice(offsets[i], offsets[i + 1])
+            psi[rows], own = space.features(code, int(offsets[i + 1] - offsets[i]))
+            g += C[i] * own
+        each = np.repeat(C, np.diff(offsets))[:, None]
+        psi *= each
+
+        def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
+            logs, expected, extra = space.sums_of_all(F, offsets, weights, C)
+            value = float(C @ logs - np.vdot(psi, F) - g @ weights)
+            return value, each * expected - psi, extra - g
+
+        unwatched(K)
+        with run.stage("descent", 1.0), serial_blas():
+            monitor = run.solver_monitor(float(self.tol)) if run.watched else None
+            found = descend(K, risk, space.width, space.extras, self.method, self.tol, self.max_iter, monitor)
+        if found.status is not Status.CONVERGED:
+            warn_caller(
+                f"KernelCRF stopped after {len(found.rows)} iterations with an objective that is at most "
+                f"{found.gap:.3g} above its minimum. {found.status.value}",
+                ConvergenceWarning,
+            )
+        return found
+
+    @offered_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class, (m, c), in the order of ``classes_``."""
+        F, _ = self._values(X)
+        space: Any = self.target_
+        return space.probabilities(F, self.weights_)[0]
+
+    @offered_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def marginals(self, X: Any) -> list[Floats]:
+        """Return the probability of each label at each position, one (T, K) array per sequence.
+
+        Parameters
+        ----------
+        X : list of sequences
+        """
+        F, offsets = self._values(X)
+        space: Any = self.target_
+        if not hasattr(space, "marginals_of_all"):
+            raise CapabilityError(
+                f"{type(space).__name__} has no positions; marginals are those of LabelSequences. Use predict_proba."
+            )
+        return np.split(space.marginals_of_all(F, offsets, self.weights_), offsets[1:-1])
+
+    def log_probability(self, X: Any, y: Any) -> Floats:
+        """Return log p(y | x) of given outputs, (m,).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : outputs
+        """
+        F, offsets = self._values(X)
+        space, codes = self.target_, self.target_.encode(y)
+        self._check_lengths(codes, offsets)
+        logs, _, _ = space.sums_of_all(F, offsets, self.weights_, np.ones(len(offsets) - 1))
+        own = [space.score(F[a:b], self.weights_, c) for a, b, c in zip(offsets[:-1], offsets[1:], codes, strict=True)]
+        return np.array(own) - logs
+
+    def k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """Return the k most probable sequences of labels of each sample, with the logarithms of their probabilities.
+
+        Parameters
+        ----------
+        X : list of sequences
+        k : int
+        """
+        F, offsets = self._values(X)
+        space: Any = self.target_
+        if not hasattr(space, "k_best") or not isinstance(k, int) or k < 1:
+            raise ParameterError(
+                f"k_best was asked for k={k!r} of {type(space).__name__}; a positive integer and LabelSequences are "
+                "accepted. Use predict_proba for classes."
+            )
+        found = []
+        for a, b in pairwise(offsets):
+            g = space.sums(F[a:b], self.weights_).log_partition
+            outputs = space.k_best(F[a:b], self.weights_, k)
+            found.append([(space.decode([y])[0], space.score(F[a:b], self.weights_, y) - g) for y in outputs])
+        return found

@@ -1,0 +1,160 @@
+"""What machines with structured outputs share: samples with sites, the functions, predictions and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.arguments import sample_weights
+from mercer.arrays import Array, Floats, Indices
+from mercer.constraints import InstanceOf, Optional
+from mercer.domains import Samples
+from mercer.errors import CapabilityError, DomainError, TargetError
+from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.structured.class_spaces import ClassLabels
+from mercer.estimators.structured.output_space import OutputSpace
+from mercer.gram import Gram
+from mercer.problems import Solution, Status
+
+__all__ = ["Sites", "StructuredMachine"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Samples that are sequences of objects: all objects packed one after another, and where each sample begins."""
+
+    flat: Any
+    offsets: Indices
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, index: Indices) -> Sites:
+        """Return some of the samples."""
+        lengths = np.diff(self.offsets)[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths)
+        return Sites(self.flat.take(places), offsets)
+
+
+class StructuredMachine(ClassifierMixin, KernelEstimator):
+    """Base of the machines with structured outputs: a kernel on sites, and an output space."""
+
+    outputs: Any
+    weights_: Floats
+    target_: OutputSpace
+    constraints = {"outputs": Optional(InstanceOf(OutputSpace))}
+
+    def _space(self) -> OutputSpace:
+        return ClassLabels() if self.outputs is None else self.outputs.check()
+
+    def _read(self, X: Any) -> tuple[Any, Any]:
+        """Pack training data: as they are, or their sites one after another."""
+        if not self._space().has_sites:
+            return self._pack(X)
+        flat, offsets = _flattened(X)
+        S, kernel = self._pack(flat)
+        return Sites(S, offsets), kernel
+
+    def _sites(self, S: Any) -> tuple[Samples, Indices]:
+        """Return the sites of packed training samples, and where each sample begins."""
+        return (S.flat, S.offsets) if isinstance(S, Sites) else (S, np.arange(len(S) + 1, dtype=np.intp))
+
+    def _check_lengths(self, codes: Array, offsets: Indices) -> None:
+        """Raise TargetError unless sequences of labels are as long as those of objects."""
+        if self.target_.has_sites:
+            for i, (code, length) in enumerate(zip(codes, np.diff(offsets), strict=True)):
+                if len(code) != length:
+                    raise TargetError(
+                        f"sequence {i} has {length} positions in X and {len(code)} labels in y; there must be one "
+                        "label per position. Compare the lengths."
+                    )
+
+    def _keep(self, K: Gram, B: Floats, w: Floats) -> None:
+        """Keep the functions, at the sites that have a coefficient."""
+        self.expansion_ = K.expand(Solution(B, Status.CONVERGED, 0.0))
+        self.weights_ = w
+
+    def _values(self, X: Any) -> tuple[Floats, Indices]:
+        """Return the values of all functions at the sites of new samples, and where each sample begins."""
+        check_is_fitted(self)
+        if not self.target_.has_sites:
+            F = self._evaluate(X)
+            F = F.reshape(len(F), -1)
+            return F, np.arange(len(F) + 1, dtype=np.intp)
+        flat, offsets = _flattened(X)
+        if not len(flat):
+            return np.empty((0, self.target_.width)), offsets
+        F = self._evaluate(flat)
+        return F.reshape(len(F), -1), offsets
+
+    def predict(self, X: Any) -> Any:
+        """Return the output with the highest score of each sample, in the form of y.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+            For sequences of labels, a list of sequences.
+        """
+        F, offsets = self._values(X)
+        return self.target_.decode(self.target_.best_of_all(F, offsets, self.weights_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of what is predicted right: classes, labels of positions or of sets, preferences.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : outputs
+        sample_weight : (n,) array, optional
+        """
+        F, offsets = self._values(X)
+        outputs = self.target_.best_of_all(F, offsets, self.weights_)
+        truth = self.target_.encode(y)
+        if len(truth) != len(outputs):
+            raise TargetError(
+                f"X has {len(outputs)} samples and y has {len(truth)}; there must be one output per sample. Give X and "
+                "y of the same length."
+            )
+        weight = sample_weights(sample_weight, len(outputs))
+        found = np.array([self.target_.agreement(a, b) for a, b in zip(truth, outputs, strict=True)])
+        return float(weight @ found[:, 0] / (weight @ found[:, 1]))
+
+    def _require_rows(self, K: Any) -> None:
+        if not hasattr(K, "rows") and not hasattr(K, "factor"):
+            raise CapabilityError(
+                f"{type(self).__name__} needs Gram.rows or a factor; {type(K).__name__} offers only products. "
+                "Use gram=Tiles(), gram=Dense() or gram=Nystrom()."
+            )
+
+
+def _flattened(X: Any) -> tuple[Any, Indices]:
+    """Return the objects of all sequences one after another, and where each sequence begins."""
+    if isinstance(X, Samples) or not hasattr(X, "__iter__") or isinstance(X, (str, bytes)):
+        raise DomainError(
+            f"a {type(X).__name__} was given as X; for sequences of labels X is a list of sequences, each an array or "
+            "a list of what the kernel compares. Give one entry per sequence."
+        )
+    rows = list(X)
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        raise DomainError(
+            "X has entries without a length; for sequences of labels X is a list of sequences. Give each sequence as "
+            "an array or a list."
+        ) from None
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+    full = [row for row in rows if len(row)]
+    if full and all(isinstance(row, np.ndarray) and row.ndim == 2 for row in full):
+        widths = {row.shape[1] for row in full}
+        if len(widths) > 1:
+            raise DomainError(
+                f"X has sequences of vectors with {sorted(widths)} columns; all must have the same. Give the same "
+                "columns to each position."
+            )
+        return np.concatenate(full), offsets
+    return [item for row in full for item in row], offsets
