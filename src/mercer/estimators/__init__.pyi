@@ -82,6 +82,8 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.estimators.tasks.nuclear_norm import NuclearNormClassifier as NuclearNormClassifier
+from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as NuclearNormRegressor
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
@@ -142,6 +144,8 @@ __all__ = [
     "MultiTaskSVR",
     "NuSVC",
     "NuSVR",
+    "NuclearNormClassifier",
+    "NuclearNormRegressor",
     "OneClassSVM",
     "ParzenDensity",
     "QuantileSVR",
