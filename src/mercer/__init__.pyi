@@ -87,6 +87,9 @@ from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as Nuclear
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
+from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
+from mercer.estimators.views.svm2k import SVM2K as SVM2K
 from mercer.first_model import automatic as automatic
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
@@ -120,6 +123,7 @@ __all__ = [
     "ChangeScores",
     "ChangeTest",
     "Checkpoint",
+    "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
     "GaussianProcessClassifier",
@@ -170,6 +174,7 @@ __all__ = [
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
+    "MultiViewLaplacianSVC",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
@@ -183,6 +188,7 @@ __all__ = [
     "RelevanceVectorRegressor",
     "SVC",
     "SVDD",
+    "SVM2K",
     "SVR",
     "SemiparametricLatentFactor",
     "SmoothingSpline",

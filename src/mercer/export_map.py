@@ -62,6 +62,8 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.tasks.nuclear_norm": ("NuclearNormClassifier", "NuclearNormRegressor",),
         "mercer.estimators.tasks.task_machines": ("MultiTaskSVC", "MultiTaskSVR",),
         "mercer.estimators.tasks.task_ridge": ("MultiTaskRidge",),
+        "mercer.estimators.views.multi_view": ("CoRegularizedRidge", "MultiViewLaplacianSVC",),
+        "mercer.estimators.views.svm2k": ("SVM2K",),
         "mercer.first_model": ("automatic",),
         "mercer.io.checkpoint": ("Checkpoint",),
         "mercer.io.interop": ("from_libsvm", "from_sklearn",),
@@ -148,6 +150,8 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.tasks.nuclear_norm": ("NuclearNormClassifier", "NuclearNormRegressor",),
         "mercer.estimators.tasks.task_machines": ("MultiTaskSVC", "MultiTaskSVR",),
         "mercer.estimators.tasks.task_ridge": ("MultiTaskRidge",),
+        "mercer.estimators.views.multi_view": ("CoRegularizedRidge", "MultiViewLaplacianSVC",),
+        "mercer.estimators.views.svm2k": ("SVM2K",),
     },
     "mercer.gram": {
         "mercer.gram.algebra": ("Centered", "Repeated", "Shifted", "Weighted",),

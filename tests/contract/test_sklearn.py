@@ -26,6 +26,7 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.NuclearNormClassifier: {"tol": 0.05},
     # scikit-learn excepts its own classifiers of few labels, by name, from the classes -1 and 1
     mercer.LaplacianSVC: {"unlabelled": None},
+    mercer.MultiViewLaplacianSVC: {"unlabelled": None},
 }
 
 

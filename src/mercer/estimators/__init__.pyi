@@ -87,11 +87,15 @@ from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as Nuclear
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
+from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
+from mercer.estimators.views.svm2k import SVM2K as SVM2K
 __all__ = [
     "BayesianLinearRegression",
     "CCA",
     "ChangeScores",
     "ChangeTest",
+    "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
     "GaussianProcessClassifier",
@@ -142,6 +146,7 @@ __all__ = [
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
+    "MultiViewLaplacianSVC",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
@@ -155,6 +160,7 @@ __all__ = [
     "RelevanceVectorRegressor",
     "SVC",
     "SVDD",
+    "SVM2K",
     "SVR",
     "SemiparametricLatentFactor",
     "SmoothingSpline",

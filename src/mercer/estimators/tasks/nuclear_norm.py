@@ -15,22 +15,21 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
-from mercer.errors import CapabilityError, ParameterError, TargetError, warn_caller
+from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.factors import factor_of, function_of
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.tasks.task_columns import TaskedData, split_tasks
-from mercer.gram import Gram, GramSpec, HasFactor
-from mercer.gram.gram import has_array, is_streamed, is_transform
+from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_streamed, is_transform
 from mercer.hilbert.spectral_penalties import Nuclear, SpectralPenalty
 from mercer.losses import Logistic, Squared
-from mercer.problems import Solution, Status
+from mercer.problems import Status
 from mercer.solvers.sparse.spectral_proximal import Observations, SpectralSolution, solve_spectral
 from mercer.targets import Multiclass, PartialReal
 
 __all__ = ["NuclearNormClassifier", "NuclearNormRegressor"]
 __public__ = __all__
-
-_SMALL = 1e-12  # of the largest eigenvalue of K: directions that are rounding
 
 
 class _FewFunctions(KernelEstimator):
@@ -83,7 +82,7 @@ class _FewFunctions(KernelEstimator):
 
     def _minimise(self, K: Gram, seen: Observations, loss: Any, bound: float, run: Run) -> SpectralSolution:
         """Solve, and keep the functions of all columns."""
-        F, back = self._factor(K)
+        F, back = factor_of(self, K)
         penalty = Nuclear() if self.penalty is None else self.penalty
         penalty.check()
         with run.stage("solver", 1.0):
@@ -108,28 +107,12 @@ class _FewFunctions(KernelEstimator):
         weights, intercept = found.weights, found.intercept
         if self._is_one():
             weights, intercept = weights[:, 0], intercept[0]
-        coef = weights if back is None else back @ weights
-        whole = Solution(coef, found.status, float(found.gap), weights=None if back is not None else weights)
         self.intercept_ = intercept
-        self.expansion_ = K.expand(whole, intercept)
+        self.expansion_ = function_of(K, weights, back, intercept, found.status)
         return found
 
     def _is_one(self) -> bool:
         return False
-
-    def _factor(self, K: Gram) -> tuple[Floats, Floats | None]:
-        """Return F, and the matrix that makes coefficients of weights where K is not held by its factor."""
-        if isinstance(K, HasFactor):
-            return K.factor(), None
-        if not has_array(K):
-            raise CapabilityError(
-                f"{type(self).__name__} needs a factor of K; {type(K).__name__} offers none, and does not hold K. Use "
-                "gram=Nystrom(500), or gram=Dense() if K fits."
-            )
-        values, U = np.linalg.eigh(K.array)
-        used = values > _SMALL * max(values[-1], 0.0)
-        roots = np.sqrt(values[used])
-        return U[:, used] * roots, U[:, used] / roots
 
     def _of_tasks(self, values: Floats, data: Any, width: int = 1) -> Floats:
         """Return the columns of the task of each sample, (m, width); of a task never seen the mean of all."""
