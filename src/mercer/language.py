@@ -45,6 +45,7 @@ PACKAGES = (
     "mixtures",
     "solvers",
     "hilbert.regularizers",
+    "hilbert.spectral_penalties",
     "preimages",
     "estimators",
 )

@@ -29,6 +29,9 @@ NO_ELEMENT = {
     "KernelICA": "the kernel measures dependence; sources are linear in the columns",
     "KernelDimensionReduction": "the kernel measures dependence; directions are linear in the columns",
     "DependenceSelector": "the kernel measures dependence; it chooses columns",
+    "SVM2K": "every view has a kernel of its own: a function each, `expansions_`",
+    "CoRegularizedRidge": "every view has a kernel of its own: a function each, `expansions_`",
+    "MultiViewLaplacianSVC": "every view has a kernel of its own: a function each, `expansions_`",
 }
 OTHER_KIND = {"SmoothingSpline": "its polynomials are outside the space: an Expansion and a basis, or a natural spline"}
 

@@ -88,15 +88,21 @@ from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
+from mercer.estimators.tasks.nuclear_norm import NuclearNormClassifier as NuclearNormClassifier
+from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as NuclearNormRegressor
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
+from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
+from mercer.estimators.views.svm2k import SVM2K as SVM2K
 __all__ = [
     "AdaBoostClassifier",
     "BayesianLinearRegression",
     "CCA",
     "ChangeScores",
     "ChangeTest",
+    "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
     "GaussianProcessClassifier",
@@ -151,8 +157,11 @@ __all__ = [
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
+    "MultiViewLaplacianSVC",
     "NuSVC",
     "NuSVR",
+    "NuclearNormClassifier",
+    "NuclearNormRegressor",
     "OneClassSVM",
     "ParzenDensity",
     "QuantileSVR",
@@ -162,6 +171,7 @@ __all__ = [
     "RelevanceVectorRegressor",
     "SVC",
     "SVDD",
+    "SVM2K",
     "SVR",
     "SemiparametricLatentFactor",
     "SmoothingSpline",

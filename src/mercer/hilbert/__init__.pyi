@@ -44,6 +44,11 @@ from mercer.hilbert.regularization import tikhonov as tikhonov
 from mercer.hilbert.regularizers import NormPower as NormPower
 from mercer.hilbert.regularizers import Radius as Radius
 from mercer.hilbert.regularizers import Regularizer as Regularizer
+from mercer.hilbert.spectral_penalties import ElasticNuclear as ElasticNuclear
+from mercer.hilbert.spectral_penalties import Nuclear as Nuclear
+from mercer.hilbert.spectral_penalties import Rank as Rank
+from mercer.hilbert.spectral_penalties import Schatten as Schatten
+from mercer.hilbert.spectral_penalties import SpectralPenalty as SpectralPenalty
 from mercer.hilbert.universality import Properties as Properties
 from mercer.hilbert.universality import properties as properties
 from mercer.hilbert.violation import Violation as Violation
@@ -54,6 +59,7 @@ __all__ = [
     "Claim",
     "Definiteness",
     "DerivativeExpansion",
+    "ElasticNuclear",
     "FourierNorm",
     "LearnedKernel",
     "Measure",
@@ -61,16 +67,20 @@ __all__ = [
     "Moments",
     "NormPower",
     "Normal",
+    "Nuclear",
     "ProductMeasure",
     "Projection",
     "Properties",
     "Radius",
+    "Rank",
     "ReducedSet",
     "Regularized",
     "Regularizer",
     "RidgePath",
     "Sampled",
+    "Schatten",
     "SpectralMeasure",
+    "SpectralPenalty",
     "Uniform",
     "Violation",
     "bochner_test",

@@ -1,0 +1,113 @@
+"""Several views of each sample: a kernel for each, on columns of one table or on collections side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.arrays import Floats
+from mercer.constraints import Each, InstanceOf, Optional
+from mercer.domains import Frames, Samples, Vectors
+from mercer.domains.frames import WHOLE
+from mercer.errors import CapabilityError, DomainError
+from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
+from mercer.estimators.several_views import require_pairs
+from mercer.kernels import Gaussian, Kernel, Linear, Sum
+
+__all__ = ["SeveralViews", "seen_by"]
+
+
+def seen_by(kernel: Kernel, S: Samples) -> Samples:
+    """Return what the kernel of one view reads of all views."""
+    return S.part(WHOLE) if isinstance(S, Frames) and kernel.domain is not Frames else S
+
+
+class SeveralViews(KernelEstimator):
+    """Base of machines that learn a function of each view.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel, optional
+        One for each view, on the columns it names by ``.on``. None is `Linear` and `Gaussian` at the median distance,
+        both on all columns.
+    """
+
+    kernels: Any
+    kernel: Any = None
+    kernels_: tuple[Kernel, ...]
+    expansions_: Any
+    constraints = {"kernels": Optional(Each(InstanceOf(Kernel)))}
+
+    def _given_kernels(self) -> tuple[Kernel, ...]:
+        return (Linear(), Gaussian("median")) if self.kernels is None else tuple(self.kernels)
+
+    def _pack_views(self, X: Any) -> tuple[Samples, tuple[Kernel, ...]]:
+        """Pack training data for all views, and return the kernel of each."""
+        kernels = self._given_kernels()
+        if len(kernels) < 2:
+            raise DomainError(
+                f"{type(self).__name__} was given {len(kernels)} kernel; two views or more are needed. Give a kernel "
+                "for each view, for example kernels=(Gaussian().on([0, 1]), Linear().on([2, 3]))."
+            )
+        for kernel in kernels:
+            kernel.check()
+            if kernel.order != 0:
+                raise CapabilityError(
+                    f"{type(self).__name__} was given {kernel!r}, which is not positive definite; each kernel must be. "
+                    "Use for example Gaussian()."
+                )
+        if _is_list(X, len(kernels)):
+            S = self._side_by_side(X, kernels)
+            return S, tuple(k.on(_name(v)) for v, k in enumerate(kernels))
+        S = self._together(X, kernels)
+        remember_columns(self, X, S, reset=True)
+        return S, kernels
+
+    def _together(self, X: Any, kernels: tuple[Kernel, ...]) -> Samples:
+        if all(kernel.domain is Vectors for kernel in kernels) and not isinstance(X, Frames):
+            return pack_vectors(X, self.kernels)
+        return Sum(kernels).pack(X)
+
+    def _side_by_side(self, X: Any, kernels: Any) -> Frames:
+        parts = [kernel.pack(view) for kernel, view in zip(kernels, X, strict=True)]
+        require_pairs(parts)
+        return Frames({_name(v): part for v, part in enumerate(parts)})
+
+    def _pack_new(self, X: Any) -> Samples:
+        check_is_fitted(self)
+        if _is_list(X, len(self.kernels_)) and getattr(self.kernels_[0], "columns", None) == _name(0):
+            return self._side_by_side(X, [kernel.kernel for kernel in self.kernels_])  # pyright: ignore
+        T = self._together(X, self.kernels_)
+        remember_columns(self, X, T, reset=False)
+        return T
+
+    def _learned(self, kernels: tuple[Kernel, ...], S: Samples, w: Floats) -> tuple[Kernel, ...]:
+        return tuple(kernel.learn(seen_by(kernel, S), None, w) for kernel in kernels)
+
+    def view_values(self, X: Any) -> Floats:
+        """Return the functions of all views at new data, (m, V) or (m, k, V).
+
+        Parameters
+        ----------
+        X : table, packed samples, or a list of views
+        """
+        T = self._pack_new(X)
+        pairs = zip(self.expansions_, self.kernels_, strict=True)
+        return np.stack([f(seen_by(kernel, T), self._resources()) for f, kernel in pairs], axis=-1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = False
+        return tags
+
+
+def _name(view: int) -> str:
+    return f"view {view + 1}"
+
+
+def _is_list(X: Any, count: int) -> bool:
+    """Return whether these are views side by side rather than rows: as many packed collections or matrices."""
+    listed = isinstance(X, (list, tuple)) and len(X) == count
+    return listed and all(isinstance(view, Samples) or len(getattr(view, "shape", ())) == 2 for view in X)

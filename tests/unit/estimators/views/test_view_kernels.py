@@ -1,0 +1,42 @@
+"""Views as columns, as packed tables and side by side."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import CoRegularizedRidge
+from mercer.errors import CapabilityError, DomainError, TargetError
+from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum, Sum
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(15, 4))
+Y = X[:, 0] + X[:, 2]
+A, B = [0, 1], [2, 3]
+
+
+def test_every_form_is_the_same_machine():
+    k = Gaussian(1.0), Linear()
+    expected = CoRegularizedRidge((k[0].on(A), k[1].on(B))).fit(X, Y).predict(X)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    named = k[0].on(["a", "b"]), k[1].on(["c", "d"])
+    assert np.allclose(CoRegularizedRidge(named).fit(table, Y).predict(table), expected)
+    packed = Sum(named).pack(table)
+    assert np.allclose(CoRegularizedRidge(named).fit(packed, Y).predict(packed), expected)
+    views = [X[:, A], X[:, B]]
+    assert np.allclose(CoRegularizedRidge(k).fit(views, Y).predict(views), expected)
+
+
+def test_views_of_different_domains():
+    words = ["".join(RNG.choice(list("ab"), 6)) for _ in range(15)]
+    table = {"word": words, "u": X[:, 0]}
+    model = CoRegularizedRidge((Spectrum(2).on("word"), Gaussian(1.0).on(["u"]))).fit(table, Y)
+    assert model.view_values(table).shape == (15, 2)
+
+
+def test_refusals():
+    with pytest.raises(DomainError, match="two views or more"):
+        CoRegularizedRidge((Linear(),)).fit(X, Y)
+    with pytest.raises(TargetError, match=r"\[15, 14\]"):
+        CoRegularizedRidge((Linear(), Linear())).fit([X, X[:14]], Y)
+    with pytest.raises(CapabilityError, match="not positive definite"):
+        CoRegularizedRidge((Linear(), NegativeDistance())).fit(X, Y)
