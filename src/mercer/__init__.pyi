@@ -1,4 +1,5 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
 from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostRegressor as LPBoostRegressor
@@ -41,6 +42,9 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
+from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector
+from mercer.estimators.mixtures.multiple_regressor import MultipleKernelRegressor as MultipleKernelRegressor
 from mercer.estimators.online import KernelPerceptron as KernelPerceptron
 from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
@@ -73,6 +77,16 @@ from mercer.estimators.squares.pls import KernelPLS as KernelPLS
 from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
 from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
+from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
+from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
+from mercer.estimators.structured.label_sets import LabelSets as LabelSets
+from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
+from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
+from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
 from mercer.estimators.svm.linear import LinearSVC as LinearSVC
 from mercer.estimators.svm.linear import LinearSVR as LinearSVR
@@ -105,6 +119,7 @@ from mercer.io.model_file import save as save
 from mercer.language import parse as parse
 from mercer.preimages.methods import preimage as preimage
 from mercer.reports.report import report as report
+from mercer import choosing as choosing
 from mercer import domains as domains
 from mercer import estimators as estimators
 from mercer import gram as gram
@@ -113,6 +128,7 @@ from mercer import inference as inference
 from mercer import io as io
 from mercer import kernels as kernels
 from mercer import losses as losses
+from mercer import mixtures as mixtures
 from mercer import models as models
 from mercer import networks as networks
 from mercer import numerics as numerics
@@ -132,9 +148,11 @@ __all__ = [
     "ChangeScores",
     "ChangeTest",
     "Checkpoint",
+    "ClassLabels",
     "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
+    "FiniteSpace",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
@@ -145,6 +163,7 @@ __all__ = [
     "KernelAdatron",
     "KernelBalls",
     "KernelCCA",
+    "KernelCRF",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -167,11 +186,14 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
+    "KernelSearchCV",
     "KernelStumps",
     "LPBoostClassifier",
     "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
+    "LabelSequences",
+    "LabelSets",
     "LaplacianEigenmap",
     "LaplacianRidge",
     "LaplacianSVC",
@@ -188,13 +210,19 @@ __all__ = [
     "MultiTaskSVC",
     "MultiTaskSVR",
     "MultiViewLaplacianSVC",
+    "MultipleKernelClassifier",
+    "MultipleKernelDetector",
+    "MultipleKernelRegressor",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
     "NuclearNormRegressor",
     "OneClassSVM",
+    "OrderedClasses",
+    "OutputSpace",
     "ParzenDensity",
     "QuantileSVR",
+    "Rankings",
     "ReferencePointMap",
     "RelativeMarginMachine",
     "RelevanceVectorClassifier",
@@ -207,6 +235,8 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "StructuredPerceptron",
+    "StructuredSVC",
     "Stumps",
     "amari_error",
     "automatic",

@@ -5,6 +5,7 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
+        "mercer.choosing.kernel_search": ("KernelSearchCV",),
         "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
         "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),
         "mercer.estimators.boosting.weak_learners": ("KernelBalls", "KernelStumps", "Stumps",),
@@ -84,6 +85,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.language": ("parse",),
         "mercer.preimages.methods": ("preimage",),
         "mercer.reports.report": ("report",),
+    },
+    "mercer.choosing": {
+        "mercer.choosing.kernel_search": ("KernelSearchCV",),
     },
     "mercer.domains": {
         "mercer.domains.decompositions": ("Decompositions",),

@@ -41,6 +41,9 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
+from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector
+from mercer.estimators.mixtures.multiple_regressor import MultipleKernelRegressor as MultipleKernelRegressor
 from mercer.estimators.online import KernelPerceptron as KernelPerceptron
 from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
@@ -73,6 +76,16 @@ from mercer.estimators.squares.pls import KernelPLS as KernelPLS
 from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
 from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
+from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
+from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
+from mercer.estimators.structured.label_sets import LabelSets as LabelSets
+from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
+from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
+from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
 from mercer.estimators.svm.linear import LinearSVC as LinearSVC
 from mercer.estimators.svm.linear import LinearSVR as LinearSVR
@@ -102,9 +115,11 @@ __all__ = [
     "CCA",
     "ChangeScores",
     "ChangeTest",
+    "ClassLabels",
     "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
+    "FiniteSpace",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
@@ -115,6 +130,7 @@ __all__ = [
     "KernelAdatron",
     "KernelBalls",
     "KernelCCA",
+    "KernelCRF",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -142,6 +158,8 @@ __all__ = [
     "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
+    "LabelSequences",
+    "LabelSets",
     "LaplacianEigenmap",
     "LaplacianRidge",
     "LaplacianSVC",
@@ -158,13 +176,19 @@ __all__ = [
     "MultiTaskSVC",
     "MultiTaskSVR",
     "MultiViewLaplacianSVC",
+    "MultipleKernelClassifier",
+    "MultipleKernelDetector",
+    "MultipleKernelRegressor",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
     "NuclearNormRegressor",
     "OneClassSVM",
+    "OrderedClasses",
+    "OutputSpace",
     "ParzenDensity",
     "QuantileSVR",
+    "Rankings",
     "ReferencePointMap",
     "RelativeMarginMachine",
     "RelevanceVectorClassifier",
@@ -177,6 +201,8 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "StructuredPerceptron",
+    "StructuredSVC",
     "Stumps",
     "amari_error",
     "change_point_test",
