@@ -49,6 +49,7 @@ from mercer.estimators.processes.posterior import sample_prior as sample_prior
 from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.semi.label_propagation import LabelPropagation as LabelPropagation
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -131,6 +132,7 @@ __all__ = [
     "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
+    "LabelPropagation",
     "LaplacianEigenmap",
     "Lasso",
     "LassoPath",

@@ -1,0 +1,1 @@
+"""Few labels: functions of the samples that have none, too."""
