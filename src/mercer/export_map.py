@@ -294,6 +294,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.plots.correlation_display": ("CorrelationDisplay",),
         "mercer.plots.eigenfunctions": ("EigenfunctionsDisplay",),
         "mercer.plots.gram_display": ("GramDisplay",),
+        "mercer.plots.margin_distribution": ("MarginDistributionDisplay",),
         "mercer.plots.null_distribution": ("NullDistributionDisplay",),
         "mercer.plots.profile": ("KernelProfileDisplay",),
         "mercer.plots.spectral_density": ("SpectralDensityDisplay",),
