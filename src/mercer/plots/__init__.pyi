@@ -4,6 +4,7 @@ from mercer.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from mercer.plots.correlation_display import CorrelationDisplay as CorrelationDisplay
 from mercer.plots.eigenfunctions import EigenfunctionsDisplay as EigenfunctionsDisplay
 from mercer.plots.gram_display import GramDisplay as GramDisplay
+from mercer.plots.margin_distribution import MarginDistributionDisplay as MarginDistributionDisplay
 from mercer.plots.null_distribution import NullDistributionDisplay as NullDistributionDisplay
 from mercer.plots.profile import KernelProfileDisplay as KernelProfileDisplay
 from mercer.plots.spectral_density import SpectralDensityDisplay as SpectralDensityDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "EigenfunctionsDisplay",
     "GramDisplay",
     "KernelProfileDisplay",
+    "MarginDistributionDisplay",
     "NullDistributionDisplay",
     "SpectralDensityDisplay",
     "SpectrumDisplay",

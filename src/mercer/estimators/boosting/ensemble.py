@@ -69,7 +69,7 @@ class Merged:
         )  # fmt: skip
         group = np.asarray(group).reshape(-1)
         merged = Vectors(np.ascontiguousarray(X[first]), S.names)
-        return cls(merged, values[first], np.bincount(group, weights=w), group)
+        return cls(merged, values[first], np.asarray(np.bincount(group, weights=w), dtype=float), group)
 
     def spread(self, r: Floats, w: Floats) -> Floats:
         """Return numbers of merged samples divided among those that were given, by their weights."""
@@ -135,7 +135,7 @@ class Boosted(KernelEstimator):
     @property
     def expansions_(self) -> tuple[Any, ...]:
         """The function of each kernel of `KernelBalls`, one output per class or one; their sum and constants decide."""
-        members = [e.members for e in self.ensembles_]
+        members: list[Any] = [e.members for e in self.ensembles_]
         if not all(isinstance(one, FittedBalls) for one in members):
             raise AttributeError(f"{type(self).__name__} has expansions_ with learner=KernelBalls(...) alone.")
         return tuple(tuple(one.combined(e.weights[:, None])) for one, e in zip(members, self.ensembles_, strict=True))
