@@ -359,6 +359,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer.theory": {
         "mercer.theory.bound": ("Bound", "Term",),
         "mercer.theory.capacity": ("Capacities", "ball_covering", "capacity_chain", "hyperplane_dimension", "hyperplane_labellings", "labellings", "sauer_bound", "vc_dimension", "vc_entropy",),
+        "mercer.theory.certificate": ("Assumption", "Certificate", "Estimate",),
         "mercer.theory.concentration": ("clopper_pearson", "hoeffding_tail", "hoeffding_width", "mcdiarmid_tail", "mcdiarmid_width",),
         "mercer.theory.margin_bounds": ("boosting_bound", "margin_bound", "mkl_bound", "mkl_rademacher", "novelty_bound", "ramp_loss", "regression_bound", "svm_bound",),
         "mercer.theory.noise_conditions": ("NoiseExponent", "massart_gap", "noise_exponent", "noise_rate", "noise_variance_bound",),

@@ -10,6 +10,9 @@ from mercer.theory.capacity import labellings as labellings
 from mercer.theory.capacity import sauer_bound as sauer_bound
 from mercer.theory.capacity import vc_dimension as vc_dimension
 from mercer.theory.capacity import vc_entropy as vc_entropy
+from mercer.theory.certificate import Assumption as Assumption
+from mercer.theory.certificate import Certificate as Certificate
+from mercer.theory.certificate import Estimate as Estimate
 from mercer.theory.concentration import clopper_pearson as clopper_pearson
 from mercer.theory.concentration import hoeffding_tail as hoeffding_tail
 from mercer.theory.concentration import hoeffding_width as hoeffding_width
@@ -71,9 +74,12 @@ from mercer.theory.vc_bounds import transductive_bound as transductive_bound
 from mercer.theory.vc_bounds import vc_bound as vc_bound
 from mercer.theory.vc_bounds import vc_criterion as vc_criterion
 __all__ = [
+    "Assumption",
     "Average",
     "Bound",
     "Capacities",
+    "Certificate",
+    "Estimate",
     "NoiseExponent",
     "NuProperty",
     "RiskEstimate",
