@@ -18,6 +18,8 @@ from mercer.theory.concentration import hoeffding_tail as hoeffding_tail
 from mercer.theory.concentration import hoeffding_width as hoeffding_width
 from mercer.theory.concentration import mcdiarmid_tail as mcdiarmid_tail
 from mercer.theory.concentration import mcdiarmid_width as mcdiarmid_width
+from mercer.theory.error_distribution import ErrorDistribution as ErrorDistribution
+from mercer.theory.error_distribution import error_distribution as error_distribution
 from mercer.theory.margin_bounds import boosting_bound as boosting_bound
 from mercer.theory.margin_bounds import margin_bound as margin_bound
 from mercer.theory.margin_bounds import mkl_bound as mkl_bound
@@ -79,6 +81,7 @@ __all__ = [
     "Bound",
     "Capacities",
     "Certificate",
+    "ErrorDistribution",
     "Estimate",
     "NoiseExponent",
     "NuProperty",
@@ -97,6 +100,7 @@ __all__ = [
     "empirical_minimizer",
     "empirical_rademacher_bound",
     "empirical_risk",
+    "error_distribution",
     "excess_risk_bound",
     "expected_risk",
     "finite_rademacher",

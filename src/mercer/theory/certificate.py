@@ -115,7 +115,7 @@ class Certificate:
     >>> bound = svm_pac_bayes([0.5] * 1000)
     >>> certificate = Certificate("SVC", "P(error)", 1000, 0.05, (bound,), (), ())
     >>> print(certificate.verdict)
-    With probability 0.95, P(error) is at most 0.0607 (PAC-Bayes, prior at zero), if the assumptions hold.
+    With probability 0.95, P(error) is at most 0.0606 (PAC-Bayes, prior at zero), if the assumptions hold.
     """
 
     model: str
