@@ -18,6 +18,7 @@ __all__ = ["COMMANDS", "Application", "main", "work"]
 
 # Names and summaries are here so that the list of commands is printed without importing them.
 COMMANDS = {
+    "certificate": "Say how far a saved model can be trusted.",
     "check": "Check a data file, or a Gram matrix, and say what is odd.",
     "convert": "Write data or a model in another format.",
     "doctor": "Describe this installation: versions, threads, caches, memory.",
@@ -25,7 +26,7 @@ COMMANDS = {
     "gram": "Compute a Gram matrix on disk, larger than memory; resumable.",
     "kernels": "List the kernels: formula, domain, parameters, validity, cost.",
     "predict": "Predict new samples with a saved model.",
-    "test": "Test two files: the same distribution, or independent of each other?",
+    "test": "Test two files: the same distribution, or independent rows?",
     "warmup": "Compile all loops now, so that the next command need not.",
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_outlier_detector
-from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from mercer.arguments import real_array
 from mercer.arrays import Array, Floats
@@ -109,14 +109,12 @@ def _left_out(model: Any, X: Any, y: Any, notes: list[str]) -> Array | None:
 
 def _crossed(model: Any, X: Any, y: Any, folds: Any) -> Array:
     """Return the prediction of each sample by a model fitted without its fold."""
-    if not isinstance(X, Samples):
-        return np.asarray(cross_val_predict(clone(model), X, y, cv=folds))
-    places = np.arange(len(X))
-    parts = list(folds.split(places, y))
+    S = X if isinstance(X, Samples) else model.kernel_.pack(X)
+    parts = list(folds.split(np.arange(len(S)), y))
     out: Any = None
     for rest, fold in parts:
         other: Any = clone(model)
-        told = np.asarray(other.fit(X.take(rest), None if y is None else y[rest]).predict(X.take(fold)))
-        out = np.empty(len(X), dtype=told.dtype) if out is None else out
+        told = np.asarray(other.fit(S.take(rest), None if y is None else y[rest]).predict(S.take(fold)))
+        out = np.empty(len(S), dtype=told.dtype) if out is None else out
         out[fold] = told
     return out

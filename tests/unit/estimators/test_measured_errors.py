@@ -31,6 +31,13 @@ def test_packed_samples_give_the_same_folds():
     assert estimates(model, Vectors.pack(X), Y)["5-fold"] == estimates(model, X, Y)["5-fold"]
 
 
+def test_similarities_give_the_same_folds():
+    K = np.asarray(Gaussian(1.0)(X))
+    plain, given = SVC(Gaussian(1.0)).fit(X, Y), SVC("precomputed").fit(K, Y)
+    for name in ("leave-one-out", "5-fold"):
+        assert estimates(given, K, Y)[name] == estimates(plain, X, Y)[name]
+
+
 def test_closed_form_of_ridge_is_used():
     z = X[:, 0] + 0.1 * RNG.normal(size=60)
     model = KernelRidge(Gaussian(1.0), alpha=0.1).fit(X, z)
