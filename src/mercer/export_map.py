@@ -348,10 +348,12 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.numerics.power_method": ("power_method", "subspace_iteration",),
     },
     "mercer.plots": {
+        "mercer.plots.certificate_display": ("CertificateDisplay",),
         "mercer.plots.components": ("ComponentsDisplay",),
         "mercer.plots.convergence": ("ConvergenceDisplay",),
         "mercer.plots.correlation_display": ("CorrelationDisplay",),
         "mercer.plots.eigenfunctions": ("EigenfunctionsDisplay",),
+        "mercer.plots.error_distribution_display": ("ErrorDistributionDisplay",),
         "mercer.plots.gram_display": ("GramDisplay",),
         "mercer.plots.null_distribution": ("NullDistributionDisplay",),
         "mercer.plots.profile": ("KernelProfileDisplay",),
@@ -433,7 +435,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer.theory": {
         "mercer.theory.bound": ("Bound", "Term",),
         "mercer.theory.capacity": ("Capacities", "ball_covering", "capacity_chain", "hyperplane_dimension", "hyperplane_labellings", "labellings", "sauer_bound", "vc_dimension", "vc_entropy",),
+        "mercer.theory.certificate": ("Assumption", "Certificate", "Estimate",),
         "mercer.theory.concentration": ("clopper_pearson", "hoeffding_tail", "hoeffding_width", "mcdiarmid_tail", "mcdiarmid_width",),
+        "mercer.theory.error_distribution": ("ErrorDistribution", "error_distribution",),
         "mercer.theory.margin_bounds": ("boosting_bound", "margin_bound", "mkl_bound", "mkl_rademacher", "novelty_bound", "ramp_loss", "regression_bound", "svm_bound",),
         "mercer.theory.noise_conditions": ("NoiseExponent", "massart_gap", "noise_exponent", "noise_rate", "noise_variance_bound",),
         "mercer.theory.nu_property": ("NuProperty", "nu_property",),

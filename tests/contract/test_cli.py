@@ -264,10 +264,10 @@ def clinic(tmp_path_factory):
 EXAMPLES = {name: (command.epilog or "").splitlines()[-1] for name, command in COMMANDS.items()}
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: (name in ("predict", "show"), name)))
+@pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: (name in ("certificate", "predict", "show"), name)))
 def test_examples_run(clinic, monkeypatch, name):
     monkeypatch.chdir(clinic)
-    if name in ("predict", "show") and not (clinic / "patients.mercer").exists():
+    if name in ("certificate", "predict", "show") and not (clinic / "patients.mercer").exists():
         run(*shlex.split(EXAMPLES["fit"])[1:], "--no-report")
     if name != "warmup":  # which takes long, and is the same with and without --json
         result = run(*shlex.split(EXAMPLES[name])[1:])

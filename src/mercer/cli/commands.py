@@ -182,6 +182,37 @@ def predict(**options: Any) -> None:
 
 
 @_command(
+    "mercer certificate patients.mercer patients.csv",
+    "DATA is the file that the model was fitted to, or other samples alike. Bounds are printed with their terms, what "
+    "they assume and whether that holds; beside them errors on the sample, left out, in folds and held out.",
+)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("-t", "--target", metavar="COLUMN", help="The column to predict; that of the fit if not given.")
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Probability with which a bound may fail.",
+)
+@click.option(
+    "--candidates",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Between how many kernels was chosen on these samples.",
+)
+@click.option("--held-out", type=FILE, metavar="FILE", help="Samples that had no part in the fit.")
+@click.option("--folds", type=click.IntRange(0), default=5, show_default=True, help="Of cross-validation; 0 for none.")
+@_format
+@_budgets
+def certificate(**options: Any) -> None:
+    """Say how far a saved model can be trusted."""
+    work("certificate_command", options)
+
+
+@_command(
     "mercer check patients.csv --target progression",
     "Finds missing values, constant columns, repeated rows and columns, different scales and unequal classes. With "
     "--kernel, or for a Gram matrix: symmetry, smallest eigenvalue, condition and rank, on at most 2000 samples.",

@@ -28,7 +28,7 @@ from mercer.io.model_file import load
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 
-__all__ = ["run"]
+__all__ = ["budgeted", "guessed", "new_samples", "opened", "run"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +54,11 @@ def run(terminal: Terminal, **options: Any) -> None:
     click.get_current_context().meta["mercer.subject"] = request.model
     model = load(request.model)
     click.get_current_context().meta["mercer.subject"] = request.data
-    known = getattr(model, "data_", None) or _guessed(model)
-    data = _opened(request, model, known)
-    X = _samples(data, model, known)
+    known = getattr(model, "data_", None) or guessed(model)
+    data = opened(request, model, known)
+    X = new_samples(data, model, known)
     with threadpool_limits(request.threads, user_api="blas"):
-        columns = _predicted(_budgeted(model, request), X, request)
+        columns = _predicted(budgeted(model, request), X, request)
     names, rows = _named(data), len(next(iter(columns.values())))
     judged = _judged(data, known, columns)
     if judged:
@@ -76,7 +76,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         terminal.raw(text)
 
 
-def _guessed(model: Any) -> dict[str, Any]:
+def guessed(model: Any) -> dict[str, Any]:
     """What is known of the training data of a model that was not made by `mercer fit`."""
     kernel = getattr(model, "kernel_", getattr(model, "kernel", None))
     names = [name for name in selected_columns(kernel) if isinstance(name, str)]
@@ -85,7 +85,8 @@ def _guessed(model: Any) -> dict[str, Any]:
     return {"columns": names or None, "kinds": column_kinds(kernel), "width": getattr(model, "n_features_in_", None)}
 
 
-def _opened(request: Request, model: Any, known: dict[str, Any]) -> Dataset:
+def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
+    """The file of a request, of the kind that the model was fitted to."""
     kind = known.get("kind")
     format = "gram-rows" if kind == "gram" and request.format in (None, "gram") else request.format
     data = open_data(request.data, replace(request, format=format), known.get("kinds"))
@@ -101,7 +102,7 @@ def _opened(request: Request, model: Any, known: dict[str, Any]) -> Dataset:
     return data
 
 
-def _samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
+def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     """The samples as the model takes them; rows that miss a value are named."""
     kernel = getattr(model, "kernel_", None)
     X, used = samples(data, kernel, known.get("columns"))
@@ -131,7 +132,8 @@ def _samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     return X
 
 
-def _budgeted(model: Any, request: Request) -> Any:
+def budgeted(model: Any, request: Any) -> Any:
+    """The model with the budgets of a request."""
     wanted = {"memory": request.memory, "max_time": request.max_time, "n_threads": request.threads}
     known = model.get_params(deep=False)
     return model.set_params(**{name: value for name, value in wanted.items() if value is not None and name in known})

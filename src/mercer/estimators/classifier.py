@@ -10,13 +10,14 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
@@ -61,7 +62,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
+class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
     """Base of the kernel classifiers with a margin; a subclass writes the two-class program and reads its bias."""
 
     multi_class: Any
@@ -252,6 +253,19 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             np.asarray(problem.ridge) / scale,
             left_out=scale * width / part.count if np.isfinite(width).all() else None,  # one copy of each
         )
+
+    def _left_out_predictions(self, X: Any, y: Any) -> Array | None:
+        """Return the class of each sample by the machine of two classes without it; None for more classes."""
+        if len(self.classes_) != 2 or self._is_indefinite() or "probability" not in self.get_params(deep=False):
+            return None
+        parts: list[Part] = []
+        other: Any = clone(self)
+        other.set_params(probability=False)
+        vars(other)["_describe"] = parts.extend  # fit does not keep its programs
+        other.fit(X, y)
+        if not isinstance(parts[0].problem, BoxQP):
+            return None
+        return self.classes_[(other._left_out(parts[0]) > 0).astype(np.intp)]
 
     # use ----------------------------------------------------------------------------------------------
 

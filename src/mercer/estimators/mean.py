@@ -13,6 +13,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec
@@ -23,7 +24,7 @@ __all__ = ["KernelMeanClassifier"]
 __public__ = __all__
 
 
-class KernelMeanClassifier(ClassifierMixin, KernelEstimator):
+class KernelMeanClassifier(Certified, ClassifierMixin, KernelEstimator):
     r"""Nearest class mean: a sample belongs to the class whose mean image is closest.
 
     .. math:: f_c(x) = \langle \Phi(x), \mu_c \rangle - \tfrac12 \|\mu_c\|^2, \qquad

@@ -23,6 +23,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Boolean, Integer
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, TargetError, warn_caller
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.fits import Run, fitting, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows
@@ -39,7 +40,7 @@ __public__ = ["KernelPerceptron"]
 _CHUNK = 256  # visits between two updates of the scores of all samples
 
 
-class Scoring(ClassifierMixin, KernelEstimator):
+class Scoring(Certified, ClassifierMixin, KernelEstimator):
     """A classifier with one score per class, or one for two classes."""
 
     classes_: Array

@@ -1,8 +1,10 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.plots.certificate_display import CertificateDisplay as CertificateDisplay
 from mercer.plots.components import ComponentsDisplay as ComponentsDisplay
 from mercer.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from mercer.plots.correlation_display import CorrelationDisplay as CorrelationDisplay
 from mercer.plots.eigenfunctions import EigenfunctionsDisplay as EigenfunctionsDisplay
+from mercer.plots.error_distribution_display import ErrorDistributionDisplay as ErrorDistributionDisplay
 from mercer.plots.gram_display import GramDisplay as GramDisplay
 from mercer.plots.margin_distribution import MarginDistributionDisplay as MarginDistributionDisplay
 from mercer.plots.null_distribution import NullDistributionDisplay as NullDistributionDisplay
@@ -10,10 +12,12 @@ from mercer.plots.profile import KernelProfileDisplay as KernelProfileDisplay
 from mercer.plots.spectral_density import SpectralDensityDisplay as SpectralDensityDisplay
 from mercer.plots.spectrum_display import SpectrumDisplay as SpectrumDisplay
 __all__ = [
+    "CertificateDisplay",
     "ComponentsDisplay",
     "ConvergenceDisplay",
     "CorrelationDisplay",
     "EigenfunctionsDisplay",
+    "ErrorDistributionDisplay",
     "GramDisplay",
     "KernelProfileDisplay",
     "MarginDistributionDisplay",

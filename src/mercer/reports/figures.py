@@ -9,11 +9,13 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.plots.canvas import COLOURS, svg
+from mercer.plots.certificate_display import CertificateDisplay
 from mercer.plots.convergence import ConvergenceDisplay
 from mercer.plots.gram_display import GramDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay
 from mercer.reports.evidence import CalibrationFacts, ResidualFacts, RocFacts
+from mercer.theory import Certificate
 
 __all__ = ["Figure"]
 
@@ -112,6 +114,13 @@ def coefficient_figure(sizes: Floats, what: str) -> Figure:
         ax.set(xlabel="number, largest first", ylabel="absolute value", ylim=(0, None))
 
     return Figure(svg(draw, SIZE, "coefficients"), f"Sizes of the {what} in descending order.")
+
+
+def certificate_figure(certificate: Certificate) -> Figure:
+    """Return the bounds of a certificate with what samples say."""
+    display = CertificateDisplay(certificate)
+    drawing = svg(display.plot, (SIZE[0], 1.2 + 0.34 * len(display.labels)), "certificate")
+    return Figure(drawing, f"Bounds on {certificate.quantity}, in parts; beyond the shade they say nothing.")
 
 
 def _dots(ax: Any, x: Floats, y: Floats) -> None:

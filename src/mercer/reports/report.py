@@ -29,12 +29,14 @@ from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
 from mercer.reports import evidence, figures
 from mercer.reports import model_section as model
+from mercer.reports.certification import certified
 from mercer.reports.data import DataFacts, describe
 from mercer.reports.figures import Figure
 from mercer.reports.recipe import Recipe, recipe
 from mercer.reports.scores import ScoreFacts, cross_validated
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span
+from mercer.theory import Certificate
 
 __all__ = ["Facts", "Report", "report"]
 __public__ = ["Report", "report"]
@@ -69,6 +71,7 @@ class Facts:
     roc: evidence.RocFacts | None = None
     calibration: evidence.CalibrationFacts | None = None
     confusion: evidence.ConfusionFacts | None = None
+    certificate: Certificate | None = None
     coefficients: model.CoefficientFacts | None = None
     condition: model.ConditionFacts | None = None
     deeds: tuple[str, ...] = ()
@@ -156,6 +159,8 @@ class Report:
         if facts.left_out:
             parts = (f"{name} {number(value, 3)}" for name, value in facts.left_out.scores.items())
             lines.append(f"  leave-one-out: {', '.join(parts)}")
+        if facts.certificate:
+            lines.append(f"  certificate: {facts.certificate.verdict}")
         lines += [f"  data: {remark}" for remark in (facts.data.remarks if facts.data else ())]
         lines += [f"  left out: {what} ({reason})" for what, reason in facts.omitted]
         return "\n".join(lines)
@@ -275,6 +280,7 @@ def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> F
     facts.recipe = attempt("How to reproduce", recipe, whole, cv)
     facts.text = _text(whole, facts.recipe.text if facts.recipe else name)
     _score(facts, sections, some, index, cv)
+    facts.certificate = attempt("Certificate", certified, some)
     display = attempt("Conditioning", _spectrum, some)
     if display is not None:
         facts.condition = attempt("Conditioning", model.condition_facts, whole, display)
@@ -334,6 +340,8 @@ def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDis
         wanted["roc"] = lambda: figures.roc_figure(roc)
     if (calibration := facts.calibration) is not None:
         wanted["calibration"] = lambda: figures.calibration_figure(calibration)
+    if (certificate := facts.certificate) is not None:
+        wanted["certificate"] = lambda: figures.certificate_figure(certificate)
     if (coefficients := facts.coefficients) is not None and coefficients.n > coefficients.n_zero:
         wanted["coefficients"] = lambda: figures.coefficient_figure(coefficients.sizes, coefficients.what)
     for name, draw in wanted.items():

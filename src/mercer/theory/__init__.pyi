@@ -10,11 +10,16 @@ from mercer.theory.capacity import labellings as labellings
 from mercer.theory.capacity import sauer_bound as sauer_bound
 from mercer.theory.capacity import vc_dimension as vc_dimension
 from mercer.theory.capacity import vc_entropy as vc_entropy
+from mercer.theory.certificate import Assumption as Assumption
+from mercer.theory.certificate import Certificate as Certificate
+from mercer.theory.certificate import Estimate as Estimate
 from mercer.theory.concentration import clopper_pearson as clopper_pearson
 from mercer.theory.concentration import hoeffding_tail as hoeffding_tail
 from mercer.theory.concentration import hoeffding_width as hoeffding_width
 from mercer.theory.concentration import mcdiarmid_tail as mcdiarmid_tail
 from mercer.theory.concentration import mcdiarmid_width as mcdiarmid_width
+from mercer.theory.error_distribution import ErrorDistribution as ErrorDistribution
+from mercer.theory.error_distribution import error_distribution as error_distribution
 from mercer.theory.margin_bounds import boosting_bound as boosting_bound
 from mercer.theory.margin_bounds import margin_bound as margin_bound
 from mercer.theory.margin_bounds import mkl_bound as mkl_bound
@@ -71,9 +76,13 @@ from mercer.theory.vc_bounds import transductive_bound as transductive_bound
 from mercer.theory.vc_bounds import vc_bound as vc_bound
 from mercer.theory.vc_bounds import vc_criterion as vc_criterion
 __all__ = [
+    "Assumption",
     "Average",
     "Bound",
     "Capacities",
+    "Certificate",
+    "ErrorDistribution",
+    "Estimate",
     "NoiseExponent",
     "NuProperty",
     "RiskEstimate",
@@ -91,6 +100,7 @@ __all__ = [
     "empirical_minimizer",
     "empirical_rademacher_bound",
     "empirical_risk",
+    "error_distribution",
     "excess_risk_bound",
     "expected_risk",
     "finite_rademacher",

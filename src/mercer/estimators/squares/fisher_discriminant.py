@@ -7,7 +7,7 @@ W_c - 1 / W), so that the scatter between classes is Phi^T E E^T Phi; a directio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import class_weights
-from mercer.gram import Gram, GramSpec
+from mercer.gram import Expansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import LinearSystem, Solution, Status
@@ -46,7 +47,9 @@ class _Directions:
     weights: Floats | None = None  # the same directions in the coordinates of a factor, (r, k)
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, KernelEstimator):
+class KernelFisherDiscriminant(
+    Certified, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, KernelEstimator
+):
     r"""Kernel Fisher discriminant: class means far apart, classes narrow, in feature space.
 
     .. math:: \max_{a} \; \frac{a^\top K E E^\top K a}{a^\top (K A K + \mu R) a}, \qquad R = K \text{ or } I
@@ -334,6 +337,15 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if not np.isfinite(scores).all():
             raise overflow_error(self.kernel_)
         return scores - 0.5 * np.einsum("cj,cj->c", self.means_, self.means_) + np.log(self.priors_)
+
+    def _deciding(self) -> Any:
+        """Return the scores as functions; for two classes their difference."""
+        f, M = self.expansion_, self.means_
+        rest = np.log(self.priors_) - 0.5 * np.einsum("cj,cj->c", M, M)
+        if len(self.classes_) == 2:
+            M, rest = M[1:] - M[:1], rest[1:] - rest[:1]
+        part = "coef" if isinstance(f, Expansion) else "weights"
+        return replace(f, **{part: getattr(f, part) @ M.T, "intercept": f.intercept @ M.T + rest})
 
     def decision_function(self, X: Any) -> Floats:
         """Return the linear score of each class, shape (m, c); for two classes their difference, (m,)."""

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, InstanceOf, OneOf
 from mercer.errors import ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if
 from mercer.estimators.reduction import class_weights
@@ -71,7 +72,7 @@ _OF_CLASSES: dict[str, Loss] = {
 }
 
 
-class KernelMachine(MultiOutputMixin, RegressorMixin, RepresenterMachine):
+class KernelMachine(Certified, MultiOutputMixin, RegressorMixin, RepresenterMachine):
     r"""Kernel machine of any convex loss and any regulariser: what the representer theorem promises, computed.
 
     .. math:: \min_{f \in \mathcal{H}, m} \; \sum_i w_i \, \psi\bigl(y_i, f(x_i) + b(x_i)^\top m\bigr)
@@ -271,7 +272,7 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
-class KernelMachineClassifier(ClassifierMixin, RepresenterMachine):
+class KernelMachineClassifier(Certified, ClassifierMixin, RepresenterMachine):
     r"""Classifier of any convex loss and any regulariser: what the representer theorem promises, computed.
 
     .. math:: \min_{f \in \mathcal{H}, m} \; \sum_i w_i \, \psi\bigl(y_i, f(x_i) + b(x_i)^\top m\bigr)

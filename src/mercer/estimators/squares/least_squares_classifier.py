@@ -17,6 +17,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
@@ -43,7 +44,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class LSSVC(ClassifierMixin, LeastSquaresMachine):
+class LSSVC(Certified, ClassifierMixin, LeastSquaresMachine):
     r"""Least squares support vector classifier: the classes +1 and -1 are targets, errors cost their squares.
 
     .. math:: \min_{f, b} \; \tfrac12 \|f\|^2 + \frac{C}{2} \sum_i w_i (1 - y_i (f(x_i) + b))^2

@@ -17,6 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Boolean, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
@@ -36,7 +37,7 @@ _STEADY = 1e-3  # change of the weights at which they are final
 _LEAST = 1e-4  # weight of an outlier: not zero, so that every sample keeps its place in the system
 
 
-class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
+class LSSVR(Certified, MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     r"""Least squares support vector regression: squared errors, a bias that is not penalised, one linear system.
 
     .. math:: \min_{f, b} \; \tfrac12 \|f\|^2 + \frac{C}{2} \sum_i w_i e_i^2, \qquad

@@ -16,6 +16,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
@@ -33,7 +34,7 @@ __public__ = __all__
 _TOL, _MAX_ITER = 1e-6, 100
 
 
-class KernelLogisticRegression(ClassifierMixin, KernelEstimator):
+class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     r"""Kernel logistic regression: a function for the log-odds of two classes, or one per class for several.
 
     .. math:: \min_{f, b} \; C \sum_i w_i \log\bigl(1 + e^{-y_i (f(x_i) + b)}\bigr) + \tfrac12 \|f\|^2, \qquad

@@ -18,6 +18,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
 from mercer.gram import FeatureExpansion, Gram, GramSpec
@@ -54,7 +55,7 @@ class Weighted(NamedTuple):
     used: Indices
 
 
-class RidgeEstimator(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class RidgeEstimator(Certified, MultiOutputMixin, RegressorMixin, KernelEstimator):
     """Kernel ridge regression once its ridge and its kernel are known."""
 
     gram: GramSpec | None = None

@@ -17,6 +17,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
+from mercer.estimators.certified import Certified
 from mercer.estimators.computed import frozen
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run
@@ -35,7 +36,7 @@ _VECTORS = 4  # of as many numbers as there are columns, that a solver holds at 
 _TICK = 0.05  # seconds between two looks at the clock while threads work
 
 
-class LinearMachine(KernelEstimator):
+class LinearMachine(Certified, KernelEstimator):
     """Base of linear machines: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
 
     kernel: ClassVar[Linear] = Linear()

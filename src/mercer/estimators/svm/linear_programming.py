@@ -22,6 +22,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
@@ -44,7 +45,7 @@ _TIE = 1e-10  # of all weight: sums this close are equal
 _TIME_LIMIT, _INFEASIBLE = 1, 2  # statuses of linprog
 
 
-class LinearProgrammingMachine(ClassifierMixin, KernelEstimator):
+class LinearProgrammingMachine(Certified, ClassifierMixin, KernelEstimator):
     r"""Linear programming machine: a large margin with a 1-norm, so that few coefficients remain.
 
     .. math:: \min_{w, b, \xi} \; \|w\|_p + C \sum_i w_i \xi_i \quad \text{s.t.} \quad

@@ -18,6 +18,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import sample_weights
 from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine
@@ -32,7 +33,7 @@ _ROUNDING = 1e-12  # of the size of the terms of a decision value: by less no sa
 _EXACT = 1e-9  # of the same: a smaller violation is all rounding
 
 
-class NoveltyDetector(OutlierMixin, SupportVectorMachine):
+class NoveltyDetector(Certified, OutlierMixin, SupportVectorMachine):
     """Base of the novelty detectors; a subclass writes the program and reads the function off its solution."""
 
     offset_: Any

@@ -17,6 +17,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
 from mercer.errors import TargetError
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import sample_weights
 from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
@@ -31,7 +32,7 @@ __all__ = ["HuberSVR", "NuSVR", "QuantileSVR", "SVR"]
 __public__ = __all__
 
 
-class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
+class SupportVectorRegressor(Certified, RegressorMixin, SupportVectorMachine):
     """Base of the regression machines; a subclass writes the program of one function and reads its bias."""
 
     C: float

@@ -1,0 +1,479 @@
+"""The certificate of a fitted model: from its function and a sample to the numbers of `mercer.theory`.
+
+Symbols: f = <w, phi(x)> + b the fitted function, m samples, d_i = k(x_i, x_i), s the size of the constant feature by
+which PAC-Bayes bounds treat a bias.
+
+All that the theory needs of a model is a function in the space of its kernel: values, norm, offset and diagonal. An
+estimator gets `certificate` by this base; it declares nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_outlier_detector
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.arguments import SEED, real_array
+from mercer.arrays import Floats, Indices
+from mercer.constraints import Integer, Interval, Optional
+from mercer.domains import Samples, Similarities
+from mercer.errors import CapabilityError, DomainError, MercerError, ParameterError, TargetError
+from mercer.estimators.measured_errors import Request, mean_errors, shares_of_errors
+from mercer.gram import Expansion, FeatureExpansion
+from mercer.gram.element import Element
+from mercer.kernels import Kernel, Precomputed
+from mercer.theory import (
+    Assumption,
+    Bound,
+    Certificate,
+    Term,
+    kernel_ball_rademacher,
+    margin_bound,
+    prior_pac_bayes,
+    regression_bound,
+    svm_bound,
+    svm_pac_bayes,
+)
+
+__all__ = ["Certified"]
+
+_FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
+_SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A function in a ball of the space, on a sample."""
+
+    margins: Floats
+    diagonal: Floats
+    norm: float
+    offset: float | None
+
+    @property
+    def complexity(self) -> float:
+        return kernel_ball_rademacher(self.diagonal)
+
+
+class Certified:
+    """Base of the estimators that theory can say something about."""
+
+    def certificate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        delta: float = 0.05,
+        candidates: int = 1,
+        held_out: Any = None,
+        cv: int | None = 5,
+        prior: float | None = 0.5,
+        target_range: Any = None,
+        random_state: Any = 0,
+    ) -> Certificate:
+        """Return how far the fitted model can be trusted: bounds, what they assume, and what samples say.
+
+        Parameters
+        ----------
+        X, y
+            The training sample; a model keeps only what it needs to predict.
+        delta : float, default 0.05
+            Probability with which a bound may fail: it is divided among the bounds, so that all hold together and the
+            smallest may be taken. (Bounds that leave something unpaid are printed for comparison, each with delta.)
+        candidates : int, default 1
+            Between how many kernels was chosen on the same sample, for instance the kernels of a grid search: the
+            union over them is paid for. C, alpha and weights need not be counted, since the bounds hold for all
+            functions at once.
+        held_out : (X, y) or X, optional
+            Samples that had no part in the fit.
+        cv : int or None, default 5
+            Folds of cross-validation; None leaves it out, and leaving one out with it.
+        prior : float or None, default 0.5
+            Share of the sample on which the prior of a PAC-Bayes bound is learned; None leaves it out.
+        target_range : (low, high), optional
+            Between which all targets of a regression lie, those to come as well; None takes those of the sample.
+        random_state : int, optional
+            Of the folds and of the part for the prior.
+
+        Returns
+        -------
+        certificate : Certificate
+
+        Notes
+        -----
+        The bounds hold for one kernel that was fixed in advance, or `candidates`. They cover functions of several
+        classes by a sum over pairs of classes. Cost: one prediction of the sample, and fits for cross-validation,
+        leaving one out and the prior.
+        """
+        check_is_fitted(self)
+        Interval(0.0, 1.0, closed="neither").check("delta", delta, self)
+        Integer(1).check("candidates", candidates, self)
+        Optional(Integer(2)).check("cv", cv, self)
+        Optional(Interval(0.0, 1.0, closed="neither")).check("prior", prior, self)
+        SEED.check("random_state", random_state, self)
+        asked = Request(delta, candidates, held_out, cv, prior, target_range, random_state)
+        _require_covered(self)
+        if is_classifier(self):
+            return _of_classifier(self, X, y, asked)
+        if is_outlier_detector(self):
+            return _of_detector(self, X, asked)
+        return _of_regressor(self, X, y, asked)
+
+    def _deciding(self) -> Any:
+        """Return the function, or functions, whose sign or largest value a classifier predicts by."""
+        return getattr(self, "expansion_", None)
+
+
+def _require_covered(model: Any) -> None:
+    element, kernel = model._deciding(), getattr(model, "kernel_", None)
+    if not isinstance(element, (Expansion, FeatureExpansion)) or kernel is None:
+        raise CapabilityError(
+            f"{type(model).__name__} was asked for a certificate; there is one for models whose function is in the "
+            "space of a kernel. Compare models by cross_val_score instead."
+        )
+    if kernel.order != 0 or getattr(model, "repair_", None) is not None:
+        raise CapabilityError(
+            f"{type(model).__name__} with {kernel!r:.200} was asked for a certificate; the bounds are for positive "
+            "definite kernels. Fit with one, for example Gaussian()."
+        )
+
+
+# the function on the sample -----------------------------------------------------------------------------------
+
+
+def _diagonal(model: Any, T: Samples) -> Floats:
+    """Return k(x, x), or the squared length of approximate features where that is larger."""
+    kernel = model.kernel_
+    if isinstance(T, Similarities) and T.shape[0] != T.shape[1]:
+        raise DomainError(
+            f"similarities of shape {T.shape} were given for a certificate; the square matrix of the training samples "
+            "is needed. Give the matrix that the model was fitted to."
+        )
+    found = np.asarray(kernel.diag(kernel.prepare(T)), dtype=float)
+    element = model._deciding()
+    if isinstance(element, FeatureExpansion) and element.kernel is not kernel:
+        own = []
+        for piece in T.tiles(4096):
+            rows = element.kernel.features(piece, element.keys)[0]
+            own.append(
+                np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+                if hasattr(rows, "multiply")
+                else (rows**2).sum(axis=1)
+            )
+        found = np.maximum(found, np.concatenate(own))
+    return found
+
+
+def _offset(model: Any, element: Any) -> float | None:
+    """Return |b|; None where the model has no offset by construction."""
+    size = float(np.abs(np.asarray(element.intercept)).max(initial=0.0))
+    without = getattr(model, "fit_intercept", None) is False or not hasattr(model, "intercept_")
+    return None if size == 0.0 and without else size
+
+
+def _ball(model: Any, element: Any, margins: Floats, diagonal: Floats, T: Samples) -> Ball:
+    """Return what the bounds need; a multiple of k(x, x), as of a ball in feature space, is one more feature."""
+    extra = float(getattr(element, "diagonal", 0.0))
+    offset = _offset(model, element)
+    if extra:
+        norm = math.hypot(_norm(dataclasses.replace(element, diagonal=0.0), T), extra)
+        return Ball(margins, diagonal + diagonal**2, norm, offset)
+    return Ball(margins, diagonal, _norm(element, T), offset)
+
+
+def _norm(element: Any, T: Samples) -> float:
+    """Return |f|; a model of similarities keeps no rows, but f = sum_i c_i k(x_i, .) has |f|^2 = sum_i c_i f(x_i)."""
+    if not isinstance(T, Similarities):
+        return float(element.norm())
+    values = element.without_intercept()(T.take(element.samples.position))
+    return math.sqrt(max(float(element.coef @ values), 0.0))
+
+
+# classifiers --------------------------------------------------------------------------------------------------
+
+
+def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
+    T = model.kernel_.pack(X)
+    codes = _codes(model, y, len(T))
+    values = np.asarray(model._deciding()(T), dtype=float)
+    diagonal = _diagonal(model, T)
+    parts = _problems(model, values, codes, diagonal, T)
+    predicted = np.asarray(model.predict(X))
+    if len(model.classes_) == 2 and ((parts[0].margins > 0) != (predicted == np.asarray(y))).mean() > 0.01:
+        raise CapabilityError(
+            f"{type(model).__name__} does not predict by the sign of its function; the bounds are for models that do. "
+            "Compare models by cross_val_score instead."
+        )
+    notes: list[str] = []
+    bounds, loose = _classifier_bounds(model, X, y, parts, asked, notes)
+    estimates = shares_of_errors(model, X, np.asarray(y), predicted, asked, notes)
+    return Certificate(
+        repr(model), "P(error)", len(T), asked.delta, tuple(bounds), tuple(estimates), _assumptions(model, asked),
+        tuple(notes), frozenset(loose),
+    )  # fmt: skip
+
+
+def _codes(model: Any, y: Any, n: int) -> Indices:
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise TargetError(f"y of shape {labels.shape} was given for {n} samples; one label each is needed. Give y.")
+    codes = np.searchsorted(model.classes_, labels)
+    if (codes >= len(model.classes_)).any() or (model.classes_[codes] != labels).any():
+        raise TargetError(
+            f"y has labels that are not among the classes {model.classes_.tolist()!r:.200} of the model; a certificate "
+            "is for the classes that were learned. Give the training sample."
+        )
+    return codes
+
+
+def _problems(model: Any, values: Floats, codes: Indices, diagonal: Floats, T: Samples) -> list[Ball]:
+    """Return the problems of two classes: if all are right for a sample, so is the class."""
+    element, count = model._deciding(), len(model.classes_)
+    if count == 2:
+        one = element.column(0) if element.outputs else element
+        sign = np.where(codes == 1, 1.0, -1.0)
+        return [_ball(model, one, sign * (values[:, 0] if values.ndim == 2 else values), diagonal, T)]
+    reduction = getattr(model, "reduction_", None)
+    found = []
+    if reduction is not None and reduction.kind in ("ovo", "code"):
+        for column, (index, sign) in enumerate(reduction.problems(codes)):
+            found.append(_part(model, element.column(column), index, sign * values[index, column], diagonal, T))
+        return found
+    if element.outputs != (count,):
+        raise CapabilityError(
+            f"{type(model).__name__} of {count} classes was asked for a certificate; for more than two, one function "
+            "per class or per pair of classes is covered. Ask for it with two classes."
+        )
+    for first in range(count):  # the largest value wins: differences of two functions decide
+        for second in range(first + 1, count):
+            index = np.flatnonzero((codes == first) | (codes == second))
+            sign = np.where(codes[index] == first, 1.0, -1.0)
+            difference = element.column(first) - element.column(second)
+            margins = sign * (values[index, first] - values[index, second])
+            found.append(_part(model, difference, index, margins, diagonal, T))
+    return found
+
+
+def _part(model: Any, element: Element, index: Indices, margins: Floats, diagonal: Floats, T: Samples) -> Ball:
+    """Return a problem in which only some samples take part: others cost nothing and weigh nothing."""
+    t, d = np.full(len(diagonal), _FAR), np.zeros(len(diagonal))
+    t[index], d[index] = margins, diagonal[index]
+    return _ball(model, element, t, d, T)
+
+
+def _classifier_bounds(
+    model: Any, X: Any, y: Any, parts: list[Ball], asked: Request, notes: list[str]
+) -> tuple[list[Bound], list[str]]:
+    if len(parts) > 1:
+        found = [_margin(part, _shared(asked, len(parts))) for part in parts]
+        notes.append(
+            f"{len(model.classes_)} classes: a sum over {len(parts)} problems of two classes, each with delta / "
+            f"{len(parts)}. PAC-Bayes bounds are computed for two classes only."
+        )
+        return [_summed(found, asked.delta)], []
+    ball, share = parts[0], _shared(asked, 2 if asked.prior is None else 3)
+    bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
+    if asked.prior is not None:
+        bounds += _learned_prior(model, X, y, share, notes)
+    if ball.norm > 0.0:
+        gamma = 1.0 / ball.norm  # the margin of a support vector machine
+        slacks = np.maximum(0.0, gamma - ball.margins / ball.norm)
+        bounds.append(svm_bound(slacks, ball.diagonal, gamma, asked.delta))
+    return bounds, ["SVM, fixed margin"]
+
+
+def _shared(asked: Request, count: int) -> Request:
+    """Return what was asked for with a part of delta, so that bounds hold together and the smallest may be taken."""
+    return dataclasses.replace(asked, delta=asked.delta / count)
+
+
+def _margin(ball: Ball, asked: Request) -> Bound:
+    return margin_bound(
+        ball.margins, ball.norm, ball.complexity, offset=ball.offset, delta=asked.delta, choices=asked.candidates
+    )
+
+
+def _summed(found: list[Bound], delta: float) -> Bound:
+    """Return the sum of bounds over problems, term by term."""
+    names = list(dict.fromkeys(term.name for bound in found for term in bound.terms))
+    terms = [
+        Term(name, "sum over the problems", sum(t.value for bound in found for t in bound.terms if t.name == name))
+        for name in names
+    ]
+    first = found[0]
+    return Bound.of_terms("margin, learned", "P(error)", terms, delta, paid=first.paid, unpaid=first.unpaid)
+
+
+def _pac_bayes(ball: Ball, asked: Request) -> list[Bound]:
+    """Return the bound with a prior at zero, at the best size of the constant feature."""
+    tried = [
+        svm_pac_bayes(_cosines(ball, s), asked.delta, choices=asked.candidates * count) for s, count in _sizes(ball)
+    ]
+    return [_named(min(tried), ball, asked)]
+
+
+def _named(bound: Bound, ball: Ball, asked: Request) -> Bound:
+    """Return the bound with what is paid for in the words of a model: sizes of the constant feature are no kernels."""
+    paid = [bound.paid[0], *(one for one in bound.paid[1:] if "kernels" not in one)]
+    if ball.offset is not None:
+        paid.append(f"the bias, as a constant feature of the best of {len(_SIZES)} sizes")
+    if asked.candidates > 1:
+        paid.append(f"the choice between {asked.candidates} kernels")
+    unpaid = ("the kernel" if asked.candidates == 1 else f"the {asked.candidates} kernels that were tried",)
+    return Bound(
+        float(bound),
+        bound.name,
+        bound.bounds,
+        bound.terms,
+        bound.delta,
+        formula=bound.formula,
+        paid=paid,
+        unpaid=unpaid,
+    )
+
+
+def _sizes(ball: Ball) -> list[tuple[float, int]]:
+    return [(0.0, 1)] if ball.offset is None else [(s, len(_SIZES)) for s in _SIZES]
+
+
+def _cosines(ball: Ball, s: float) -> Floats:
+    """Return y f(x) over the norms of f and phi(x), with a constant feature of size s for the bias."""
+    norm = math.hypot(ball.norm, ball.offset / s) if ball.offset else ball.norm
+    lengths = np.sqrt(ball.diagonal + s * s)
+    cosines = np.divide(ball.margins, norm * lengths, out=np.zeros(len(lengths)), where=norm * lengths > 0.0)
+    return np.clip(cosines, -1.0, 1.0)
+
+
+def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str]) -> list[Bound]:
+    """Return the bound with a prior learned on part of the sample, for the rest; none where that cannot be done."""
+    assert asked.prior is not None
+    if isinstance(model.kernel_, Precomputed) or not isinstance(model._deciding(), Expansion):
+        notes.append("No learned prior: it needs an exact Gram matrix of a kernel that is a formula.")
+        return []
+    try:
+        T = model.kernel_.pack(X)
+        n = len(T)
+        order = np.random.default_rng(asked.random_state).permutation(n)
+        size = min(max(round(asked.prior * n), 2), n - 2)
+        first, rest = np.sort(order[:size]), np.sort(order[size:])
+        other = _with_kernel(model).fit(T.take(first), None if y is None else np.asarray(y)[first])
+        f = model._deciding().column(0) if model._deciding().outputs else model._deciding()
+        g = other._deciding().column(0) if other._deciding().outputs else other._deciding()
+        part = T.take(rest)
+        values = np.asarray(f(part), dtype=float)
+        sign = (
+            np.ones(len(rest)) if y is None else np.where(_codes(model, np.asarray(y)[rest], len(rest)) == 1, 1.0, -1.0)
+        )
+        ball = _ball(model, f, sign * values, _diagonal(model, part), part)
+        inner, norm, b, c = float(f.inner(g)), float(g.norm()), float(f.intercept), float(g.intercept)
+    except MercerError as error:
+        notes.append(f"No learned prior: {error}")
+        return []
+    tried = []
+    for s, count in _sizes(ball):
+        product = inner + (b * c / s**2 if s else 0.0)
+        sizes = math.hypot(ball.norm, b / s if s else 0.0) * math.hypot(norm, c / s if s else 0.0)
+        cosine = float(np.clip(product / sizes, -1.0, 1.0)) if sizes else 0.0
+        tried.append(prior_pac_bayes(_cosines(ball, s), cosine, asked.delta, choices=asked.candidates * count))
+    return [_named(min(tried), ball, asked)]
+
+
+def _with_kernel(model: Any) -> Any:
+    """Return an unfitted copy with the kernel that was learned."""
+    other: Any = clone(model)
+    given = {"kernel": model.kernel_, "gamma": None, "degree": None, "coef0": None}
+    return other.set_params(**{name: value for name, value in given.items() if name in other.get_params(deep=False)})
+
+
+# detectors and regression -------------------------------------------------------------------------------------
+
+
+def _of_detector(model: Any, X: Any, asked: Request) -> Certificate:
+    T = model.kernel_.pack(X)
+    values = np.asarray(model._deciding()(T), dtype=float)
+    ball = _ball(model, model._deciding(), values, _diagonal(model, T), T)
+    share = _shared(asked, 2)
+    found = [_renamed(one, "P(outside)") for one in (_margin(ball, share), *_pac_bayes(ball, share))]
+    inside = np.ones(len(T), dtype=int)
+    notes: list[str] = []
+    shares = shares_of_errors(model, X, inside, np.asarray(model.predict(X)), asked, notes)
+    assumptions = _assumptions(model, asked)
+    return Certificate(
+        repr(model), "P(outside)", len(T), asked.delta, tuple(found), tuple(shares), assumptions, tuple(notes)
+    )
+
+
+def _renamed(bound: Bound, bounds: str) -> Bound:
+    return Bound(
+        float(bound), bound.name, bounds, bound.terms, bound.delta,
+        formula=bound.formula, paid=bound.paid, unpaid=bound.unpaid, trivial=bound.trivial,
+    )  # fmt: skip
+
+
+def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
+    element = model._deciding()
+    target = real_array(y, "y", (1, 2))
+    target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
+    if target.ndim != 1 or element.outputs not in ((), (1,)):
+        raise CapabilityError(
+            f"{type(model).__name__} of several outputs was asked for a certificate; it is for one output. Fit one "
+            "model for each output."
+        )
+    low, high = _target_range(asked.target_range, target)
+    T = model.kernel_.pack(X)
+    if len(T) != len(target):
+        raise TargetError(f"{len(T)} samples and {len(target)} targets were given. Give one target per sample.")
+    predicted = np.asarray(model.predict(X), dtype=float).reshape(len(T))
+    one = element.column(0) if element.outputs else element
+    ball = _ball(model, one, predicted, _diagonal(model, T), T)
+    losses = np.abs(target - np.clip(predicted, low, high))
+    bound = regression_bound(
+        losses, ball.norm, ball.complexity, width=high - low, offset=ball.offset, delta=asked.delta,
+        choices=asked.candidates,
+    )  # fmt: skip
+    notes = ["Predictions count as if they were clipped to the range of the targets."]
+    given = asked.target_range is not None
+    note = "as given" if given else "taken from the sample: targets beyond it are not covered; give target_range"
+    ranged = Assumption(f"all targets lie in [{low:.4g}, {high:.4g}]", None if given else False, note)
+    estimates = mean_errors(model, X, target, losses, (low, high), asked, notes)
+    assumptions = (*_assumptions(model, asked), ranged)
+    what = "E |y - f|"
+    return Certificate(
+        repr(model), what, len(T), asked.delta, (_renamed(bound, what),), tuple(estimates), assumptions, tuple(notes)
+    )  # fmt: skip
+
+
+def _target_range(given: Any, target: Floats) -> tuple[float, float]:
+    ends = real_array((target.min(), target.max()) if given is None else given, "target_range", 1)
+    if len(ends) != 2 or not ends[0] < ends[1] or target.min() < ends[0] or target.max() > ends[1]:
+        raise ParameterError(
+            f"target_range={given!r} was given for targets from {target.min():g} to {target.max():g}; it is a pair "
+            "(low, high) between which all lie, low < high. Give one that holds all targets."
+        )
+    return float(ends[0]), float(ends[1])
+
+
+# assumptions --------------------------------------------------------------------------------------------------
+
+
+def _assumptions(model: Any, asked: Request) -> tuple[Assumption, ...]:
+    independent = Assumption("samples are independent, and new ones are drawn alike", None, "data do not show it")
+    return independent, _kernel_assumption(model, asked.candidates)
+
+
+def _kernel_assumption(model: Any, candidates: int) -> Assumption:
+    text = "the kernel was fixed before the sample was seen"
+    given = getattr(model, "kernel", model.kernel_)
+    if isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed"):
+        return Assumption(text, None, "the similarities must not depend on the labels")
+    if not isinstance(given, Kernel) or given != model.kernel_:
+        shown = f"{model.kernel_!r:.80}"
+        return Assumption(text, False, f"fit has learned {shown} from it; give that kernel for the next sample")
+    if candidates > 1:
+        return Assumption(f"the kernel is one of {candidates} that were fixed before", None, "as you say; paid for")
+    return Assumption(text, None, "fit has learned nothing in it; if it was tuned, say candidates=")

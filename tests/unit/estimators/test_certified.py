@@ -1,0 +1,194 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from mercer import (
+    LSSVC,
+    SVC,
+    SVDD,
+    SVR,
+    KernelFisherDiscriminant,
+    KernelMeanClassifier,
+    KernelPCA,
+    KernelRidge,
+    OneClassSVM,
+    RelativeMarginMachine,
+)
+from mercer.errors import CapabilityError, ParameterError, TargetError
+from mercer.gram import Nystrom
+from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed, Spectrum
+from mercer.theory import kernel_ball_rademacher, margin_bound, svm_pac_bayes
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 2))
+Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=120) > 0, "right", "left")
+Z = np.sin(X[:, 0]) + 0.1 * RNG.normal(size=120)
+QUICK = {"cv": None, "prior": None}
+
+
+def named(certificate, name):
+    return next(bound for bound in certificate.bounds if bound.name == name)
+
+
+def test_margin_bound_is_that_of_the_numbers_of_the_model():
+    model = SVC(Gaussian(1.5), C=2.0).fit(X, Y)
+    found = named(model.certificate(X, Y, **QUICK), "margin, learned")
+    t = np.where(Y == "right", 1.0, -1.0) * model.decision_function(X)
+    norm, offset = model.expansion_.norm(), abs(float(model.intercept_[0]))
+    expected = margin_bound(t, norm, kernel_ball_rademacher(np.ones(120)), offset=offset, delta=0.025)
+    assert found == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_pac_bayes_bound_is_that_of_the_best_constant_feature():
+    model = SVC(Gaussian(1.5), C=2.0).fit(X, Y)
+    found = named(model.certificate(X, Y, **QUICK), "PAC-Bayes, prior at zero")
+    t = np.where(Y == "right", 1.0, -1.0) * model.decision_function(X)
+    norm, b = model.expansion_.norm(), float(model.intercept_[0])
+    tried = [
+        svm_pac_bayes(t / math.hypot(norm, b / s) / math.sqrt(1.0 + s * s), 0.025, choices=5)
+        for s in (0.01, 0.1, 1.0, 10.0, 100.0)
+    ]
+    assert found == pytest.approx(float(min(tried)), rel=1e-12)
+    assert any("bias" in one for one in found.paid)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [KernelMeanClassifier(Gaussian(1.0)), LSSVC(Gaussian(1.0)), KernelFisherDiscriminant(Gaussian(1.0))],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_classifier_by_a_sign_has_three_bounds_and_the_printed_one(model):
+    certificate = model.fit(X, Y).certificate(X, Y)
+    names = [bound.name for bound in certificate.bounds]
+    assert names == ["margin, learned", "PAC-Bayes, prior at zero", "PAC-Bayes, learned prior", "SVM, fixed margin"]
+    assert all(np.isfinite(certificate.bounds))
+    assert certificate.best.name != "SVM, fixed margin"
+    assert "5-fold" in [one.name for one in certificate.estimates]
+
+
+def test_left_out_errors_are_those_of_refits():
+    part, labels = X[:25], Y[:25]
+    model = SVC(Gaussian(1.5), C=2.0, tol=1e-6).fit(part, labels)
+    found = next(one for one in model.certificate(part, labels).estimates if one.name == "leave-one-out")
+    wrong = 0
+    for i in range(25):
+        rest = np.arange(25) != i
+        wrong += (
+            SVC(Gaussian(1.5), C=2.0, tol=1e-6).fit(part[rest], labels[rest]).predict(part[i : i + 1])[0] != labels[i]
+        )
+    assert found.value == pytest.approx(wrong / 25)
+
+
+def test_machines_without_a_formula_leave_samples_out_by_fits_or_say_so():
+    few = RelativeMarginMachine(Gaussian(1.5)).fit(X[:30], Y[:30]).certificate(X[:30], Y[:30], cv=2, prior=None)
+    assert "leave-one-out" in [one.name for one in few.estimates]
+    many = RelativeMarginMachine(Gaussian(1.5)).fit(X, Y).certificate(X, Y, cv=2, prior=None)
+    assert any("No leave-one-out" in note for note in many.notes)
+
+
+def test_held_out_errors_have_the_exact_interval():
+    model = SVC(Gaussian(1.5)).fit(X[:60], Y[:60])
+    found = model.certificate(X[:60], Y[:60], held_out=(X[60:], Y[60:]), **QUICK).estimates[-1]
+    assert (found.name, found.exact, found.n) == ("hold-out", True, 60)
+    assert found.value == pytest.approx(1.0 - model.score(X[60:], Y[60:]))
+
+
+def test_kernels_learned_from_the_sample_are_told():
+    assert SVC(Gaussian(1.0)).fit(X, Y).certificate(X, Y, **QUICK).holds
+    for model in (SVC(), SVC("rbf"), SVC(Gaussian("median"))):
+        certificate = model.fit(X, Y).certificate(X, Y, **QUICK)
+        assert not certificate.holds
+        assert "an assumption does not hold" in certificate.verdict or certificate.is_vacuous
+
+
+def test_candidates_are_paid_for():
+    model = SVC(Gaussian(1.0)).fit(X, Y)
+    plain, tuned = (model.certificate(X, Y, candidates=n, **QUICK) for n in (1, 100))
+    for name in ("margin, learned", "PAC-Bayes, prior at zero"):
+        assert named(plain, name) < named(tuned, name)
+        assert any("100 kernels" in one for one in named(tuned, name).paid)
+
+
+def test_several_classes_are_a_sum_over_pairs():
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    machines = (SVC, LSSVC, KernelMeanClassifier, KernelFisherDiscriminant)
+    for model in (machine(Gaussian(1.5)) for machine in machines):
+        certificate = model.fit(X, three).certificate(X, three, **QUICK)
+        assert [bound.name for bound in certificate.bounds] == ["margin, learned"]
+        assert any("3 problems of two classes" in note for note in certificate.notes)
+        assert certificate.bounds[0] > certificate.estimates[0].value
+
+
+def test_detectors_bound_the_share_outside():
+    for model in (OneClassSVM(Gaussian(1.0), nu=0.1), SVDD(Gaussian(1.0), C=0.1)):
+        certificate = model.fit(X).certificate(X, cv=None, held_out=X)
+        assert certificate.quantity == "P(outside)"
+        assert certificate.best > certificate.estimates[0].value
+        assert certificate.estimates[-1].exact
+
+
+def test_a_ball_of_a_kernel_with_other_diagonals_is_a_function_of_one_more_feature():
+    """f = r^2 - |phi - c|^2 for the linear kernel: its norm in (2c, -1) and lengths |x|^2 + |x|^4."""
+    model = SVDD(Linear(), C=0.1).fit(X)
+    found = named(model.certificate(X, **QUICK), "margin, learned")
+    centre = model.dual_coef_[0] @ X[model.support_] / model.dual_coef_.sum()
+    d = (X**2).sum(axis=1)
+    norm = math.hypot(2.0 * np.linalg.norm(centre), 1.0)
+    offset = abs(float(np.ravel(model.expansion_.intercept)[0]))
+    expected = margin_bound(
+        model.decision_function(X), norm, kernel_ball_rademacher(d + d**2), offset=offset, delta=0.025
+    )
+    assert found == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_regression_bounds_the_mean_error_within_a_range():
+    for model in (KernelRidge(Gaussian(1.0)), SVR(Gaussian(1.0))):
+        certificate = model.fit(X, Z).certificate(X, Z, target_range=(-2.0, 2.0), held_out=(X, Z))
+        assert certificate.holds
+        assert certificate.best > certificate.estimates[0].value
+        assert certificate.best.trivial == 4.0
+    assert not model.certificate(X, Z, **QUICK).holds  # the range was taken from the sample
+    with pytest.raises(ParameterError, match="target_range"):
+        model.certificate(X, Z, target_range=(0.0, 0.1))
+
+
+def test_other_grams_and_domains():
+    low = SVC(Gaussian(1.5), gram=Nystrom(20, random_state=0)).fit(X, Y).certificate(X, Y, cv=None)
+    exact = SVC(Gaussian(1.5)).fit(X, Y).certificate(X, Y, **QUICK)
+    assert named(low, "margin, learned") == pytest.approx(float(named(exact, "margin, learned")), rel=0.3)
+    K = Gaussian(1.5)(X)
+    given = SVC(Precomputed()).fit(K, Y).certificate(K, Y, cv=2)
+    assert named(given, "margin, learned") == pytest.approx(float(named(exact, "margin, learned")), rel=1e-2)
+    words = ["abab", "baba", "cdcd", "dcdc"] * 5
+    labels = [0, 0, 1, 1] * 5
+    strings = SVC(Spectrum(2)).fit(words, labels).certificate(words, labels, cv=2)
+    assert strings.estimates[0].value == 0.0
+
+
+def test_what_is_not_covered_says_so():
+    with pytest.raises(CapabilityError, match="positive definite"):
+        SVC(NegativeDistance()).fit(X, Y).certificate(X, Y)
+    assert not hasattr(KernelPCA(), "certificate")
+    model = SVC(Gaussian(1.0)).fit(X, Y)
+    with pytest.raises(TargetError, match="not among the classes"):
+        model.certificate(X, np.where(Y == "left", "up", "down"))
+    with pytest.raises(ParameterError, match="delta"):
+        model.certificate(X, Y, delta=0.0)
+
+
+def test_certificates_hold_where_the_truth_is_known():
+    """Linear machines between two normal classes; more failures than the quantile happen once in a million."""
+    rng = np.random.default_rng(2)
+    draws, m, delta, centre = 12, 150, 0.02, np.array([1.5, 0.0])
+    failures = 0
+    for _ in range(draws):
+        y = rng.choice([-1, 1], m)
+        S = y[:, None] * centre + rng.normal(size=(m, 2))
+        model = SVC(Linear(), C=1.0).fit(S, y)
+        w, b = model.coef_[0], float(model.intercept_[0])
+        size = np.linalg.norm(w)
+        truth = 0.5 * (norm.cdf(-(w @ centre + b) / size) + norm.cdf(-(w @ centre - b) / size))
+        failures += truth > model.certificate(S, y, delta=delta, cv=None).best
+    assert failures <= binom.isf(1e-6, draws, delta)
