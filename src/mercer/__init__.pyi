@@ -1,5 +1,6 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
 from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
+from mercer.choosing.search import search as search
 from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
 from mercer.estimators.clustering.spectral_clustering import SpectralClustering as SpectralClustering
@@ -199,6 +200,7 @@ __all__ = [
     "retrieval_ranks",
     "sample_prior",
     "save",
+    "search",
     "series_windows",
     "unfolding_kernel",
 ]
