@@ -20,6 +20,7 @@ NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; c
 # Besides the estimators, what users do with them is imported from mercer itself.
 VERBS = {
     "mercer.choosing.kernel_search": ["KernelSearchCV"],
+    "mercer.choosing.search": ["search"],
     "mercer.first_model": ["automatic"],
     "mercer.io.checkpoint": ["Checkpoint"],
     "mercer.io.interop": ["from_libsvm", "from_sklearn"],

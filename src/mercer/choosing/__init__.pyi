@@ -1,5 +1,31 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.choosing.criteria import Alignment as Alignment
+from mercer.choosing.criteria import Criterion as Criterion
+from mercer.choosing.criteria import CrossValidation as CrossValidation
+from mercer.choosing.criteria import Evidence as Evidence
+from mercer.choosing.criteria import GACV as GACV
+from mercer.choosing.criteria import GeneralizedCV as GeneralizedCV
+from mercer.choosing.criteria import LeaveOneOut as LeaveOneOut
+from mercer.choosing.criteria import RadiusMarginBound as RadiusMarginBound
+from mercer.choosing.criteria import SpanRule as SpanRule
+from mercer.choosing.criteria import UnbiasedRisk as UnbiasedRisk
 from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
+from mercer.choosing.model_based import expected_improvement as expected_improvement
+from mercer.choosing.search import Found as Found
+from mercer.choosing.search import search as search
 __all__ = [
+    "Alignment",
+    "Criterion",
+    "CrossValidation",
+    "Evidence",
+    "Found",
+    "GACV",
+    "GeneralizedCV",
     "KernelSearchCV",
+    "LeaveOneOut",
+    "RadiusMarginBound",
+    "SpanRule",
+    "UnbiasedRisk",
+    "expected_improvement",
+    "search",
 ]

@@ -81,7 +81,7 @@ class KernelSearchCV(GridSearchCV):
     >>> grid = {"C": [0.1, 1.0, 10.0], "kernel__length_scale": [0.5, 2.0]}
     >>> search = KernelSearchCV(SVC(Gaussian(1.0)), grid, cv=3).fit(X, X[:, 0] * X[:, 1] > 0)
     >>> search.best_params_
-    {'C': 10.0, 'kernel__length_scale': 2.0}
+    {'C': 1.0, 'kernel__length_scale': 0.5}
     """
 
     def __init__(

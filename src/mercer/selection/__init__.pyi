@@ -1,4 +1,8 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.selection.alignment import AlignmentCriterion as AlignmentCriterion
+from mercer.selection.alignment import target_alignment as target_alignment
+from mercer.selection.approximate_cv import generalized_approximate_cv as generalized_approximate_cv
+from mercer.selection.approximate_cv import span_rule as span_rule
 from mercer.selection.automatic import Choice as Choice
 from mercer.selection.automatic import best_means as best_means
 from mercer.selection.automatic import best_ridge as best_ridge
@@ -30,6 +34,10 @@ from mercer.selection.path import mean_leave_one_out as mean_leave_one_out
 from mercer.selection.path import ridge_path as ridge_path
 from mercer.selection.pruning import Pruned as Pruned
 from mercer.selection.pruning import prune as prune
+from mercer.selection.radius_margin import RadiusMargin as RadiusMargin
+from mercer.selection.radius_margin import RadiusMarginCriterion as RadiusMarginCriterion
+from mercer.selection.radius_margin import radius_margin as radius_margin
+from mercer.selection.radius_margin import smallest_ball as smallest_ball
 from mercer.selection.shared_grams import GridScores as GridScores
 from mercer.selection.shared_grams import grid_scores as grid_scores
 from mercer.selection.sigmoid import Sigmoid as Sigmoid
@@ -41,6 +49,7 @@ from mercer.selection.svm_path import PathEnd as PathEnd
 from mercer.selection.svm_path import SVMPath as SVMPath
 from mercer.selection.svm_path import svm_path as svm_path
 __all__ = [
+    "AlignmentCriterion",
     "Choice",
     "GridScores",
     "LeastSquaresCriterion",
@@ -49,6 +58,8 @@ __all__ = [
     "Moderation",
     "PathEnd",
     "Pruned",
+    "RadiusMargin",
+    "RadiusMarginCriterion",
     "RidgeSpectrum",
     "SVMPath",
     "Search",
@@ -64,6 +75,7 @@ __all__ = [
     "find_task",
     "fit_sigmoid",
     "fold_predictions",
+    "generalized_approximate_cv",
     "generalized_cross_validation",
     "grid_path",
     "grid_scores",
@@ -77,9 +89,13 @@ __all__ = [
     "normalize",
     "partition",
     "prune",
+    "radius_margin",
     "residual_variance",
     "ridge_path",
+    "smallest_ball",
+    "span_rule",
     "svm_path",
     "table_kernels",
+    "target_alignment",
     "tune",
 ]

@@ -15,7 +15,7 @@ from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.solvers.box.masked import follow_cost, move_free, settle
 
-__all__ = ["Held", "decisions_along"]
+__all__ = ["Held", "decisions_along", "machines_along"]
 
 _PART = 0.7  # of the samples that must take part: of fewer, their own matrix is copied
 _NOISE = 0.1  # of the tolerance, that rounding to float32 may do to decision values
@@ -113,6 +113,13 @@ def decisions_along(
     path = _Path(held, np.where(weight > 0, sign, 0.0), weight, tol, None, wanted)
     coef, bias = path.along(costs, stop)
     return path.values + bias[:, None]
+
+
+def machines_along(K: Floats, sign: Floats, costs: Sequence[float], tol: float = 1e-3) -> tuple[Floats, Floats, Floats]:
+    """Coefficients (p, n), biases (p,) and decision values (p, n) of machines on all samples, for several costs."""
+    path = _Path(Held.of(K), np.asarray(sign, dtype=float), np.ones(len(sign)), tol, None)
+    coef, bias = path.along(costs, lambda: False)
+    return coef, bias, path.values + bias[:, None]
 
 
 class _Path:

@@ -1,0 +1,226 @@
+"""Every criterion against brute force, and the search over grids and intervals."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, RepeatedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mercer
+from mercer import LSSVR, SVC, GaussianProcessRegressor, KernelMeanClassifier, KernelRidge
+from mercer.choosing import (
+    GACV,
+    Alignment,
+    CrossValidation,
+    Evidence,
+    GeneralizedCV,
+    LeaveOneOut,
+    RadiusMarginBound,
+    SpanRule,
+    UnbiasedRisk,
+)
+from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
+from mercer.kernels import Gaussian
+from mercer.selection import radius_margin, target_alignment
+
+WIDTHS = [0.5, 1.5]
+
+
+def classes(n=36, count=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    score = X[:, 0] + X[:, 1] ** 2 + 0.4 * rng.normal(size=n)
+    return X, np.digitize(score, np.quantile(score, np.arange(1, count) / count))
+
+
+def numbers(n=30, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, size=(n, 1))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def brute(model, X, y):
+    """Predictions of each sample by the model fitted to the others."""
+    out = []
+    for i in range(len(y)):
+        rest = np.delete(np.arange(len(y)), i)
+        out.append(model.fit(X[rest], y[rest]).predict(X[i : i + 1])[0])
+    return np.array(out)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_leave_one_out_of_support_vector_classifiers(count):
+    X, y = classes(24, count)
+    grid = {"C": [5.0, 20.0], "kernel__length_scale": [1.5]}  # with free support vectors, so that the bias is one
+    found = mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=LeaveOneOut(), refit=False)
+    for params, value in zip(found.params, found.values, strict=True):
+        model = SVC(Gaussian(1.0), tol=1e-8).set_params(**params)
+        assert value == np.mean(brute(model, X, y) != y)
+
+
+@pytest.mark.parametrize(
+    "model, name",
+    [
+        (KernelRidge(Gaussian(1.0)), "alpha"),
+        (KernelRidge(Gaussian(1.0), fit_intercept=True), "alpha"),
+        (LSSVR(Gaussian(1.0)), "C"),
+        (GaussianProcessRegressor(Gaussian(1.0), fixed="all", normalize_y=False), "noise"),
+    ],
+)
+def test_leave_one_out_of_squares(model, name):
+    X, y = numbers(12)
+    grid = {name: [0.1, 2.0], "kernel__length_scale": WIDTHS}
+    found = mercer.search(model, X, y, grid, criterion=LeaveOneOut(), refit=False)
+    for params, value in zip(found.params, found.values, strict=True):
+        other = mercer.search(model, X, y, {k: [v] for k, v in params.items()}, criterion=LeaveOneOut()).best_estimator
+        np.testing.assert_allclose(value, np.mean((brute(other, X, y) - y) ** 2), rtol=1e-6)
+
+
+def test_leave_one_out_of_others_refits():
+    X, y = classes(16)
+    model = KernelMeanClassifier(Gaussian(1.0))
+    found = mercer.search(model, X, y, {"kernel__length_scale": [1.0]}, criterion=LeaveOneOut())
+    assert found.best_value == np.mean(brute(model, X, y) != y)
+
+
+def test_generalised_cross_validation_and_unbiased_risk():
+    X, y = numbers()
+    K = Gaussian(0.7)(X)
+    alphas = [0.01, 0.5]
+    grid = {"alpha": alphas, "kernel__length_scale": [0.7]}
+    gcv = mercer.search(KernelRidge(Gaussian(1.0)), X, y, grid, criterion=GeneralizedCV(), refit=False).values
+    risk = mercer.search(KernelRidge(Gaussian(1.0)), X, y, grid, criterion=UnbiasedRisk(0.01), refit=False).values
+    for place, alpha in enumerate(alphas):
+        H = K @ np.linalg.inv(K + alpha * np.eye(len(y)))
+        rss, dof = np.sum((y - H @ y) ** 2), np.trace(H)
+        np.testing.assert_allclose(gcv[place], len(y) * rss / (len(y) - dof) ** 2, rtol=1e-8)
+        np.testing.assert_allclose(risk[place], rss / len(y) + 0.02 * dof / len(y) - 0.01, rtol=1e-8)
+
+
+def test_unbiased_risk_estimates_the_noise():
+    X, y = numbers(200)
+    grid = {"alpha": np.logspace(-4, 2, 7), "kernel__length_scale": [0.7]}
+    found = mercer.search(KernelRidge(Gaussian(1.0)), X, y, grid, criterion=UnbiasedRisk())
+    assert 1e-3 <= found.best_params["alpha"] <= 1.0
+
+
+def test_evidence():
+    X, y = numbers(20)
+    grid = {"noise": [0.05, 0.5], "kernel__length_scale": [0.7]}
+    model = GaussianProcessRegressor(Gaussian(1.0), fixed="all", normalize_y=False)
+    found = mercer.search(model, X, y, grid, criterion=Evidence(), refit=False)
+    for params, value in zip(found.params, found.values, strict=True):
+        G = Gaussian(0.7)(X) + params["noise"] * np.eye(20)
+        expected = -0.5 * y @ np.linalg.solve(G, y) - 0.5 * np.linalg.slogdet(2.0 * np.pi * G)[1]
+        np.testing.assert_allclose(value, expected, rtol=1e-8)
+
+
+def test_criteria_of_the_matrix_and_of_machines():
+    X, y = classes()
+    sign = np.where(y == 1, 1.0, -1.0)
+    grid = {"C": [0.5, 5.0], "kernel__length_scale": WIDTHS}
+    model = SVC(Gaussian(1.0))
+    for centred in (False, True):
+        found = mercer.search(model, X, y, grid, criterion=Alignment(centred=centred), refit=False)
+        for params, value in zip(found.params, found.values, strict=True):
+            K = Gaussian(params["kernel__length_scale"])(X)
+            np.testing.assert_allclose(value, target_alignment(K, sign, centred=centred))
+    found = mercer.search(model, X, y, grid, criterion=RadiusMarginBound(), refit=False)
+    for params, value in zip(found.params, found.values, strict=True):
+        K = Gaussian(params["kernel__length_scale"])(X)
+        np.testing.assert_allclose(value, radius_margin(K, sign, params["C"], loss="hinge").value / 36, rtol=1e-6)
+    exact = mercer.search(model, X, y, grid, criterion=LeaveOneOut(), refit=False).values
+    span = mercer.search(model, X, y, grid, criterion=SpanRule(), refit=False).values
+    gacv = mercer.search(model, X, y, grid, criterion=GACV(), refit=False).values
+    assert np.abs(span - exact).max() <= 0.15  # an approximation; of 36 samples some five may change others' roles
+    assert (gacv > 0).all() and np.isfinite(gacv).all()
+    three = mercer.search(model, *classes(40, 3), grid, criterion=GACV(), refit=False).values
+    assert np.isfinite(three).all()
+
+
+def test_cross_validation_is_the_grid_search():
+    X, y = classes()
+    grid = {"C": [0.5, 5.0], "kernel__length_scale": WIDTHS}
+    theirs = GridSearchCV(SVC(Gaussian(1.0)), grid, cv=3).fit(X, y)
+    ours = mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=CrossValidation(3))
+    np.testing.assert_allclose(ours.values, theirs.cv_results_["mean_test_score"])
+    assert ours.best_params == theirs.best_params_ and ours.best_estimator.score(X, y) > 0.5
+    X, y = numbers()
+    cv = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    theirs = GridSearchCV(KernelRidge(Gaussian(1.0)), {"alpha": [0.1, 1.0]}, cv=cv).fit(X, y)
+    ours = mercer.search(KernelRidge(Gaussian(1.0)), X, y, {"alpha": [0.1, 1.0]}, criterion=CrossValidation(3, 2))
+    np.testing.assert_allclose(ours.values, theirs.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize(
+    "model, criterion, bounds",
+    [
+        (KernelRidge(Gaussian(1.0)), LeaveOneOut(), {"alpha": (1e-4, 10.0), "kernel__length_scale": (0.05, 5.0)}),
+        (KernelRidge(Gaussian(1.0)), GeneralizedCV(), {"alpha": (1e-4, 10.0), "kernel__length_scale": (0.05, 5.0)}),
+        (KernelRidge(Gaussian(1.0)), Evidence(), {"alpha": (1e-4, 10.0), "kernel__length_scale": (0.05, 5.0)}),
+    ],
+)
+def test_derivatives_find_what_a_fine_grid_finds(model, criterion, bounds):
+    X, y = numbers()
+    grid = {name: np.geomspace(*ends, 15) for name, ends in bounds.items()}
+    coarse = mercer.search(model, X, y, grid, criterion=criterion, refit=False)
+    fine = mercer.search(model, X, y, bounds, criterion=criterion)
+    sign = 1.0 if criterion.greater else -1.0
+    assert sign * fine.best_value >= sign * coarse.best_value - 1e-6 * abs(coarse.best_value)
+    assert len(fine.params) == 1  # by its slope, not by trying
+
+
+@pytest.mark.parametrize("criterion", [Alignment(), RadiusMarginBound("squared_hinge")])
+def test_derivatives_for_classifiers(criterion):
+    X, y = classes()
+    bounds = {"kernel__length_scale": (0.1, 10.0)}
+    coarse = mercer.search(
+        SVC(Gaussian(1.0)),
+        X,
+        y,
+        {"kernel__length_scale": np.geomspace(0.1, 10.0, 12)},
+        criterion=criterion,
+        refit=False,
+    )
+    fine = mercer.search(SVC(Gaussian(1.0)), X, y, bounds, criterion=criterion)
+    sign = 1.0 if criterion.greater else -1.0
+    assert sign * fine.best_value >= sign * coarse.best_value - 1e-4 * abs(coarse.best_value)
+
+
+def test_expected_improvement_between_bounds():
+    X, y = classes(60)
+    bounds = {"C": (0.01, 1000.0), "kernel__length_scale": (0.01, 100.0)}
+    told = []
+    found = mercer.search(
+        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=16, progress=told.append
+    )
+    assert len(found.params) == 16 and told[-1] == 1.0
+    grid = {"C": [0.1, 10.0], "kernel__length_scale": [0.1, 1.0, 10.0]}
+    assert found.best_value >= mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=CrossValidation(3)).values.mean()
+    again = mercer.search(SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=16, refit=False)
+    assert again.params == found.params
+
+
+def test_interrupts_and_time():
+    X, y = classes()
+
+    def stop(share):
+        if share > 0.4:
+            raise KeyboardInterrupt
+
+    grid = {"C": [1.0], "kernel__length_scale": [0.5, 1.0, 2.0]}
+    with pytest.warns(UserWarning, match="interrupted"):
+        found = mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=GACV(), progress=stop)
+    assert not found.complete and np.isfinite(found.values).sum() == 2
+    with pytest.raises(TimeBudgetError):
+        mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=GACV(), max_time=1e-9)
+
+
+def test_what_does_not_fit_is_refused():
+    X, y = classes()
+    with pytest.raises(CapabilityError, match="KernelRidge"):
+        mercer.search(SVC(Gaussian(1.0)), X, y, {"C": [1.0]}, criterion=GeneralizedCV())
+    with pytest.raises(CapabilityError, match="Pipeline"):
+        mercer.search(make_pipeline(StandardScaler(), SVC()), X, y, {"svc__C": [1.0]}, criterion=GACV())
+    with pytest.raises(ParameterError, match="bounds"):
+        mercer.search(SVC(Gaussian(1.0)), X, y, {"C": (1.0, 2.0), "kernel__length_scale": [1.0]})
