@@ -40,7 +40,7 @@ from mercer.estimators.geometry.retrieval import retrieval_ranks as retrieval_ra
 from mercer.estimators.geometry.unfolding import hessian_kernel as hessian_kernel
 from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
-from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
+from mercer.estimators.geometry.variance_unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
 from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
 from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector

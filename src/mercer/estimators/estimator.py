@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,8 +23,7 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.vocabularies import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.choosing import Choosing
-from mercer.estimators.computed import protect, seal_computed
-from mercer.estimators.fits import Run, scattered, weighted
+from mercer.estimators.fits import Run, protect, scattered, seal_computed, weighted
 from mercer.gram import (
     Expansion,
     FeatureExpansion,
@@ -32,7 +31,7 @@ from mercer.gram import (
 )
 from mercer.gram.gram import has_features, is_stored, is_undecided
 from mercer.gram.repair import POLICIES
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
 from mercer.kernels.foreign import AnyKernel, check_searched, is_scikit_learn
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.kernel_names import kernel_from_word
@@ -246,6 +245,15 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         if not np.isfinite(values).all():
             raise overflow_error(self.kernel_)
         return values
+
+    def _column_weights(self, name: str) -> Floats:
+        """Return the weights of the columns, (d,) or (k, d); AttributeError unless the kernel is linear."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError(f"{name} exists only after fit with kernel=Linear()")
+        if isinstance(self.expansion_, FeatureExpansion):
+            return self.expansion_.weights.T
+        samples = cast(Vectors, self.expansion_.samples)
+        return np.asarray(samples.X.T @ self.expansion_.coef).T
 
     # steps --------------------------------------------------------------------------------------------
 

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.arguments import sample_weights
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
-from mercer.estimators.computed import seal_computed
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import raising_interrupts
@@ -28,7 +28,18 @@ from mercer.solvers.solver import Monitor
 from mercer.spec import checked_once
 from mercer.targets import Target
 
-__all__ = ["Run", "Training", "fitting", "scattered", "weighted", "whole"]
+__all__ = [
+    "Computed",
+    "Run",
+    "Training",
+    "fitting",
+    "frozen",
+    "protect",
+    "scattered",
+    "seal_computed",
+    "weighted",
+    "whole",
+]
 
 STEPS = 100
 _CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
@@ -301,3 +312,51 @@ def scattered(values: Floats, used: Indices, n: int) -> Floats:
     out = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
     out[used] = values
     return out
+
+
+_DESCRIPTIONS = ("coef_", "dual_coef_", "intercept_", "support_vectors_")  # what describes a model's function
+
+
+class Computed(property):
+    """A property whose arrays are read-only."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        value = super().__get__(instance, owner)
+        return value if instance is None else frozen(value)
+
+
+def frozen(value: Any) -> Any:
+    """Return an array, or the arrays of a tuple, as read-only views; anything else as it is.
+
+    Examples
+    --------
+    >>> frozen(np.zeros(2)).flags.writeable
+    False
+    """
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    elif sp.issparse(value):
+        value = type(value)(value)  # the same entries
+        value.data = frozen(value.data)
+    elif type(value) is tuple:
+        value = tuple(map(frozen, value))
+    return value
+
+
+def seal_computed(estimator: Any) -> None:
+    """Make attributes that describe a fitted function read-only: a model predicts with `expansion_`, not with these."""
+    state = vars(estimator)
+    if "expansion_" in state or hasattr(type(estimator), "expansion_"):
+        state.update({name: frozen(state[name]) for name in _DESCRIPTIONS if name in state})
+
+
+def protect(cls: type) -> None:
+    """Make the fitted attributes that a class of mercer, or a class above it, computes read-only."""
+    for home in cls.__mro__:
+        if home.__module__.partition(".")[0] in ("sklearn", "builtins", "abc"):
+            continue
+        for name, value in list(vars(home).items()):
+            public = name.endswith("_") and not name.startswith("_")
+            if public and isinstance(value, property) and not isinstance(value, Computed):
+                setattr(home, name, Computed(value.fget, value.fset, value.fdel, value.__doc__))

@@ -17,8 +17,8 @@ from mercer.arrays import Array, Floats
 from mercer.constraints import Boolean, Constraint, InstanceOf, OneOf, Optional, Satisfies
 from mercer.domains import Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.computed import protect
 from mercer.estimators.estimator import remember_columns
+from mercer.estimators.fits import protect
 from mercer.estimators.offered import offered_if
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed

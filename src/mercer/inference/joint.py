@@ -19,8 +19,7 @@ from mercer.errors import CapabilityError
 from mercer.gram import GramSpec
 from mercer.inference.forms import FactorForm, Form, entries, is_dense, paired, represent
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
-from mercer.inference.permutation_sums import joint_sums, random_permutations
-from mercer.inference.permutations import parts_of
+from mercer.inference.permutations import joint_sums, parts_of, random_permutations
 from mercer.inference.result import Null, TestResult, concluded
 from mercer.inference.tests import generator
 from mercer.kernels import Kernel

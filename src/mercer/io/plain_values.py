@@ -36,7 +36,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
-from mercer.estimators.computed import seal_computed
+from mercer.estimators.fits import seal_computed
 from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
 from mercer.io.registry import find_class, id_of

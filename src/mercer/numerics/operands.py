@@ -9,16 +9,18 @@ is exact; the unit is passed on with the tile, and is 1 for all ordinary data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Floats, Indices
-from mercer.numerics.differences import Matrix
 from mercer.numerics.sparse_checks import used_columns
 
-__all__ = ["Operand", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
+__all__ = ["Matrix", "Operand", "Rows", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
+
+Matrix: TypeAlias = Any  # Floats or scipy.sparse.csr_array, of whose methods type checkers know too little
+Rows: TypeAlias = "slice | Indices"
 
 _DENSEST = 0.2  # share of numbers that are not zero up to which zeros are skipped
 _LARGE = 2**16  # numbers from which it is worth it

@@ -1,14 +1,17 @@
 """One run of fit: progress, time, and an estimator left whole."""
 
+import copy
+import pickle
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from mercer import SVC, KernelRidge, estimators
+from mercer import SVC, KernelRidge, LinearSVC, estimators, load, save
 from mercer.errors import IndefiniteWarning, ParameterError, TargetError, TimeBudgetError
-from mercer.estimators.fits import _CALLBACK_STATE, STEPS, Run, _share, fitting, whole
+from mercer.estimators.fits import _CALLBACK_STATE, STEPS, Computed, Run, _share, fitting, frozen, whole
 from mercer.kernels import Sigmoid
 from mercer.problems import Status
 from mercer.runtime.tiling import Stopped
@@ -142,3 +145,43 @@ def test_every_fit_goes_this_way():
     sources = Path(estimators.__file__).parent.rglob("*.py")
     own = [path.name for path in sources if "run.begin(" in path.read_text() and path.name != "fits.py"]
     assert own == []
+
+
+class Model:
+    """Computes what it is asked for."""
+
+    @Computed
+    def coef_(self):
+        return np.ones((1, 2))
+
+
+def test_a_computed_array_refuses_to_be_written():
+    with pytest.raises(ValueError, match="read-only"):
+        Model().coef_[0, 0] = 99.0
+    assert isinstance(Model.coef_, Computed)
+
+
+def test_sparse_arrays_and_tuples_too_and_the_original_stays_writeable():
+    own = np.zeros(2)
+    frozen((own, 3.0))
+    own[0] = 1.0
+    M = frozen(sp.csr_array(np.eye(2)))
+    with pytest.raises(ValueError, match="read-only"):
+        M.data[0] = 5.0
+    with pytest.raises(ValueError, match="read-only"):
+        frozen((own, 3.0))[0][0] = 2.0
+    assert frozen("text") == "text"
+
+
+@pytest.mark.parametrize("make", [SVC, KernelRidge, LinearSVC])
+@pytest.mark.parametrize("again", ["pickle", "copy", "file"])
+def test_what_a_model_tells_of_its_function_stays_read_only_when_it_comes_back(make, again, tmp_path):
+    model = make().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    if again == "file":
+        save(model, tmp_path / "model.mercer")
+        model = load(tmp_path / "model.mercer")
+    else:
+        model = pickle.loads(pickle.dumps(model)) if again == "pickle" else copy.deepcopy(model)
+    told = model.coef_ if make is LinearSVC else model.dual_coef_
+    with pytest.raises(ValueError, match="read-only"):
+        told[...] = 0.0

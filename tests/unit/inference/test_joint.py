@@ -10,7 +10,7 @@ from mercer.errors import CapabilityError
 from mercer.gram import FastGauss, Nystrom, Tiles
 from mercer.inference.dependence_measures import hsic
 from mercer.inference.joint import dhsic, dhsic_test, permuted_dhsic
-from mercer.inference.permutation_sums import random_permutations
+from mercer.inference.permutations import random_permutations
 from mercer.inference.tests import hsic_test
 from mercer.kernels import Gaussian, Linear, NegativeDistance
 

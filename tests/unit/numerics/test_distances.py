@@ -4,15 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy import sparse
 
-from mercer.numerics import differences, distances
+from mercer.numerics import distances
 from mercer.numerics.distances import (
     center_of,
     distance_operands,
     dot_operands,
     dot_tile,
     half_distance_tile,
+    half_square_tile,
     manhattan_tile,
 )
 
@@ -328,7 +330,7 @@ def test_python_twins(reach, weighted, dtype):
     norms, limits = (a.astype(dtype), b.astype(dtype)), distances._limits(left, right, reach)
     product = (X @ Z.T * (4 if weighted else 1)).astype(dtype)
     expected = np.empty((5, 3), dtype)
-    differences._half_squares(X, Z, weights, expected)
+    distances._half_squares(X, Z, weights, expected)
     sides = [distances._parts(sparse.csr_array(A)) for A in (X, Z)]
     for finish, arguments in ((distances._finish_dense, (X, Z)), (distances._finish_sparse, sides)):
         for function in (finish, finish.py_func):
@@ -365,19 +367,54 @@ def test_python_twins_of_direct_sums(dtype):
     w = rng.uniform(1, 2, 5).astype(dtype)
     compiled, twin = np.empty((3, 4), dtype), np.empty((3, 4), dtype)
     for weights in (w, w[:0]):
-        differences._half_squares(X, Z, weights, compiled)
-        differences._half_squares.py_func(X, Z, weights, twin)
+        distances._half_squares(X, Z, weights, compiled)
+        distances._half_squares.py_func(X, Z, weights, twin)
         np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    differences._sizes(X, Z, compiled)
-    differences._sizes.py_func(X, Z, twin)
+    distances._sizes(X, Z, compiled)
+    distances._sizes.py_func(X, Z, twin)
     np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    panel, x, w4 = differences._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
+    panel, x, w4 = distances._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
     for function, extra in (
-        (differences._subtract_squares, ()),
-        (differences._subtract_weighted_squares, (w4,)),
-        (differences._add_sizes, ()),
+        (distances._subtract_squares, ()),
+        (distances._subtract_weighted_squares, (w4,)),
+        (distances._add_sizes, ()),
     ):
         rows = np.zeros(4, dtype), np.zeros(4, dtype)
         function(rows[0], x, panel, *extra)
         function.py_func(rows[1], x, panel, *extra)
         np.testing.assert_allclose(rows[1], rows[0], rtol=1e-5)
+
+
+rng = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 5, 9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_coordinates(d, dtype):
+    X, Z = rng.normal(size=(6, d)).astype(dtype), rng.normal(size=(5, d)).astype(dtype)
+    w = rng.uniform(0.5, 2.0, size=d).astype(dtype)
+    tol = 1e-5 if dtype is np.float32 else 1e-14
+    out = np.empty((6, 5), dtype)
+    for weights, factor in ((np.empty(0, dtype), np.ones(d)), (w, w)):
+        half_square_tile(X, Z, weights, out)
+        expected = [[-sum(((a - b) * f) ** 2 for a, b, f in zip(x, z, factor, strict=True)) / 2 for z in Z] for x in X]
+        assert np.allclose(out, expected, rtol=tol)
+    manhattan_tile(X, Z, slice(1, 4), slice(0, 5), out[:3])
+    expected = [[sum(abs(a - b) for a, b in zip(x, z, strict=True)) for z in Z] for x in X[1:4]]
+    assert np.allclose(out[:3], expected, rtol=tol)
+
+
+def test_differences_of_near_points_are_exact():
+    X = np.array([[1e8, 1.0]])
+    out = np.empty((1, 1))
+    half_square_tile(X, X + np.array([[1e-7, 0.0]]), np.empty(0), out)
+    gap = (1e8 + 1e-7) - 1e8  # what is left of the gap at this size, in floating point
+    assert out[0, 0] == -(gap**2) / 2
+
+
+def test_sparse_rows_are_made_dense_for_the_tile():
+    X = rng.normal(size=(6, 4)) * (rng.random((6, 4)) < 0.5)
+    dense, sparse = np.empty((6, 6)), np.empty((6, 6))
+    manhattan_tile(X, X, slice(0, 6), slice(0, 6), dense)
+    manhattan_tile(sp.csr_array(X), sp.csr_array(X), slice(0, 6), slice(0, 6), sparse)
+    assert np.array_equal(dense, sparse)

@@ -28,8 +28,8 @@ from mercer.estimators.clustering.mini_batches import mini_batches
 from mercer.estimators.estimator import KernelEstimator, sample_weights, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.neighbours import held_gram
-from mercer.gram import FeatureExpansion, Gram, GramSpec, HasFactor
-from mercer.kernels import Kernel, Linear, Precomputed
+from mercer.gram import Gram, GramSpec, HasFactor
+from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.spec import derived
@@ -399,11 +399,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     @property
     def cluster_centers_(self) -> Floats:
         """Centres, shape (k, d); only for the linear kernel and the variance."""
-        if not isinstance(getattr(self, "kernel_", None), Linear) or self.objective == "cut":
-            raise AttributeError("cluster_centers_ exists only after fit with kernel=Linear()")
-        if isinstance(self.expansion_, FeatureExpansion):
-            return self.expansion_.weights.T
-        return np.asarray(self.expansion_.samples.X.T @ self.expansion_.coef).T  # pyright: ignore
+        if self.objective == "cut":
+            raise AttributeError("cluster_centers_ exists only after fit with kernel=Linear() and the variance")
+        return self._column_weights("cluster_centers_")
 
     @property
     def _n_features_out(self) -> int:

@@ -8,7 +8,7 @@ scores, F the factor of a Gram of low rank, K = F F^T.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -294,7 +294,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         if not isinstance(getattr(self, "kernel_", None), Linear):
             raise AttributeError("components_ exists only after fit with kernel=Linear()")
         samples, coef = self._atoms()
-        return np.asarray(samples.X.T @ coef[:, 1:]).T  # pyright: ignore[reportAttributeAccessIssue]
+        return np.asarray(cast(Vectors, samples).X.T @ coef[:, 1:]).T
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

@@ -20,8 +20,7 @@ from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
-from mercer.gram import FeatureExpansion, Gram, GramSpec
-from mercer.kernels import Linear
+from mercer.gram import Gram, GramSpec
 from mercer.losses import Logistic, Multinomial
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, PrimalNewton, Solver
@@ -223,11 +222,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of the columns, shape (1, d) or (c, d); only for the linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ exists only after fit with kernel=Linear()")
-        if isinstance(self.expansion_, FeatureExpansion):
-            return np.atleast_2d(self.expansion_.weights.T)
-        return np.atleast_2d(np.asarray(self.expansion_.samples.X.T @ self.expansion_.coef).T)  # pyright: ignore
+        return np.atleast_2d(self._column_weights("coef_"))
 
 
 def require_no_twice(estimator: Any, tol: float, max_iter: int) -> None:

@@ -21,9 +21,9 @@ from mercer.errors import CapabilityError
 from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
-from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import is_low_rank, is_streamed, is_transform
-from mercer.kernels import Kernel, Linear
+from mercer.kernels import Kernel
 from mercer.problems import LinearSystem, Solution
 from mercer.selection import leave_one_out
 from mercer.solvers import Cholesky, Solver
@@ -104,11 +104,7 @@ class RidgeEstimator(Certified, MultiOutputMixin, RegressorMixin, KernelEstimato
     @property
     def coef_(self) -> Floats:
         """Weights of the columns, shape (d,) or (k, d); only for the linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ exists only after fit with kernel=Linear()")
-        if isinstance(self.expansion_, FeatureExpansion):
-            return self.expansion_.weights.T
-        return np.asarray(self.expansion_.samples.X.T @ self.expansion_.coef).T  # pyright: ignore
+        return self._column_weights("coef_")
 
 
 class KernelRidge(RidgeEstimator):

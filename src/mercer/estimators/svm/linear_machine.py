@@ -18,9 +18,8 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Op
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.certified import Certified
-from mercer.estimators.computed import frozen
 from mercer.estimators.estimator import KernelEstimator, scattered
-from mercer.estimators.fits import Run
+from mercer.estimators.fits import Run, frozen
 from mercer.gram import FeatureExpansion, Features
 from mercer.kernels import Linear
 from mercer.kernels.kernel import overflow_error

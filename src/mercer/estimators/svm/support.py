@@ -9,7 +9,7 @@ import dataclasses
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -181,8 +181,8 @@ class SupportVectorMachine(KernelEstimator):
         if not isinstance(getattr(self, "kernel_", None), Linear) or not isinstance(self.expansion_, Expansion):
             raise AttributeError("coef_ exists only after fit with kernel=Linear()")
         coef = self.expansion_.coef
-        X: Any = self.expansion_.samples.X  # pyright: ignore[reportAttributeAccessIssue]
-        weights = np.array(np.asarray(X.T @ coef.reshape(len(coef), -1)).T)
+        samples = cast(Vectors, self.expansion_.samples)
+        weights = np.array(np.asarray(samples.X.T @ coef.reshape(len(coef), -1)).T)
         weights.flags.writeable = False  # computed at each call: what is written to it would be lost
         return weights
 

@@ -30,7 +30,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, as_csr, overlap
 from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
-from mercer.kernels.strings.suffix_arrays import SuffixTree
+from mercer.kernels.strings.suffix_tree import SuffixTree
 from mercer.runtime.compiled import compiled
 from mercer.runtime.interrupts import in_background
 from mercer.spec import derived

@@ -28,6 +28,7 @@ from mercer.losses import (
 from mercer.problems import ConvexRisk, SmoothRisk, Status
 from mercer.solvers import SMO, Newton, PrimalNewton, ProximalPoint
 from mercer.solvers.smooth import primal_newton as module
+from mercer.solvers.smooth.primal_descent import Descent
 from tests.resuming import Memory, resumed
 
 rng = np.random.default_rng(0)
@@ -109,7 +110,7 @@ def test_bent_losses_reach_the_minimum_of_scipy_in_few_steps(loss, y, penalty, m
     least, constant = minimised(loss, y, penalty)
     problem = ConvexRisk(built(), loss, y, W, penalty, ONES)
     within = []
-    monkeypatch.setattr(module._Run, "among", lambda *given, inner=module._Run.among: within.append(1) or inner(*given))
+    monkeypatch.setattr(Descent, "among", lambda *given, inner=Descent.among: within.append(1) or inner(*given))
     for tol in (1e-1, 1e-2, 1e-3, 1e-6):
         found = PrimalNewton(tol).solve(problem)
         objective = float(W @ loss.value(y, found.state.values)) + 0.5 * penalty * float(found.weights @ found.weights)
