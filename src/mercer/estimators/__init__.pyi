@@ -87,6 +87,7 @@ from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as Nuclear
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_instance import MultiInstanceSVC as MultiInstanceSVC
 from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
 from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
 from mercer.estimators.views.svm2k import SVM2K as SVM2K
@@ -143,6 +144,7 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiInstanceSVC",
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
