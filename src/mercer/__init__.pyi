@@ -45,6 +45,9 @@ from mercer.estimators.processes.process_mixture import GaussianProcessMixture a
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
+from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
+from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -196,6 +199,9 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "TransductiveLSSVC",
+    "TransductiveRidge",
+    "TransductiveSVC",
     "amari_error",
     "automatic",
     "change_point_test",
