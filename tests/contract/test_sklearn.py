@@ -27,6 +27,8 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     # scikit-learn excepts its own classifiers of few labels, by name, from the classes -1 and 1
     mercer.LaplacianSVC: {"unlabelled": None},
     mercer.MultiViewLaplacianSVC: {"unlabelled": None},
+    mercer.TransductiveSVC: {"unlabelled": None},
+    mercer.TransductiveLSSVC: {"unlabelled": None},
 }
 
 

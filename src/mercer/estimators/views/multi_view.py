@@ -20,6 +20,7 @@ from mercer.budget import budget
 from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.identity import distinct
+from mercer.estimators.computed import frozen
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.laplacian import LaplacianSVC, known_rows, mark, small_gram
@@ -84,7 +85,7 @@ class _Agreeing(SeveralViews):
         assert found.matrix is not None and found.lift is not None
         return dataclasses.replace(found, matrix=found.matrix / V**2, lift=found.lift / V)
 
-    def _keep(self, deformed: Deformation, grams: list[Gram], beta: Floats, intercept: Any) -> Floats:
+    def _keep_views(self, deformed: Deformation, grams: list[Gram], beta: Floats, intercept: Any) -> Floats:
         """Keep the function of each view, and return the values of their mean at all samples."""
         total: Any = 0.0
         functions = []
@@ -111,9 +112,9 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
 
     Parameters
     ----------
-    kernels : tuple of Kernel, optional
-        One for each view, on the columns it names by ``.on``. None is `Linear` and `Gaussian` at the median distance,
-        both on all columns.
+    kernel : Kernel or tuple of Kernel, optional
+        One for each view, on the columns it names by ``.on``, or one for both. None is `Linear` and `Gaussian` at the
+        median distance, both on all columns.
     alpha : float, default 1.0
         The ridge. Positive.
     agreement : float, default 1.0
@@ -160,7 +161,7 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
 
     def __init__(
         self,
-        kernels: Any = None,
+        kernel: Any = None,
         alpha: float = 1.0,
         agreement: float = 1.0,
         *,
@@ -174,7 +175,7 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self.kernels = kernels
+        self.kernel = kernel
         self.alpha = alpha
         self.agreement = agreement
         self.manifold = manifold
@@ -217,7 +218,8 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
             if len(rows) > 1:
                 self.loo_predictions_ = leave_one_out(target, solution.coef, solution.state.inverse_diagonal())
             self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
-            self.transduction_ = self._keep(deformed, grams, solution.coef, self.intercept_)
+            self.transduction_ = self._keep_views(deformed, grams, solution.coef, self.intercept_)
+            self.intercept_ = frozen(self.intercept_)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -242,7 +244,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
 
     Parameters
     ----------
-    kernels : tuple of Kernel, optional
+    kernel : Kernel or tuple of Kernel, optional
         As in `CoRegularizedRidge`.
     C : float, default 1.0
         Cost of an error of size one.
@@ -291,7 +293,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
 
     def __init__(
         self,
-        kernels: Any = None,
+        kernel: Any = None,
         C: float = 1.0,
         agreement: float = 1.0,
         manifold: float = 0.1,
@@ -310,7 +312,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self.kernels = kernels
+        self.kernel = kernel
         self.C = C
         self.agreement = agreement
         self.manifold = manifold
@@ -357,8 +359,8 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
                 small_gram(deformed, grams[0], budget(self.memory)), labelled, weights, run
             )
             self._weights = None
-            self.transduction_ = self._classes_of(self._keep(deformed, grams, coef, intercept))
-            self.intercept_ = np.atleast_1d(np.asarray(intercept, dtype=float))
+            self.transduction_ = self._classes_of(self._keep_views(deformed, grams, coef, intercept))
+            self.intercept_ = frozen(np.atleast_1d(np.asarray(intercept, dtype=float)))
         return self
 
     def _evaluate(self, X: Any) -> Floats:

@@ -42,9 +42,9 @@ class SVM2K(ClassifierMixin, SeveralViews):
 
     Parameters
     ----------
-    kernels : (Kernel, Kernel), optional
-        One for each view, on the columns it names by ``.on``. None is `Linear` and `Gaussian` at the median distance,
-        both on all columns.
+    kernel : Kernel or (Kernel, Kernel), optional
+        One for each view, on the columns it names by ``.on``, or one for both. None is `Linear` and `Gaussian` at the
+        median distance, both on all columns.
     C : float or pair of floats, default 1.0
         Cost of an error of size one, in either view.
     agreement : float, default 1.0
@@ -55,7 +55,7 @@ class SVM2K(ClassifierMixin, SeveralViews):
         How more than two classes are separated.
     class_weight : dict or "balanced", optional
         Factors of the weights of classes.
-    tol : float, default 1e-6
+    tol : float, default 1e-8
         Duality gap over one plus the objective.
     max_iter : int, default 100
         The most steps of the interior point method.
@@ -102,21 +102,21 @@ class SVM2K(ClassifierMixin, SeveralViews):
 
     def __init__(
         self,
-        kernels: Any = None,
+        kernel: Any = None,
         C: Any = 1.0,
         agreement: float = 1.0,
         *,
         epsilon: float = 0.0,
         multi_class: str = "ovo",
         class_weight: Any = None,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         max_iter: int = 100,
         gram: GramSpec | None = None,
         memory: int | str | None = None,
         max_time: float | None = None,
         n_threads: int | None = None,
     ) -> None:
-        self.kernels = kernels
+        self.kernel = kernel
         self.C = C
         self.agreement = agreement
         self.epsilon = epsilon
@@ -133,9 +133,9 @@ class SVM2K(ClassifierMixin, SeveralViews):
         super()._check_parameters()
         if np.ndim(self.C) and len(self.C) != 2:
             raise ParameterError(f"C={self.C!r} was given; one cost, or one for each of two views. Give two numbers.")
-        if self.kernels is not None and len(self.kernels) != 2:
+        if len(self._given_kernels()) != 2:
             raise ParameterError(
-                f"{len(self.kernels)} kernels were given; SVM2K has two views. Use MultiViewLaplacianSVC for more."
+                f"{len(self.kernel)} kernels were given; SVM2K has two views. Use MultiViewLaplacianSVC for more."
             )
 
     def _can_use(self, spec: GramSpec) -> bool:

@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats
-from mercer.constraints import Each, InstanceOf, Optional
+from mercer.constraints import AnyOf, Each, InstanceOf, Optional
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.frames import WHOLE
 from mercer.errors import CapabilityError, DomainError
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
 from mercer.estimators.several_views import require_pairs
+from mercer.gram.gram import has_features, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Sum
 
 __all__ = ["SeveralViews", "seen_by"]
@@ -29,27 +30,31 @@ class SeveralViews(KernelEstimator):
 
     Parameters
     ----------
-    kernels : tuple of Kernel, optional
-        One for each view, on the columns it names by ``.on``. None is `Linear` and `Gaussian` at the median distance,
-        both on all columns.
+    kernel : Kernel or tuple of Kernel, optional
+        One for each view, on the columns it names by ``.on``, or one for both. None is `Linear` and `Gaussian` at the
+        median distance, both on all columns.
     """
 
-    kernels: Any
-    kernel: Any = None
+    kernel: Any
     kernels_: tuple[Kernel, ...]
     expansions_: Any
-    constraints = {"kernels": Optional(Each(InstanceOf(Kernel)))}
+    constraints = {"kernel": Optional(AnyOf(InstanceOf(Kernel), Each(InstanceOf(Kernel))))}
 
-    def _given_kernels(self) -> tuple[Kernel, ...]:
-        return (Linear(), Gaussian("median")) if self.kernels is None else tuple(self.kernels)
+    def _given_kernels(self, count: int = 2) -> tuple[Kernel, ...]:
+        if self.kernel is None:
+            return Linear(), Gaussian("median")
+        return (self.kernel,) * count if isinstance(self.kernel, Kernel) else tuple(self.kernel)
+
+    def _given_kernel(self, width: int = 1) -> Any:
+        return self._given_kernels()[0]
 
     def _pack_views(self, X: Any) -> tuple[Samples, tuple[Kernel, ...]]:
         """Pack training data for all views, and return the kernel of each."""
-        kernels = self._given_kernels()
+        kernels = self._given_kernels(len(X) if _is_list(X) else 2)
         if len(kernels) < 2:
             raise DomainError(
                 f"{type(self).__name__} was given {len(kernels)} kernel; two views or more are needed. Give a kernel "
-                "for each view, for example kernels=(Gaussian().on([0, 1]), Linear().on([2, 3]))."
+                "for each view, for example kernel=(Gaussian().on([0, 1]), Linear().on([2, 3]))."
             )
         for kernel in kernels:
             kernel.check()
@@ -60,14 +65,18 @@ class SeveralViews(KernelEstimator):
                 )
         if _is_list(X, len(kernels)):
             S = self._side_by_side(X, kernels)
-            return S, tuple(k.on(_name(v)) for v, k in enumerate(kernels))
-        S = self._together(X, kernels)
-        remember_columns(self, X, S, reset=True)
+            kernels = tuple(k.on(_name(v)) for v, k in enumerate(kernels))
+        else:
+            S = self._together(X, kernels)
+            remember_columns(self, X, S, reset=True)
+        spec = self._gram_spec(kernels[0], seen_by(kernels[0], S))
+        if not (has_features(spec) or is_undecided(spec)):  # whose size is known once the features, or the choice, are
+            self._require_with(spec, S)
         return S, kernels
 
     def _together(self, X: Any, kernels: tuple[Kernel, ...]) -> Samples:
         if all(kernel.domain is Vectors for kernel in kernels) and not isinstance(X, Frames):
-            return pack_vectors(X, self.kernels)
+            return pack_vectors(X, self.kernel)
         return Sum(kernels).pack(X)
 
     def _side_by_side(self, X: Any, kernels: Any) -> Frames:
@@ -107,7 +116,7 @@ def _name(view: int) -> str:
     return f"view {view + 1}"
 
 
-def _is_list(X: Any, count: int) -> bool:
+def _is_list(X: Any, count: int | None = None) -> bool:
     """Return whether these are views side by side rather than rows: as many packed collections or matrices."""
-    listed = isinstance(X, (list, tuple)) and len(X) == count
+    listed = isinstance(X, (list, tuple)) and len(X) == (max(len(X), 1) if count is None else count)
     return listed and all(isinstance(view, Samples) or len(getattr(view, "shape", ())) == 2 for view in X)
