@@ -1,5 +1,6 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
 from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
+from mercer.choosing.search import search as search
 from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostRegressor as LPBoostRegressor
@@ -53,8 +54,12 @@ from mercer.estimators.processes.posterior import sample_prior as sample_prior
 from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.semi.label_propagation import LabelPropagation as LabelPropagation
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
+from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
+from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -107,6 +112,7 @@ from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as Nuclear
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_instance import MultiInstanceSVC as MultiInstanceSVC
 from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
 from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
 from mercer.estimators.views.svm2k import SVM2K as SVM2K
@@ -192,6 +198,7 @@ __all__ = [
     "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
+    "LabelPropagation",
     "LabelSequences",
     "LabelSets",
     "LaplacianEigenmap",
@@ -206,6 +213,7 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiInstanceSVC",
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
@@ -238,6 +246,9 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredSVC",
     "Stumps",
+    "TransductiveLSSVC",
+    "TransductiveRidge",
+    "TransductiveSVC",
     "amari_error",
     "automatic",
     "change_point_test",
@@ -260,6 +271,7 @@ __all__ = [
     "retrieval_ranks",
     "sample_prior",
     "save",
+    "search",
     "series_windows",
     "unfolding_kernel",
 ]

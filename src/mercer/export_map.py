@@ -6,6 +6,7 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
         "mercer.choosing.kernel_search": ("KernelSearchCV",),
+        "mercer.choosing.search": ("search",),
         "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
         "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),
         "mercer.estimators.boosting.weak_learners": ("KernelBalls", "KernelStumps", "Stumps",),
@@ -43,6 +44,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.processes.process_classifier": ("GaussianProcessClassifier",),
         "mercer.estimators.processes.process_mixture": ("GaussianProcessMixture",),
         "mercer.estimators.processes.sparse_process": ("SparseGaussianProcessRegressor",),
+        "mercer.estimators.semi.label_propagation": ("LabelPropagation",),
         "mercer.estimators.semi.laplacian": ("LaplacianRidge", "LaplacianSVC",),
         "mercer.estimators.semi.transductive_squares": ("TransductiveLSSVC", "TransductiveRidge",),
         "mercer.estimators.semi.transductive_svm": ("TransductiveSVC",),
@@ -91,7 +93,10 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.reports.report": ("report",),
     },
     "mercer.choosing": {
+        "mercer.choosing.criteria": ("Alignment", "Criterion", "CrossValidation", "Evidence", "GACV", "GeneralizedCV", "LeaveOneOut", "RadiusMarginBound", "SpanRule", "UnbiasedRisk",),
         "mercer.choosing.kernel_search": ("KernelSearchCV",),
+        "mercer.choosing.model_based": ("expected_improvement",),
+        "mercer.choosing.search": ("Found", "search",),
     },
     "mercer.domains": {
         "mercer.domains.decompositions": ("Decompositions",),
@@ -152,6 +157,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.processes.process_classifier": ("GaussianProcessClassifier",),
         "mercer.estimators.processes.process_mixture": ("GaussianProcessMixture",),
         "mercer.estimators.processes.sparse_process": ("SparseGaussianProcessRegressor",),
+        "mercer.estimators.semi.label_propagation": ("LabelPropagation",),
         "mercer.estimators.semi.laplacian": ("LaplacianRidge", "LaplacianSVC",),
         "mercer.estimators.semi.transductive_squares": ("TransductiveLSSVC", "TransductiveRidge",),
         "mercer.estimators.semi.transductive_svm": ("TransductiveSVC",),
@@ -363,6 +369,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.plots.eigenfunctions": ("EigenfunctionsDisplay",),
         "mercer.plots.error_distribution_display": ("ErrorDistributionDisplay",),
         "mercer.plots.gram_display": ("GramDisplay",),
+        "mercer.plots.margin_distribution": ("MarginDistributionDisplay",),
         "mercer.plots.null_distribution": ("NullDistributionDisplay",),
         "mercer.plots.profile": ("KernelProfileDisplay",),
         "mercer.plots.spectral_density": ("SpectralDensityDisplay",),
@@ -375,6 +382,8 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.reports.report": ("Report", "report",),
     },
     "mercer.selection": {
+        "mercer.selection.alignment": ("AlignmentCriterion", "target_alignment",),
+        "mercer.selection.approximate_cv": ("generalized_approximate_cv", "span_rule",),
         "mercer.selection.automatic": ("Choice", "best_means", "best_ridge", "find_task", "table_kernels",),
         "mercer.selection.cost_path": ("cost_path",),
         "mercer.selection.cross_validation": ("fold_predictions", "generalized_cross_validation", "partition",),
@@ -388,6 +397,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.selection.noise": ("noise_variance", "residual_variance",),
         "mercer.selection.path": ("RidgeSpectrum", "mean_leave_one_out", "ridge_path",),
         "mercer.selection.pruning": ("Pruned", "prune",),
+        "mercer.selection.radius_margin": ("RadiusMargin", "RadiusMarginCriterion", "radius_margin", "smallest_ball",),
         "mercer.selection.shared_grams": ("GridScores", "grid_scores",),
         "mercer.selection.sigmoid": ("Sigmoid", "couple", "fit_sigmoid", "normalize",),
         "mercer.selection.span_bound": ("leave_one_out_decisions",),

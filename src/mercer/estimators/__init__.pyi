@@ -52,8 +52,12 @@ from mercer.estimators.processes.posterior import sample_prior as sample_prior
 from mercer.estimators.processes.process_classifier import GaussianProcessClassifier as GaussianProcessClassifier
 from mercer.estimators.processes.process_mixture import GaussianProcessMixture as GaussianProcessMixture
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
+from mercer.estimators.semi.label_propagation import LabelPropagation as LabelPropagation
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
+from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
+from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
 from mercer.estimators.sparse.group_lasso import GroupLasso as GroupLasso
 from mercer.estimators.sparse.kernel_lasso import KernelLasso as KernelLasso
 from mercer.estimators.sparse.kernel_lasso import KernelPath as KernelPath
@@ -106,6 +110,7 @@ from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as Nuclear
 from mercer.estimators.tasks.task_machines import MultiTaskSVC as MultiTaskSVC
 from mercer.estimators.tasks.task_machines import MultiTaskSVR as MultiTaskSVR
 from mercer.estimators.tasks.task_ridge import MultiTaskRidge as MultiTaskRidge
+from mercer.estimators.views.multi_instance import MultiInstanceSVC as MultiInstanceSVC
 from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
 from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
 from mercer.estimators.views.svm2k import SVM2K as SVM2K
@@ -158,6 +163,7 @@ __all__ = [
     "LPBoostRegressor",
     "LSSVC",
     "LSSVR",
+    "LabelPropagation",
     "LabelSequences",
     "LabelSets",
     "LaplacianEigenmap",
@@ -172,6 +178,7 @@ __all__ = [
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
+    "MultiInstanceSVC",
     "MultiTaskRidge",
     "MultiTaskSVC",
     "MultiTaskSVR",
@@ -204,6 +211,9 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredSVC",
     "Stumps",
+    "TransductiveLSSVC",
+    "TransductiveRidge",
+    "TransductiveSVC",
     "amari_error",
     "change_point_test",
     "enclosing_ball",
