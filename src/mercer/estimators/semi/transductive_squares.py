@@ -15,10 +15,9 @@ from sklearn.utils import check_random_state
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Boolean, InstanceOf, Integer, Interval, Optional, Positive
-from mercer.estimators.computed import frozen
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.factors import factor_of, function_of
-from mercer.estimators.fits import fitting
+from mercer.estimators.fits import fitting, frozen
 from mercer.estimators.semi.laplacian import known_rows, mark
 from mercer.estimators.semi.transductive_svm import counts_of, sides_of, top
 from mercer.gram import Gram, GramSpec

@@ -20,8 +20,7 @@ from mercer.budget import budget
 from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.identity import distinct
-from mercer.estimators.computed import frozen
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, fitting, frozen
 from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.laplacian import LaplacianSVC, known_rows, mark, small_gram
 from mercer.estimators.semi.sample_graphs import sample_laplacian
