@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -49,9 +49,9 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, str, callable or None
-        None is the Gaussian at the median distance of the training samples; a str is one of scikit-learn's
-        names; a function of two collections is wrapped in `mercer.kernels.Custom`, which checks what it returns; a
-        kernel object of scikit-learn is translated.
+        None is a Gaussian: of predictors ``Gaussian("columns")``, with a length scale for each column, otherwise
+        ``Gaussian("median")``; a str is one of scikit-learn's names; a function of two collections is wrapped in
+        `mercer.kernels.Custom`, which checks what it returns; a kernel object of scikit-learn is translated.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels; an error together with a Kernel.
     gram : GramSpec, optional
@@ -173,7 +173,9 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         return kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
 
     def _default_kernel(self) -> Kernel:
-        return Gaussian("median")
+        """Return a Gaussian: predictors take all columns alike, embeddings and clusters keep the metric of the data."""
+        predicts = isinstance(self, (ClassifierMixin, RegressorMixin, OutlierMixin))
+        return Gaussian("columns" if predicts else "median")
 
     def _check_order(self, kernel: Kernel) -> None:
         name = type(self).__name__

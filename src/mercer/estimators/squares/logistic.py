@@ -30,6 +30,7 @@ from mercer.targets import Multiclass
 __all__ = ["KernelLogisticRegression"]
 __public__ = __all__
 
+_COST = 30.0  # with the default kernel
 _TOL, _MAX_ITER = 1e-6, 100
 
 
@@ -48,10 +49,11 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf",
+        None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf",
         "linear", "poly", "precomputed", ...) means what it means there.
-    C : float, default 1.0
-        Weight of the data against the penalty, as in scikit-learn's LogisticRegression. Positive.
+    C : float or None, default None
+        Cost of errors. None is 1.0 if a kernel is given, as in scikit-learn, and 30 with the default kernel: as the
+        variance of a process whose values are log odds, 1 would keep probabilities near one half.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     fit_intercept : bool, default True
@@ -81,7 +83,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
         b.
     n_iter_ : int
         Newton steps.
-    kernel_, gram_, solver_ : the objects that None was resolved to
+    kernel_, gram_, solver_, C_ : what None was resolved to
     solution_ : Solution
         Residual, trace and status of the solver.
 
@@ -105,7 +107,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     """
 
     constraints = {
-        "C": Positive(),
+        "C": Optional(Positive()),
         "fit_intercept": Boolean(),
         "class_weight": Optional(AnyOf(OneOf("balanced"), InstanceOf(dict))),
         "tol": Interval(0.0, 1.0, closed="neither"),
@@ -115,7 +117,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | None = None,
         *,
         gamma: float | None = None,
         degree: int | None = None,
@@ -178,6 +180,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
         with fitting(self, X, y, sample_weight, Multiclass()) as (run, kernel, packed, S, codes, w, used):
             w_class = w * class_weights(self.class_weight, self.classes_, codes, w)[codes]
             self.kernel_ = kernel.learn(S, codes, w)
+            self.C_ = self.C if self.C is not None else _COST if self.kernel is None else 1.0
             K = self._represent(self.kernel_, S, run, until=0.3)
             border = np.ones((len(S), 1)) if self.fit_intercept else None
             if len(self.classes_) == 2:
@@ -186,7 +189,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
                 loss, values = Multinomial(), np.eye(len(self.classes_))[codes]
             # the sum is divided by the largest weight, so that a large C leaves the size of the numbers alone
             unit = float(w_class.max())
-            solution = self._solve(SmoothRisk(K, loss, values, w_class / unit, 1.0 / self.C / unit, border), run)
+            solution = self._solve(SmoothRisk(K, loss, values, w_class / unit, 1.0 / self.C_ / unit, border), run)
             free = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])
             self.expansion_ = K.expand(solution, np.asarray(free))
             self.intercept_ = np.atleast_1d(np.asarray(free, dtype=float))

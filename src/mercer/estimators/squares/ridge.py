@@ -15,12 +15,13 @@ from sklearn.callback import with_callbacks
 from mercer import solvers  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Positive
-from mercer.domains import Samples
+from mercer.constraints import Boolean, Optional, Positive
+from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
 from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
+from mercer.estimators.squares.ridge_choice import chosen_ridge
 from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import is_low_rank, is_streamed, is_transform
 from mercer.kernels import Kernel
@@ -60,7 +61,7 @@ class RidgeEstimator(Certified, MultiOutputMixin, RegressorMixin, KernelEstimato
 
     gram: GramSpec | None = None
     solver: Solver | None = None
-    fit_intercept: bool
+    fit_intercept: bool | None
     target_: Real
     products_suffice = True
     _keeps_factor = False  # whether something needs the factor after the fit, in float64
@@ -68,16 +69,20 @@ class RidgeEstimator(Certified, MultiOutputMixin, RegressorMixin, KernelEstimato
     @derived
     def highest_order(self) -> int:
         """With an intercept the coefficients sum to zero, which is all that kernels of order 1 need."""
-        return 1 if self.fit_intercept else 0
+        return 1 if self._has_intercept else 0
+
+    @property
+    def _has_intercept(self) -> bool:
+        return bool(self.fit_intercept)
 
     def _fit_at(self, kernel: Kernel, alpha: float, data: Weighted, run: Run) -> tuple[Gram, Solution]:
         """Solve for one kernel and ridge, and keep the fitted function."""
         S, values, w, used = data.samples, data.values, data.weight, data.used
         self.kernel_ = kernel
         K = self._represent(kernel, S, run, until=0.5 * (1.0 + run.done / STEPS))
-        border = np.ones((len(S), 1)) if self.fit_intercept else None
+        border = np.ones((len(S), 1)) if self._has_intercept else None
         solution = self._solve(LinearSystem(K, alpha / w, values, border), run, until=0.95)
-        self.intercept_ = solution.multipliers[0] if self.fit_intercept else np.zeros(values.shape[1:])[()]
+        self.intercept_ = solution.multipliers[0] if self._has_intercept else np.zeros(values.shape[1:])[()]
         self.expansion_ = K.expand(solution, self.intercept_)
         self.dual_coef_ = scattered(solution.coef, used, data.total)
         return K, solution
@@ -119,10 +124,11 @@ class KernelRidge(RidgeEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A scikit-learn name
-        ("rbf", "linear", "poly", "precomputed", ...) means what it means there.
-    alpha : float, default 1.0
-        The ridge. Positive; in the unit of k(x, x).
+        None is the Gaussian with a length scale per column, its standard deviation times sqrt(d / 2). A scikit-learn
+        name ("rbf", "linear", "poly", "precomputed", ...) means what it means there.
+    alpha : float or None, default None
+        The ridge. Positive; in the unit of k(x, x). None is 1.0 if a kernel is given, as in scikit-learn; with the
+        default kernel it is chosen by leaving out each of an eighth of the samples (100 to 1000), in closed form.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
@@ -132,9 +138,10 @@ class KernelRidge(RidgeEstimator):
         None: Cholesky for a dense K (from 2000 samples on with ``precision="mixed"``: a factor in float32, and a
         solution with the residual of float64; not with ``leave_one_out``), Woodbury for the primal form (PrimalGradient
         where its normal equations would take long), conjugate gradients for tiles.
-    fit_intercept : bool, default False
+    fit_intercept : bool or None, default None
         Whether a constant that is not penalised is added to the function (the form of the LS-SVM). With it,
-        conditionally positive definite kernels of order 1 (`NegativeDistance`, `Multiquadric`, ...) are accepted.
+        conditionally positive definite kernels of order 1 (`NegativeDistance`, `Multiquadric`, ...) are accepted. None:
+        with the default kernel there is one, with a kernel that is given there is none, as in scikit-learn.
     leave_one_out : bool, default False
         Whether `fit` also stores ``loo_predictions_``: for each sample the prediction of the model fitted
         to all others, in closed form. A sample is left out with its whole weight.
@@ -149,7 +156,7 @@ class KernelRidge(RidgeEstimator):
         a; samples of weight zero have coefficient zero.
     intercept_ : float or (k,) array
         Zero without ``fit_intercept``.
-    kernel_, gram_, solver_ : the objects that None was resolved to
+    kernel_, gram_, solver_, alpha_ : what None was resolved to
     solution_ : Solution
         Residual, jitter and status of the solver; ``solution_.details["factor"]`` is the precision of the factor.
     loo_predictions_ : (n,) or (n, k) array
@@ -157,7 +164,7 @@ class KernelRidge(RidgeEstimator):
 
     Notes
     -----
-    A sample of weight w counts as w copies. As in scikit-learn there is no intercept unless asked for.
+    A sample of weight w counts as w copies.
     Cost O(n^3) for Cholesky in the memory of K, O(n D^2) in the primal form with D features.
 
     Examples
@@ -177,19 +184,23 @@ class KernelRidge(RidgeEstimator):
     def _keeps_factor(self) -> bool:
         return self.leave_one_out
 
-    constraints = {"alpha": Positive(), "fit_intercept": Boolean(), "leave_one_out": Boolean()}
+    constraints = {
+        "alpha": Optional(Positive()),
+        "fit_intercept": Optional(Boolean()),
+        "leave_one_out": Boolean(),
+    }
 
     def __init__(
         self,
         kernel: Any = None,
-        alpha: float = 1.0,
+        alpha: float | None = None,
         *,
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,
         gram: GramSpec | None = None,
         solver: Solver | None = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool | None = None,
         leave_one_out: bool = False,
         memory: int | str | None = None,
         max_time: float | None = None,
@@ -226,10 +237,23 @@ class KernelRidge(RidgeEstimator):
         """
         with fitting(self, X, y, sample_weight, Real()) as (run, kernel, packed, S, values, w, used):
             data = Weighted(len(packed), S, values, w, used)
-            _, solution = self._fit_at(kernel.learn(data.samples, data.values, data.weight), self.alpha, data, run)
+            kernel = kernel.learn(data.samples, data.values, data.weight)
+            self.alpha_ = self._ridge(kernel, data)
+            _, solution = self._fit_at(kernel, self.alpha_, data, run)
             if self.leave_one_out:
                 self._store_left_out(packed, data.values, data.used, solution)
         return self
+
+    @property
+    def _has_intercept(self) -> bool:
+        return self.kernel is None if self.fit_intercept is None else self.fit_intercept
+
+    def _ridge(self, kernel: Kernel, data: Weighted) -> float:
+        """Return the ridge that was given, scikit-learn's, or the one that is best for some of the samples."""
+        if self.alpha is not None or self.kernel is not None:
+            return 1.0 if self.alpha is None else float(self.alpha)
+        assert isinstance(data.samples, Vectors)
+        return chosen_ridge(kernel, data.samples, data.values, data.weight, self._has_intercept, self._resources())
 
     def _store_left_out(self, packed: Samples, values: Floats, used: Indices, solution: Solution) -> None:
         """Keep the closed-form predictions; samples of weight zero were left out from the start."""

@@ -132,7 +132,7 @@ class OneClassSVM(NoveltyDetector):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
+        None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Must be positive definite.
     nu : float, default 0.5
         Upper bound on the share of training samples outside and lower bound on that of support vectors. In (0, 1].

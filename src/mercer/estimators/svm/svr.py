@@ -145,7 +145,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
+        None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
     C : float, default 1.0

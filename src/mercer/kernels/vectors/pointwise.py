@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Floats, Indices
 from mercer.constraints import Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
@@ -227,12 +227,7 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
     w = np.ldexp(w, -np.frexp(w.max())[1])  # products of weights must neither overflow nor vanish
     if len(S) > MEDIAN_ROWS:
-        direction = np.random.default_rng(0).normal(size=S.width)
-        parts = S.tiles(_BLOCK) if S.is_streamed else (S,)
-        place = np.argsort(np.concatenate([np.asarray(part.X @ direction) for part in parts]), kind="stable")
-        level = np.cumsum(w[place]) / w.sum()
-        chosen = place[np.searchsorted(level, (np.arange(MEDIAN_ROWS) + 0.5) / MEDIAN_ROWS)]
-        S, w = S.take(chosen), np.ones(MEDIAN_ROWS)
+        S, w = S.take(spaced_rows(S, w, MEDIAN_ROWS)), np.ones(MEDIAN_ROWS)
     probe = _Distance()
     h, unit = probe._unit_block(S, S)
     with np.errstate(over="ignore"):
@@ -251,6 +246,15 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
             "Scale the data, for example with StandardScaler."
         )
     return median
+
+
+def spaced_rows(S: Vectors, w: Floats, count: int) -> Indices:
+    """Return rows by their place along a fixed direction, evenly in weight; one of much weight comes several times."""
+    direction = np.random.default_rng(0).normal(size=S.width)
+    parts = S.tiles(_BLOCK) if S.is_streamed else (S,)
+    place = np.argsort(np.concatenate([np.asarray(part.X @ direction) for part in parts]), kind="stable")
+    level = np.cumsum(w[place]) / w.sum()
+    return place[np.searchsorted(level, (np.arange(count) + 0.5) / count)]
 
 
 def column_lengths(S: Vectors, weight: Floats | None = None) -> float | tuple[float, ...]:

@@ -63,7 +63,7 @@ def test_a_weight_is_a_number_of_copies(y, gram):
         model = KernelLogisticRegression(C=3.0, gram=gram, class_weight=class_weight, tol=1e-10)
         short = clone(model).fit(X, y, sample_weight=COUNTS)
         long = clone(model).fit(np.repeat(X, COUNTS, axis=0), np.repeat(y, COUNTS))
-        assert np.isclose(short.kernel_.length_scale, long.kernel_.length_scale)
+        assert np.allclose(short.kernel_.length_scale, long.kernel_.length_scale)
         np.testing.assert_allclose(short.predict_proba(T), long.predict_proba(T), atol=1e-8)
         assert (short.dual_coef_[COUNTS == 0] == 0.0).all()
 
