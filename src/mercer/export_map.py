@@ -271,8 +271,8 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.losses.regression": ("Absolute", "EpsilonInsensitive", "Huber", "Pinball", "Squared",),
     },
     "mercer.mixtures": {
-        "mercer.mixtures.alignment": ("Alignment",),
         "mercer.mixtures.mixing": ("Mixture",),
+        "mercer.mixtures.target_alignment": ("Alignment",),
         "mercer.mixtures.weights": ("Average", "ElasticNet", "Given", "LpBall", "Simplex", "WeightSet",),
     },
     "mercer.models": {

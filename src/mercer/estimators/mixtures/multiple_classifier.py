@@ -40,9 +40,9 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
-        k_1, ..., k_m, of any domains; kernels of columns of a table by ``.on(columns)``. None is five Gaussian kernels
-        around the median distance between training samples.
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
+        k_1, ..., k_m, of any domains; kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is
+        five Gaussian kernels around the median distance between training samples.
     C : float, default 1.0
         Cost of an error of size one. Positive.
     mixture : Mixture, optional

@@ -34,7 +34,7 @@ class MultipleKernelDetector(OutlierMixin, MultipleKernelMachine):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
         As in `MultipleKernelClassifier`.
     nu : float, default 0.5
         Upper bound on the share of training samples outside and lower bound on that of support vectors. In (0, 1].

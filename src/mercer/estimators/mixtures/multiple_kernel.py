@@ -19,8 +19,8 @@ from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_
 from mercer.estimators.fits import Run
 from mercer.estimators.mixtures import kernel_family
 from mercer.estimators.mixtures.kernel_family import NORMALIZATIONS, Built, Kernels, combined, family_of
-from mercer.gram import FeatureExpansion, Gram
-from mercer.gram.gram import is_transform
+from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram.gram import is_transform, is_undecided
 from mercer.kernels import Gaussian, Kernel, Scaled, Sum
 from mercer.mixtures import Alignment, Given, Mixture, Simplex, WeightSet
 from mercer.problems import Solution, Status
@@ -35,8 +35,8 @@ class MultipleKernelMachine(KernelEstimator):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None
-        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``. None is five Gaussian kernels
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None
+        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is five Gaussian kernels
         around the median distance between training samples.
     mixture : Mixture, optional
         What the weights may be; None is `Simplex()`.
@@ -95,8 +95,16 @@ class MultipleKernelMachine(KernelEstimator):
         if isinstance(S, Similarities):
             self._check_definite(S)
         remember_columns(self, X, S, reset=True)
-        self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+        spec = self._spec(len(S))
+        if not is_undecided(spec):
+            self._require_with(spec, S)
         return S, kernel
+
+    def _spec(self, n: int) -> GramSpec:
+        """Return how the Grams are held; undecided where an error is allowed."""
+        if is_undecided(self.gram) and self.gram.tol is not None:
+            return self.gram
+        return kernel_family.chosen_spec(self.gram, kernel_family.default_size(self.kernels), n, self.memory)[0]
 
     # steps --------------------------------------------------------------------------------------------
 
@@ -109,8 +117,13 @@ class MultipleKernelMachine(KernelEstimator):
             if self.normalization == "cosine":
                 family = family.normalized()
             family = family.learned(S, y, w)
+        spec = self.gram
+        vars(self).pop("gram_choice_", None)
         with run.stage("Gram matrices", until):
-            built = kernel_family.build(family, S, w, self.normalization, self.gram, run.resources())
+            if is_undecided(spec) and spec.tol is not None:
+                self.gram_choice_ = self._decide(spec, family.kernel, S, run).told
+                spec = self.gram_choice_["gram"]
+            built = kernel_family.build(family, S, w, self.normalization, spec, run.resources())
         self.gram_ = built.spec
         for gram in built.grams:
             unwatched(gram)

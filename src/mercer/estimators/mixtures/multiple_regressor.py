@@ -35,7 +35,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
         As in `MultipleKernelClassifier`.
     C : float, default 1.0
         Cost of an error of size one. Positive.
