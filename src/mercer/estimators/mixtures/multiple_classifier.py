@@ -13,6 +13,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.estimators.fits import fitting
+from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.estimators.reduction import class_weights
 from mercer.gram import GramSpec
@@ -112,6 +113,7 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
     ('first',)
     """
 
+    target = Multiclass()
     constraints = {
         "C": Positive(),
         "machine": OneOf(*_MACHINES),
@@ -174,23 +176,26 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
         -------
         self
         """
-        with fitting(self, X, y, sample_weight, Multiclass()) as (run, _, _, S, codes, w, used):
+        with fitting(self, X, y, sample_weight, self.target) as (run, _, _, S, codes, w, used):
             count = len(self.classes_)
             self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
             built = self._build(S, codes, w, run)
-            costs = self.C * w * self.class_weight_[codes]
-            signs = _signs(codes, count)
-            weights = self._weight_set(built, signs, w)
-            if self.multi_class == "together" and count > 2:
-                problem: Any = MixtureMulticlass(built.grams, weights, codes, costs, count)
-            else:
-                problem = MixtureQP(built.grams, weights, tuple(self._program(sign, costs) for sign in signs.T))
-            solution, _ = self._search(problem, run)
+            solution, _ = self._search(self._problem(built, codes, w), run)
             rho = solution.multipliers if len(solution.multipliers) else np.zeros(count)
             intercept = -rho
             self._store(built, S, solution, intercept[0] if count == 2 else intercept, w)
             self._store_classes(solution.coef, intercept, used, S, codes)
         return self
+
+    def _problem(self, built: Built, codes: Indices, w: Floats) -> MixtureQP | MixtureMulticlass:
+        """Return the problem of machine and weights."""
+        count = len(self.classes_)
+        costs = self.C * w * class_weights(self.class_weight, self.classes_, codes, w)[codes]
+        signs = _signs(codes, count)
+        weights = self._weight_set(built, signs, w)
+        if self.multi_class == "together" and count > 2:
+            return MixtureMulticlass(built.grams, weights, codes, costs, count)
+        return MixtureQP(built.grams, weights, tuple(self._program(sign, costs) for sign in signs.T))
 
     def _program(self, sign: Floats, costs: Floats) -> Program:
         dual = _MACHINES[self.machine].box_dual(sign, costs)

@@ -6,7 +6,7 @@ Symbols: d_t the weight of kernel t, beta the coefficients of the samples, f_t =
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from mercer.mixtures import Alignment, Given, Mixture, Simplex, WeightSet
 from mercer.problems import Solution, Status
 from mercer.solvers import MixtureNewton, MixtureTurns, Solver
 from mercer.solvers.mixtures.stack import stack_of
+from mercer.targets import Target
 
 __all__ = ["MultipleKernelMachine"]
 
@@ -36,8 +37,8 @@ class MultipleKernelMachine(KernelEstimator):
     Parameters
     ----------
     kernels : list of Kernel, dict of str to Kernel, Kernel, or None
-        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is five Gaussian kernels
-        around the median distance between training samples.
+        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is
+        five Gaussian kernels around the median distance between training samples.
     mixture : Mixture, optional
         What the weights may be; None is `Simplex()`.
     normalization : {None, "trace", "variance", "cosine"}
@@ -52,6 +53,7 @@ class MultipleKernelMachine(KernelEstimator):
     normalization: Any
     tol: float
     kernel: Any = None
+    target: ClassVar[Target | None] = None  # what y is
     constraints = {
         "kernels": Kernels(),
         "mixture": Optional(InstanceOf(Mixture)),

@@ -12,6 +12,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats
 from mercer.constraints import Interval, OneOf, Positive
 from mercer.estimators.fits import fitting
+from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.gram import GramSpec
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Squared
@@ -77,6 +78,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
     True
     """
 
+    target = Real()
     constraints = {
         "C": Positive(),
         "machine": OneOf("epsilon_insensitive", "squared", "huber"),
@@ -127,12 +129,9 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
         -------
         self
         """
-        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, used):
+        with fitting(self, X, y, sample_weight, self.target) as (run, _, _, S, values, w, used):
             built = self._build(S, values, w, run)
-            columns = values.reshape(len(values), -1)
-            weights = self._weight_set(built, columns, w)
-            programs = tuple(self._program(column, self.C * w) for column in columns.T)
-            solution, _ = self._search(MixtureQP(built.grams, weights, programs), run)
+            solution, _ = self._search(self._problem(built, values, w), run)
             several = values.ndim == 2
             coef = solution.coef.reshape(len(S), -1)
             intercept = -solution.multipliers
@@ -143,6 +142,12 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
             self.intercept_, self.dual_coef_ = np.atleast_1d(intercept), coef[chosen].T
             self.fit_status_ = int(self.solution_.status is not Status.CONVERGED)
         return self
+
+    def _problem(self, built: Built, values: Floats, w: Floats) -> MixtureQP:
+        """Return the problem of machine and weights."""
+        columns = values.reshape(len(values), -1)
+        programs = tuple(self._program(column, self.C * w) for column in columns.T)
+        return MixtureQP(built.grams, self._weight_set(built, columns, w), programs)
 
     def _program(self, y: Floats, costs: Floats) -> Program:
         if self.machine == "squared":
