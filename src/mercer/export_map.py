@@ -277,6 +277,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.losses.regression": ("Absolute", "EpsilonInsensitive", "Huber", "Pinball", "Squared",),
     },
     "mercer.mixtures": {
+        "mercer.mixtures.hierarchical_bayes": ("HierarchicalBayes",),
         "mercer.mixtures.mixing": ("Mixture",),
         "mercer.mixtures.target_alignment": ("Alignment",),
         "mercer.mixtures.weights": ("Average", "ElasticNet", "Given", "LpBall", "Simplex", "WeightSet",),

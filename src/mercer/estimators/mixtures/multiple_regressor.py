@@ -56,7 +56,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
 
     Attributes
     ----------
-    weights_, kernel_names_, support_kernels_, scales_, kernel_, contributions_, squares_, objective_
+    weights_, weights_std_, noise_, kernel_names_, support_kernels_, scales_, kernel_, contributions_, squares_
         As in `MultipleKernelClassifier`.
     support_, support_vectors_, dual_coef_, intercept_, expansion_, solution_, n_iter_
         As in `SVR` and `MultipleKernelClassifier`.
@@ -131,7 +131,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
         """
         with fitting(self, X, y, sample_weight, self.target) as (run, _, _, S, values, w, used):
             built = self._build(S, values, w, run)
-            solution, _ = self._search(self._problem(built, values, w), run)
+            solution = self._search(built, values, w, run)
             several = values.ndim == 2
             coef = solution.coef.reshape(len(S), -1)
             intercept = -solution.multipliers
@@ -148,6 +148,13 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
         columns = values.reshape(len(values), -1)
         programs = tuple(self._program(column, self.C * w) for column in columns.T)
         return MixtureQP(built.grams, self._weight_set(built, columns, w), programs)
+
+    def _observed(self, values: Floats) -> tuple[Floats, bool]:
+        return (values, False) if values.ndim == 1 else super()._observed(values)
+
+    def _of_the_machine(self) -> dict[str, Any]:
+        usual = {"C": 1.0, "machine": "epsilon_insensitive", "epsilon": 0.1}
+        return {**super()._of_the_machine(), **usual}
 
     def _program(self, y: Floats, costs: Floats) -> Program:
         if self.machine == "squared":

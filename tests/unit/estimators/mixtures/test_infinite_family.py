@@ -26,9 +26,8 @@ def test_it_is_as_good_as_a_fine_grid():
 
 def test_columns_have_their_own_length_scales():
     target = np.sin(2.0 * X[:, 0])
-    found = infinite_family(
-        MultipleKernelRegressor(C=10.0), X, target, bounds=(0.5, 5.0), ard=True, tol=1e-2, restarts=2
-    )
+    options = dict(bounds=(0.5, 5.0), tol=1e-2, restarts=2)
+    found = infinite_family(MultipleKernelRegressor(C=10.0), X, target, ard=True, **options)
     best = found.kernels[int(np.argmax(found.model.weights_))]
     assert best.length_scale[1] > best.length_scale[0]
     one = infinite_family(MultipleKernelRegressor(C=10.0), X, target, **options)
