@@ -35,6 +35,8 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.definite_mixture import Transduction as Transduction
+from mercer.estimators.mixtures.definite_mixture import definite_mixture as definite_mixture
 from mercer.estimators.mixtures.infinite_family import InfiniteFamily as InfiniteFamily
 from mercer.estimators.mixtures.infinite_family import infinite_family as infinite_family
 from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
@@ -187,10 +189,12 @@ __all__ = [
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
     "SpectralClustering",
+    "Transduction",
     "WeightPath",
     "amari_error",
     "automatic",
     "change_point_test",
+    "definite_mixture",
     "enclosing_ball",
     "from_libsvm",
     "from_sklearn",
