@@ -39,6 +39,8 @@ OPTIONS = {
 def made(estimator, **options):
     known = inspect.signature(estimator.__init__).parameters
     usual = {name: value for name, value in USUAL.items() if name in known}
+    if "kernels" in known and "kernel" in options:  # a family of one
+        options["kernels"] = options.pop("kernel")
     return estimator(**{**usual, **OPTIONS.get(estimator.__name__, {}), **options})
 
 

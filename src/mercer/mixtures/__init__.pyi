@@ -1,6 +1,7 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
-from mercer.mixtures.alignment import Alignment as Alignment
+from mercer.mixtures.hierarchical_bayes import HierarchicalBayes as HierarchicalBayes
 from mercer.mixtures.mixing import Mixture as Mixture
+from mercer.mixtures.target_alignment import Alignment as Alignment
 from mercer.mixtures.weights import Average as Average
 from mercer.mixtures.weights import ElasticNet as ElasticNet
 from mercer.mixtures.weights import Given as Given
@@ -12,6 +13,7 @@ __all__ = [
     "Average",
     "ElasticNet",
     "Given",
+    "HierarchicalBayes",
     "LpBall",
     "Mixture",
     "Simplex",

@@ -31,14 +31,14 @@ _UNEQUAL = 10.0  # ratio of scales from which a warning says so
 
 
 class Kernels(Constraint):
-    """Several kernels: a list of them, or a dict of names to kernels."""
+    """Several kernels: a list of them, a dict of names to kernels, or a sum of kernels, which are its terms."""
 
     @property
     def accepted(self) -> str:
-        return "a list of kernels, a dict of names to kernels, or None"
+        return "a list of kernels, a dict of names to kernels, a sum of kernels, or None"
 
     def accepts(self, value: Any) -> bool:
-        if value is None:
+        if value is None or isinstance(value, Kernel):
             return True
         members = value.values() if isinstance(value, Mapping) else value
         if not isinstance(value, (Mapping, Sequence)) or isinstance(value, (str, bytes)) or not len(value):
@@ -94,6 +94,8 @@ def family_of(kernels: Any) -> Family | None:
         return None
     if isinstance(kernels, Mapping):
         return Family(tuple(map(str, kernels)), tuple(as_kernel(one) for one in kernels.values()))
+    if isinstance(kernels, Kernel):
+        kernels = kernels.terms if isinstance(kernels, Sum) else (kernels,)
     members = tuple(as_kernel(one) for one in kernels)
     seen: dict[str, int] = {}
     names = []
@@ -113,7 +115,8 @@ def widths(S: Samples, y: Any, w: Floats) -> Family:
 
 def default_size(kernels: Any) -> int:
     """Return the number of kernels that were given, or of the default family."""
-    return len(_WIDTHS) if kernels is None else len(kernels)
+    family = family_of(kernels)
+    return len(_WIDTHS) if family is None else len(family)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ def plan_of(m: int, n: int, width: int, given: GramSpec | None, memory: Any, ker
     spec, single = chosen_spec(given, m, n, memory)
     if is_stored(spec):
         size = (4 if single else 8) * n * n
-        options = ("gram=Nystrom(200)", "gram=Tiles()", "fewer kernels")
+        options = ("fewer kernels",)
         held = {f"{m} Gram matrices": m * size, "their weighted sum": 8 * n * n}
         return Plan(f"{m} kernels on {n} samples", held, options)
     one = spec.plan(kernel, n, width, memory)

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
-from mercer.errors import ParameterError
+from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.fits import fitting
+from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.estimators.reduction import class_weights
 from mercer.gram import GramSpec
@@ -40,14 +41,14 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
-        k_1, ..., k_m, of any domains; kernels of columns of a table by ``.on(columns)``. None is five Gaussian kernels
-        around the median distance between training samples.
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
+        k_1, ..., k_m, of any domains; kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is
+        five Gaussian kernels around the median distance between training samples.
     C : float, default 1.0
         Cost of an error of size one. Positive.
     mixture : Mixture, optional
         What the weights may be: `Simplex()` (None), `LpBall(p)`, `ElasticNet(theta)`, `Average()`, `Alignment()`,
-        `Given(weights)`.
+        `Given(weights)`; or `HierarchicalBayes()`, a model of two classes without a machine and C.
     machine : {"hinge", "squared_hinge", "squared"}, default "hinge"
         What an error costs: a support vector machine, one with squared slacks, or least squares.
     normalization : {None, "trace", "variance", "cosine"}, default None
@@ -76,6 +77,8 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
         d, in the order of ``kernel_names_``.
     kernel_names_, support_kernels_ : tuples of str
         All kernels, and those with a weight.
+    weights_std_ : (m,) array
+        Standard deviations of the weights, and the noise's variance ``noise_``; only of `HierarchicalBayes`.
     scales_ : (m,) array
         What normalisation multiplied each kernel by.
     kernel_ : Kernel
@@ -112,6 +115,7 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
     ('first',)
     """
 
+    target = Multiclass()
     constraints = {
         "C": Positive(),
         "machine": OneOf(*_MACHINES),
@@ -174,23 +178,37 @@ class MultipleKernelClassifier(ClassifierMixin, MultipleKernelMachine):
         -------
         self
         """
-        with fitting(self, X, y, sample_weight, Multiclass()) as (run, _, _, S, codes, w, used):
+        with fitting(self, X, y, sample_weight, self.target) as (run, _, _, S, codes, w, used):
             count = len(self.classes_)
             self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
             built = self._build(S, codes, w, run)
-            costs = self.C * w * self.class_weight_[codes]
-            signs = _signs(codes, count)
-            weights = self._weight_set(built, signs, w)
-            if self.multi_class == "together" and count > 2:
-                problem: Any = MixtureMulticlass(built.grams, weights, codes, costs, count)
-            else:
-                problem = MixtureQP(built.grams, weights, tuple(self._program(sign, costs) for sign in signs.T))
-            solution, _ = self._search(problem, run)
+            solution = self._search(built, codes, w, run)
             rho = solution.multipliers if len(solution.multipliers) else np.zeros(count)
             intercept = -rho
             self._store(built, S, solution, intercept[0] if count == 2 else intercept, w)
             self._store_classes(solution.coef, intercept, used, S, codes)
         return self
+
+    def _problem(self, built: Built, values: Indices, w: Floats) -> MixtureQP | MixtureMulticlass:
+        """Return the problem of machine and weights."""
+        count, codes = len(self.classes_), values
+        costs = self.C * w * class_weights(self.class_weight, self.classes_, codes, w)[codes]
+        signs = _signs(codes, count)
+        weights = self._weight_set(built, signs, w)
+        if self.multi_class == "together" and count > 2:
+            return MixtureMulticlass(built.grams, weights, codes, costs, count)
+        return MixtureQP(built.grams, weights, tuple(self._program(sign, costs) for sign in signs.T))
+
+    def _observed(self, values: Indices) -> tuple[Floats, bool]:
+        if len(self.classes_) > 2:
+            raise CapabilityError(
+                f"{len(self.classes_)} classes were given with mixture={self.mixture!r}, which is a model of two. Use "
+                "scikit-learn's OneVsRestClassifier around it, or mixture=Simplex()."
+            )
+        return np.where(values == 1, 1.0, -1.0), True
+
+    def _of_the_machine(self) -> dict[str, Any]:
+        return {**super()._of_the_machine(), "C": 1.0, "machine": "hinge", "class_weight": None}
 
     def _program(self, sign: Floats, costs: Floats) -> Program:
         dual = _MACHINES[self.machine].box_dual(sign, costs)

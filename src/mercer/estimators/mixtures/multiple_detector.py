@@ -11,6 +11,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import Interval
 from mercer.estimators.fits import fitting
+from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.gram import GramSpec
 from mercer.mixtures import Mixture
@@ -34,7 +35,7 @@ class MultipleKernelDetector(OutlierMixin, MultipleKernelMachine):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
         As in `MultipleKernelClassifier`.
     nu : float, default 0.5
         Upper bound on the share of training samples outside and lower bound on that of support vectors. In (0, 1].
@@ -118,10 +119,8 @@ class MultipleKernelDetector(OutlierMixin, MultipleKernelMachine):
         """
         with fitting(self, X, None, sample_weight) as (run, _, _, S, _, w, used):
             built = self._build(S, None, w, run)
-            weights = self._weight_set(built, None, w)
-            total = min(self.nu * float(w.sum()), float(w.sum()))
-            program = Program(np.zeros(len(w)), np.zeros(len(w)), w, total=np.array([total]))
-            solution, found = self._search(MixtureQP(built.grams, weights, (program,)), run)
+            solution = self._search(built, None, w, run)
+            found = solution.state
             size = float(np.max(np.abs(found.product)))
             rho = float(solution.multipliers[0]) - _ROUNDING * size
             self.offset_ = rho
@@ -132,6 +131,12 @@ class MultipleKernelDetector(OutlierMixin, MultipleKernelMachine):
             self.intercept_, self.dual_coef_ = np.array([-rho]), solution.coef[chosen][None, :]
             self.fit_status_ = int(self.solution_.status is not Status.CONVERGED)
         return self
+
+    def _problem(self, built: Built, values: Any, w: Floats) -> MixtureQP:
+        """Return the problem of machine and weights."""
+        total = min(self.nu * float(w.sum()), float(w.sum()))
+        program = Program(np.zeros(len(w)), np.zeros(len(w)), w, total=np.array([total]))
+        return MixtureQP(built.grams, self._weight_set(built, None, w), (program,))
 
     def decision_function(self, X: Any) -> Floats:
         """Return decision values of new data, shape (q,): positive inside, negative outside, zero on the boundary."""

@@ -6,26 +6,29 @@ Symbols: d_t the weight of kernel t, beta the coefficients of the samples, f_t =
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.mixtures import kernel_family
 from mercer.estimators.mixtures.kernel_family import NORMALIZATIONS, Built, Kernels, combined, family_of
-from mercer.gram import FeatureExpansion, Gram
-from mercer.gram.gram import is_transform
+from mercer.gram import FeatureExpansion, Gram, GramSpec
+from mercer.gram.gram import is_transform, is_undecided
 from mercer.kernels import Gaussian, Kernel, Scaled, Sum
-from mercer.mixtures import Alignment, Given, Mixture, Simplex, WeightSet
+from mercer.mixtures import Alignment, Given, HierarchicalBayes, Mixture, Simplex, WeightSet
 from mercer.problems import Solution, Status
 from mercer.solvers import MixtureNewton, MixtureTurns, Solver
 from mercer.solvers.mixtures.stack import stack_of
+from mercer.solvers.mixtures.variational import mixture_posterior
+from mercer.targets import Target
 
 __all__ = ["MultipleKernelMachine"]
 
@@ -35,9 +38,9 @@ class MultipleKernelMachine(KernelEstimator):
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None
-        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``. None is five Gaussian kernels
-        around the median distance between training samples.
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None
+        k_1, ..., k_m, of any domains: kernels of columns of a table by ``.on(columns)``; of a sum its terms. None is
+        five Gaussian kernels around the median distance between training samples.
     mixture : Mixture, optional
         What the weights may be; None is `Simplex()`.
     normalization : {None, "trace", "variance", "cosine"}
@@ -52,6 +55,7 @@ class MultipleKernelMachine(KernelEstimator):
     normalization: Any
     tol: float
     kernel: Any = None
+    target: ClassVar[Target | None] = None  # what y is
     constraints = {
         "kernels": Kernels(),
         "mixture": Optional(InstanceOf(Mixture)),
@@ -95,8 +99,16 @@ class MultipleKernelMachine(KernelEstimator):
         if isinstance(S, Similarities):
             self._check_definite(S)
         remember_columns(self, X, S, reset=True)
-        self.memory_plan(len(S), getattr(S, "width", 1)).require(self.memory)
+        spec = self._spec(len(S))
+        if not is_undecided(spec):
+            self._require_with(spec, S)
         return S, kernel
+
+    def _spec(self, n: int) -> GramSpec:
+        """Return how the Grams are held; undecided where an error is allowed."""
+        if is_undecided(self.gram) and self.gram.tol is not None:
+            return self.gram
+        return kernel_family.chosen_spec(self.gram, kernel_family.default_size(self.kernels), n, self.memory)[0]
 
     # steps --------------------------------------------------------------------------------------------
 
@@ -109,8 +121,13 @@ class MultipleKernelMachine(KernelEstimator):
             if self.normalization == "cosine":
                 family = family.normalized()
             family = family.learned(S, y, w)
+        spec = self.gram
+        vars(self).pop("gram_choice_", None)
         with run.stage("Gram matrices", until):
-            built = kernel_family.build(family, S, w, self.normalization, self.gram, run.resources())
+            if is_undecided(spec) and spec.tol is not None:
+                self.gram_choice_ = self._decide(spec, family.kernel, S, run).told
+                spec = self.gram_choice_["gram"]
+            built = kernel_family.build(family, S, w, self.normalization, spec, run.resources())
         self.gram_ = built.spec
         for gram in built.grams:
             unwatched(gram)
@@ -136,10 +153,49 @@ class MultipleKernelMachine(KernelEstimator):
         newton = self.mixture is None or isinstance(self.mixture, (Simplex, Alignment)) or self.mixture.single
         return MixtureNewton(self.tol) if newton else MixtureTurns(self.tol)
 
-    def _search(self, problem: Any, run: Run, until: float = 0.95) -> tuple[Solution, Any]:
-        """Solve for machine and weights; return the solution and what the search found besides."""
-        solution = self._solve(problem, run, until)
-        return solution, solution.state
+    def _search(self, built: Built, values: Any, w: Floats, run: Run) -> Solution:
+        """Solve for machine and weights; the state of the solution has the weights."""
+        vars(self).pop("weights_std_", None)
+        if isinstance(self.mixture, HierarchicalBayes):
+            return self._posterior(built, self._observed(values), w, run)
+        return self._solve(self._problem(built, values, w), run, 0.95)
+
+    def _problem(self, built: Built, values: Any, w: Floats) -> Any:
+        """Return the problem of machine and weights: what a subclass writes."""
+        raise NotImplementedError
+
+    def _observed(self, values: Any) -> tuple[Floats, bool]:
+        """Return what a model of the data observes, and whether it is a class."""
+        raise CapabilityError(
+            f"{type(self).__name__} was given mixture={self.mixture!r}, a model of targets; here are none, or several. "
+            "Use mixture=Simplex() or another set of weights."
+        )
+
+    def _posterior(self, built: Built, observed: tuple[Floats, bool], w: Floats, run: Run) -> Solution:
+        """Return the mean function and the weights of the posterior; there is no machine."""
+        unread = [name for name, usual in self._of_the_machine().items() if getattr(self, name) != usual]
+        if unread:
+            raise ParameterError(
+                f"{', '.join(unread)} and mixture={self.mixture!r} were given; the mixture is a model of its own, "
+                "without a machine. Leave them at their defaults."
+            )
+        y, classes = observed
+        with run.stage("posterior", 0.95):
+            monitor = run.solver_monitor(self.mixture.tol) if run.watched else None
+            found = mixture_posterior(built.grams, y, w, self.mixture, classes=classes, monitor=monitor)
+        solution = found.solution
+        if solution.status is not Status.CONVERGED:
+            warn_caller(
+                f"the weights of HierarchicalBayes still changed by {solution.residual:.3g}. {solution.status.value}",
+                ConvergenceWarning,
+            )
+        self.solver_, self.weights_std_, self.noise_ = None, found.deviations, found.noise
+        self.solution_ = dataclasses.replace(solution, state=None)
+        return dataclasses.replace(solution, multipliers=np.array([-found.intercept]))
+
+    def _of_the_machine(self) -> dict[str, Any]:
+        """Return the parameters of the machine, with their defaults."""
+        return {"solver": None, "tol": 1e-3}
 
     # what is kept -------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats
 from mercer.constraints import Interval, OneOf, Positive
 from mercer.estimators.fits import fitting
+from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.gram import GramSpec
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Squared
@@ -35,7 +36,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
 
     Parameters
     ----------
-    kernels : list of Kernel, dict of str to Kernel, or None, default None
+    kernels : list of Kernel, dict of str to Kernel, Kernel, or None, default None
         As in `MultipleKernelClassifier`.
     C : float, default 1.0
         Cost of an error of size one. Positive.
@@ -55,7 +56,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
 
     Attributes
     ----------
-    weights_, kernel_names_, support_kernels_, scales_, kernel_, contributions_, squares_, objective_
+    weights_, weights_std_, noise_, kernel_names_, support_kernels_, scales_, kernel_, contributions_, squares_
         As in `MultipleKernelClassifier`.
     support_, support_vectors_, dual_coef_, intercept_, expansion_, solution_, n_iter_
         As in `SVR` and `MultipleKernelClassifier`.
@@ -77,6 +78,7 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
     True
     """
 
+    target = Real()
     constraints = {
         "C": Positive(),
         "machine": OneOf("epsilon_insensitive", "squared", "huber"),
@@ -127,12 +129,9 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
         -------
         self
         """
-        with fitting(self, X, y, sample_weight, Real()) as (run, _, _, S, values, w, used):
+        with fitting(self, X, y, sample_weight, self.target) as (run, _, _, S, values, w, used):
             built = self._build(S, values, w, run)
-            columns = values.reshape(len(values), -1)
-            weights = self._weight_set(built, columns, w)
-            programs = tuple(self._program(column, self.C * w) for column in columns.T)
-            solution, _ = self._search(MixtureQP(built.grams, weights, programs), run)
+            solution = self._search(built, values, w, run)
             several = values.ndim == 2
             coef = solution.coef.reshape(len(S), -1)
             intercept = -solution.multipliers
@@ -143,6 +142,19 @@ class MultipleKernelRegressor(MultiOutputMixin, RegressorMixin, MultipleKernelMa
             self.intercept_, self.dual_coef_ = np.atleast_1d(intercept), coef[chosen].T
             self.fit_status_ = int(self.solution_.status is not Status.CONVERGED)
         return self
+
+    def _problem(self, built: Built, values: Floats, w: Floats) -> MixtureQP:
+        """Return the problem of machine and weights."""
+        columns = values.reshape(len(values), -1)
+        programs = tuple(self._program(column, self.C * w) for column in columns.T)
+        return MixtureQP(built.grams, self._weight_set(built, columns, w), programs)
+
+    def _observed(self, values: Floats) -> tuple[Floats, bool]:
+        return (values, False) if values.ndim == 1 else super()._observed(values)
+
+    def _of_the_machine(self) -> dict[str, Any]:
+        usual = {"C": 1.0, "machine": "epsilon_insensitive", "epsilon": 0.1}
+        return {**super()._of_the_machine(), **usual}
 
     def _program(self, y: Floats, costs: Floats) -> Program:
         if self.machine == "squared":

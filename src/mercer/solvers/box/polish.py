@@ -51,7 +51,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
         return False
     if len(W) > 3 * most // 4:  # two matrices of this order are held
         W = np.flatnonzero(free)
-    if len(W) > most:
+    if not len(W) or len(W) > most:  # of too many none may be free
         return False
     K = np.asarray(gram.rows(W, W), dtype=np.float64)  # rows are always copies
     K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]

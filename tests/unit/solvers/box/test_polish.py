@@ -147,3 +147,13 @@ def test_little_work_is_done_where_it_is_limited(monkeypatch, rough):
     polish(problem, beta, gradient(problem, beta), 2000)
     require_feasible(problem, beta)
     assert residual(problem, beta) <= before + 1e-12
+
+
+def test_nothing_free_and_too_many_near_the_margin_is_nothing_to_do():
+    """All variables at their ends, which a large tolerance is satisfied with."""
+    K = dense(np.arange(4.0)[:, None])
+    problem = BoxQP(K, np.zeros(4), np.zeros(4), np.ones(4), total=np.array([2.0]))
+    beta = np.array([1.0, 1.0, 0.0, 0.0])
+    g = np.array([5.0, 5.0, -5.0, -5.0])
+    assert not polish(problem, beta, g, 2)
+    assert beta.tolist() == [1.0, 1.0, 0.0, 0.0]

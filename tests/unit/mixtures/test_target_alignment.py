@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from mercer.mixtures import Alignment
-from mercer.mixtures.alignment import inner_products
+from mercer.mixtures.target_alignment import inner_products
 from mercer.solvers.mixtures.stack import Matrix
 
 rng = np.random.default_rng(3)
