@@ -15,14 +15,14 @@ from mercer.kernels import Gaussian
 from mercer.plots import MarginDistributionDisplay
 
 rng = np.random.default_rng(0)
-n = 300
+n = 200
 X = rng.uniform(-1.0, 1.0, size=(n, 5))
 y = np.where(X[:, 0] + np.sin(3.0 * X[:, 1]) + 0.3 * rng.normal(size=n) > 0.0, 1, -1)
 
 # %%
-# **Stumps.** ``AdaBoostClassifier`` lowers the sum of exp(-margin), to which the worst samples contribute most, one stump
-# after the other. ``LPBoostClassifier`` maximises the mean of the margins in the worst share nu, exactly: a linear
-# program over all stumps, of which only those that matter are ever made.
+# **Stumps.** ``AdaBoostClassifier`` lowers the sum of exp(-margin), to which the worst samples contribute most, one
+# stump after the other. ``LPBoostClassifier`` maximises the mean of the margins in the worst share nu, exactly: a
+# linear program over all stumps, of which only those that matter are ever made.
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True, layout="constrained")
 ada = AdaBoostClassifier(n_estimators=100).fit(X, y)
@@ -60,8 +60,8 @@ plt.show()
 
 # %%
 # **Which kernels.** Balls of several kernels are weak learners side by side: a round looks at
-# :math:`N_t = \sqrt{u^\top Y K_t Y u}` of each, takes the largest, and ends when none exceeds the bound. What remains is
-# multiple kernel learning by linear programs, with the weights of the kernels and a certificate.
+# :math:`N_t = \sqrt{u^\top Y K_t Y u}` of each, takes the largest, and ends when none exceeds the bound. What remains
+# is multiple kernel learning by linear programs, with the weights of the kernels and a certificate.
 
 widths = (0.1, 0.3, 1.0, 3.0)
 model = LPBoostClassifier(KernelBalls(tuple(map(Gaussian, widths))), nu=nu, tol=1e-3).fit(X, y)
