@@ -22,6 +22,10 @@ TWO, THREE = (Y > 0).astype(int), np.digitize(Y, [-0.4, 0.4])
 COUNTS = np.round(np.exp(np.clip(Y, -1.0, 2.0)))
 
 NO_ELEMENT = {
+    "AdaBoostClassifier": "it votes by weak learners; of KernelBalls each kernel has a function, `expansions_`",
+    "LPBoostClassifier": "it votes by weak learners; of KernelBalls each kernel has a function, `expansions_`",
+    "LPBoostRegressor": "it votes by weak learners; of KernelBalls each kernel has a function, `expansions_`",
+    "LabelPropagation": "its values are those of nodes, and means of neighbours elsewhere",
     "GaussianProcessMixture": "which component speaks depends on x: a function per component, `expansions_`",
     "SemiparametricLatentFactor": "every latent process has a kernel of its own: a function each, `expansions_`",
     "GraphicalStructure": "it learns which columns depend on each other, and predicts nothing",

@@ -28,6 +28,7 @@ WITHOUT = {  # estimators without gram=, and what they hold instead of K
     "GroupLasso": "the columns",
     "KernelDimensionReduction": "factors of low rank, by incomplete Cholesky",
     "KernelICA": "factors of low rank, by incomplete Cholesky",
+    "LabelPropagation": "a graph of neighbours",
     "Lasso": "the columns",
     "LinearSVC": "the columns",
     "LinearSVR": "the columns",

@@ -15,7 +15,15 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import warn_caller
-from mercer.estimators.boosting.weak_learners import Fitted, FittedBalls, Search, WeakLearner, as_learner, numbers_of
+from mercer.estimators.boosting.weak_learners import (
+    AnyLearner,
+    Fitted,
+    FittedBalls,
+    Search,
+    WeakLearner,
+    as_learner,
+    numbers_of,
+)
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run
 from mercer.gram import Features
@@ -85,6 +93,7 @@ class Boosted(KernelEstimator):
     max_iter: int
     gram: ClassVar[Features] = Features()  # no Gram matrix is held here; weak learners may hold some
     constraints = {
+        "learner": AnyLearner(),
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Integer(1),
         "nu": Optional(Interval(0.0, 1.0, closed="right")),
@@ -96,9 +105,8 @@ class Boosted(KernelEstimator):
         return as_learner(self.learner).reads
 
     def _check_parameters(self) -> None:
-        learner = as_learner(self.learner)
         super()._check_parameters()
-        learner.check()
+        as_learner(self.learner).check()
 
     def _search(self, S: Samples, w: Floats, run: Run) -> Search:
         """Prepare the weak learners, and remember how they read samples."""

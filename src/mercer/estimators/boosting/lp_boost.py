@@ -45,7 +45,8 @@ class _Generating(Boosted):
     def _generate(self, form: Form, search: Search, run: Run, until: float) -> Generated:
         with run.stage("column generation", until):
             monitor = run.solver_monitor(self.tol) if run.watched else None
-            return generate(form, search, tol=self.tol, max_iter=self.max_iter, solver=self.solver, monitor=monitor)
+            options = {"tol": self.tol, "max_iter": self.max_iter, "solver": self.solver}
+            return generate(form, search, **options, inward=search.inward, monitor=monitor)
 
     def _keep(self, search: Search, found: list[Generated], shifts: bool) -> None:
         """Store the votes, and how far they are from the optimum."""

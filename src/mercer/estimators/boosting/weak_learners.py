@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources, budget
-from mercer.constraints import Boolean, Each, InstanceOf, Integer, Optional
+from mercer.constraints import Boolean, Constraint, Each, InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
 from mercer.gram import Auto, GramSpec
@@ -32,7 +32,7 @@ from mercer.solvers.columns.generation import Candidates
 from mercer.solvers.columns.stump_search import SortedColumns, best_cuts, sort_columns
 from mercer.spec import Spec
 
-__all__ = ["Fitted", "KernelBalls", "KernelStumps", "Search", "Stumps", "WeakLearner", "as_learner"]
+__all__ = ["AnyLearner", "Fitted", "KernelBalls", "KernelStumps", "Search", "Stumps", "WeakLearner", "as_learner"]
 __public__ = ["KernelBalls", "KernelStumps", "Stumps"]
 __saved__ = ["FittedBalls", "FittedCuts", "FittedKernelCuts", "FittedOthers"]
 
@@ -54,9 +54,12 @@ class Search(ABC):
     ----------
     reach : float
         The largest absolute value that one takes on them.
+    inward : float
+        Where the next are looked for, see `generate`.
     """
 
     reach: float = 1.0
+    inward: ClassVar[float] = 0.0
 
     @abstractmethod
     def __call__(self, r: Floats) -> Candidates:
@@ -319,6 +322,8 @@ class KernelBalls(WeakLearner):
 
 
 class _BallSearch(Search):
+    inward = 0.9
+
     def __init__(self, grams: list[Any], constant: bool) -> None:
         self.grams, self.constant = grams, constant
         diagonals = np.array([np.max(gram.diag(), initial=0.0) for gram in grams])
@@ -463,19 +468,34 @@ class FittedOthers(Fitted):
         return total
 
 
+class AnyLearner(Constraint):
+    """Weak learners, a classifier that can be one, or None. Not free."""
+
+    @property
+    def accepted(self) -> str:
+        return "Stumps(), KernelStumps(), KernelBalls(), a classifier whose fit takes sample_weight, or None"
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or isinstance(value, WeakLearner) or _is_classifier(value)
+
+    def advice(self, name: str, value: Any) -> str:
+        return f"Leave {name} out for decision stumps."
+
+
+def _is_classifier(given: Any) -> bool:
+    ready = hasattr(given, "fit") and hasattr(given, "predict") and not isinstance(given, type)
+    return ready and is_classifier(given) and has_fit_parameter(given, "sample_weight")
+
+
 def as_learner(given: Any) -> WeakLearner:
     """Return the weak learners that were given: None is `Stumps`, a classifier of scikit-learn is wrapped."""
     if given is None:
         return Stumps()
     if isinstance(given, WeakLearner):
         return given
-    fitting = hasattr(given, "fit") and hasattr(given, "predict") and not isinstance(given, type)
-    if fitting and is_classifier(given) and has_fit_parameter(given, "sample_weight"):
+    if _is_classifier(given):
         return _Others(given)
-    raise ParameterError(
-        f"learner={given!r} was given; it accepts Stumps(), KernelStumps(kernel), KernelBalls(kernels), or a "
-        "classifier whose fit takes sample_weight. Leave learner out for decision stumps."
-    )
+    raise ParameterError(f"learner={given!r} was given; it accepts {AnyLearner().accepted}. Leave it out for stumps.")
 
 
 def numbers_of(S: Samples) -> Floats:

@@ -19,14 +19,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Positive
+from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of, pack_or_graph
-from mercer.estimators.semi.networks import Laplacian, Networks, RobustWeights, as_networks, combined, energies
+from mercer.estimators.semi.networks import (
+    AnyGraph,
+    Laplacian,
+    Networks,
+    RobustWeights,
+    as_networks,
+    combined,
+    energies,
+)
 from mercer.gram import Features
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status, Trace
@@ -129,12 +137,14 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
 
     gram: ClassVar[Features] = Features()  # no Gram matrix is held
     constraints = {
+        "graph": AnyGraph(),
         "alpha": Interval(0.0, 1.0, closed="neither"),
         "clamping": OneOf("soft", "hard"),
         "n_neighbors": Integer(1),
         "edges": OneOf("one", "kernel"),
         "graph_weights": AnyOf(OneOf("robust", "equal"), Each(Positive(), alone=False)),
         "spread": Positive(),
+        "unlabelled": Optional(InstanceOf(int, float, str, bytes, np.generic)),
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Integer(1),
     }

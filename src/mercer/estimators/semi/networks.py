@@ -15,11 +15,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
+from mercer.constraints import Constraint
 from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.laplacians import components
 
-__all__ = ["Laplacian", "Networks", "RobustWeights", "as_networks", "combined", "energies"]
+__all__ = ["AnyGraph", "Laplacian", "Networks", "RobustWeights", "as_networks", "combined", "energies"]
+
+
+class AnyGraph(Constraint):
+    """A graph, several graphs, or None; what they are is looked at when they are read. Not free."""
+
+    @property
+    def accepted(self) -> str:
+        return "a graph (networkx, adjacency, edges, Network), several in a dict, tuple or list, or None"
+
+    def accepts(self, value: Any) -> bool:
+        return not isinstance(value, (str, bytes, bool, int, float, complex, type))
+
+    def advice(self, name: str, value: Any) -> str:
+        return f"Write for example {name}=[(0, 1), (1, 2)]."
 
 
 class Laplacian(NamedTuple):

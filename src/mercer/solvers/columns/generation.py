@@ -83,6 +83,10 @@ class Form(ABC):
     def dual(self, u: Floats, edge: float) -> float:
         """Return the bound that u gives where no edge is larger."""
 
+    def feasible(self, u: Floats, edge: float) -> Floats:
+        """Return u scaled so that it obeys all weak learners, the largest edge being this."""
+        return u / max(1.0, edge)
+
     @abstractmethod
     def level(self, free: Floats) -> float:
         """Return the edge above which a weak learner is worth adding."""
@@ -147,6 +151,9 @@ class Margin(Form):
 
     def dual(self, u: Floats, edge: float) -> float:
         return -edge
+
+    def feasible(self, u: Floats, edge: float) -> Floats:
+        return u / u.sum()
 
     def level(self, free: Floats) -> float:
         return float(free[0])
@@ -297,6 +304,7 @@ def generate(
     tol: float = 1e-3,
     max_iter: int = 1000,
     solver: str = "interior",
+    inward: float = 0.0,
     monitor: Monitor | None = None,
 ) -> Generated:
     r"""Solve a program over all weak learners.
@@ -315,6 +323,9 @@ def generate(
         Rounds.
     solver : {"interior", "simplex"}, default "interior"
         Of the restricted programs.
+    inward : float, default 0.0
+        Where weak learners are looked for: this part of the way from the dual point of the restricted program to that
+        of the best bound. Below 1; a family of infinitely many needs far fewer rounds with 0.9, a finite one none.
     monitor : callable, optional
         ``monitor(round, gap)``; a true answer ends it: what there is by then is a solution.
 
@@ -324,6 +335,7 @@ def generate(
     """
     master = _Interior(form) if solver == "interior" else Vertices(form)
     u, multipliers = form.start(), np.zeros(0)
+    outer = u
     n = len(form.signed(u))
     H, marks, a = np.zeros((0, n)), [], np.zeros(0)
     best = Generated(a, H, marks, multipliers, np.inf, np.inf, u, Status.MAX_ITER, Trace.of([]), [])
@@ -333,7 +345,7 @@ def generate(
         found = search(form.signed(u))
         reached = form.dual(u, float(found.edges[0]))
         if reached > bound:
-            bound, best = reached, _with(best, dual=u)
+            bound, best = reached, _with(best, dual=form.feasible(u, float(found.edges[0])))
         gap = max(best.objective - bound, 0.0)
         unit = form.unit(best.objective)
         if len(H):
@@ -352,12 +364,16 @@ def generate(
             new[0] = True
             H = np.vstack([H, found.values[new]])
             marks = marks + [mark for mark, chosen in zip(found.marks, new, strict=True) if chosen]
+        elif u is not outer:  # what was looked at between the two points is no news: look at the outer one
+            u = outer
+            continue
         elif accuracy <= _FINEST * max(unit, 1e-300):
             status = Status.CONVERGED if gap <= 1e-6 * unit else Status.STALLED
             break
         accuracy = min(_SHARE * gap, 0.1 * accuracy if not new.any() else np.inf)
         accuracy = max(min(accuracy, unit) if np.isfinite(accuracy) else 0.1 * form.unit(1.0), _FINEST * unit)
-        u, a, multipliers, level = master.solve(H, accuracy)
+        outer, a, multipliers, level = master.solve(H, accuracy)
+        u = (1.0 - inward) * outer + inward * best.dual if inward > 0.0 and stages else outer
         a = form.normal(a)
         objective, beside = form.primal(a, H, multipliers)
         if objective < best.objective:
