@@ -264,7 +264,7 @@ def clinic(tmp_path_factory):
 @pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: (name == "predict", name)))
 def test_examples_run(clinic, monkeypatch, name):
     monkeypatch.chdir(clinic)
-    if name == "predict" and not (clinic / "patients.mercer").exists():
+    if name in ("certificate", "predict") and not (clinic / "patients.mercer").exists():
         run(*shlex.split(EXAMPLES["fit"])[1:], "--no-report")
     if name != "warmup":  # which takes long, and is the same with and without --json
         result = run(*shlex.split(EXAMPLES[name])[1:])
