@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
@@ -123,6 +123,12 @@ class Certified:
         if is_outlier_detector(self):
             return _of_detector(self, X, asked)
         return _of_regressor(self, X, y, asked)
+
+    own_bounds: ClassVar[int] = 0  # how many `_own_bounds` adds for two classes
+
+    def _own_bounds(self, X: Any, sign: Floats, asked: Request) -> list[Bound]:
+        """Return bounds of two classes that only this model has; `sign` has the classes as +1 and -1."""
+        return []
 
     def _deciding(self) -> Any:
         """Return the function, or functions, whose sign or largest value a classifier predicts by."""
@@ -276,10 +282,12 @@ def _classifier_bounds(
             f"{len(parts)}. PAC-Bayes bounds are computed for two classes only."
         )
         return [_summed(found, asked.delta)], []
-    ball, share = parts[0], _shared(asked, 2 if asked.prior is None else 3)
+    ball, share = parts[0], _shared(asked, model.own_bounds + (2 if asked.prior is None else 3))
     bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
     if asked.prior is not None:
         bounds += _learned_prior(model, X, y, share, notes)
+    sign = np.where(_codes(model, y, len(ball.margins)) == 1, 1.0, -1.0)
+    bounds += model._own_bounds(X, sign, share)
     if ball.norm > 0.0:
         gamma = 1.0 / ball.norm  # the margin of a support vector machine
         slacks = np.maximum(0.0, gamma - ball.margins / ball.norm)
@@ -386,8 +394,11 @@ def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str])
 def _with_kernel(model: Any) -> Any:
     """Return an unfitted copy with the kernel that was learned."""
     other: Any = clone(model)
+    known = other.get_params(deep=False)
     given = {"kernel": model.kernel_, "gamma": None, "degree": None, "coef0": None}
-    return other.set_params(**{name: value for name, value in given.items() if name in other.get_params(deep=False)})
+    if "selection" not in known:  # a Gaussian process: what was found is not searched again
+        given["fixed"] = "all"
+    return other.set_params(**{name: value for name, value in given.items() if name in known})
 
 
 # detectors and regression -------------------------------------------------------------------------------------
