@@ -24,6 +24,7 @@ from mercer.constraints import Integer, Interval, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, MercerError, ParameterError, TargetError
 from mercer.estimators.measured_errors import Request, mean_errors, shares_of_errors
+from mercer.estimators.training_data import recall
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.element import Element
 from mercer.kernels import Kernel, Precomputed
@@ -43,6 +44,7 @@ from mercer.theory import (
 __all__ = ["Certified"]
 
 _FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
+_FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 _SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
 
 
@@ -65,11 +67,11 @@ class Certified:
 
     def certificate(
         self,
-        X: Any,
+        X: Any = None,
         y: Any = None,
         *,
         delta: float = 0.05,
-        candidates: int = 1,
+        candidates: Any = 1,
         held_out: Any = None,
         cv: int | None = 5,
         prior: float | None = 0.5,
@@ -80,15 +82,16 @@ class Certified:
 
         Parameters
         ----------
-        X, y
-            The training sample; a model keeps only what it needs to predict.
+        X, y : optional
+            The training sample. A model keeps only what it needs to predict; without X and y the arrays that it was
+            fitted to are taken, if they still exist and have not changed.
         delta : float, default 0.05
             Probability with which a bound may fail: it is divided among the bounds, so that all hold together and the
             smallest may be taken. (Bounds that leave something unpaid are printed for comparison, each with delta.)
-        candidates : int, default 1
-            Between how many kernels was chosen on the same sample, for instance the kernels of a grid search: the
-            union over them is paid for. C, alpha and weights need not be counted, since the bounds hold for all
-            functions at once.
+        candidates : int or fitted search, default 1
+            Between how many kernels was chosen on the same sample; of a search such as `GridSearchCV` its settings are
+            counted. The union over them is paid for. C, alpha, nu, epsilon, losses and weights need not be counted,
+            since the bounds hold for all functions at once.
         held_out : (X, y) or X, optional
             Samples that had no part in the fit.
         cv : int or None, default 5
@@ -112,12 +115,15 @@ class Certified:
         """
         check_is_fitted(self)
         Interval(0.0, 1.0, closed="neither").check("delta", delta, self)
+        candidates = _settings(candidates)
         Integer(1).check("candidates", candidates, self)
         Optional(Integer(2)).check("cv", cv, self)
         Optional(Interval(0.0, 1.0, closed="neither")).check("prior", prior, self)
         SEED.check("random_state", random_state, self)
         asked = Request(delta, candidates, held_out, cv, prior, target_range, random_state)
         _require_covered(self)
+        if X is None:
+            X, y = _recalled(self)
         if is_classifier(self):
             return _of_classifier(self, X, y, asked)
         if is_outlier_detector(self):
@@ -133,6 +139,28 @@ class Certified:
     def _deciding(self) -> Any:
         """Return the function, or functions, whose sign or largest value a classifier predicts by."""
         return getattr(self, "expansion_", None)
+
+
+def _settings(candidates: Any) -> Any:
+    """Return how many settings a search has tried that change the space, and not only which function of it is taken."""
+    results = getattr(candidates, "cv_results_", None)
+    if results is None:
+        return candidates
+    tried = {
+        repr(sorted((name, repr(value)) for name, value in setting.items() if name.rpartition("__")[2] not in _FREE))
+        for setting in results["params"]
+    }
+    return len(tried)
+
+
+def _recalled(model: Any) -> tuple[Any, Any]:
+    found = recall(model)
+    if found is None:
+        raise ParameterError(
+            f"{type(model).__name__}.certificate was called without data; the training data are needed, and those of "
+            "this model are not at hand (gone, changed, a list, or the model was copied). Give them: certificate(X, y)."
+        )
+    return found
 
 
 def _require_covered(model: Any) -> None:
