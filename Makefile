@@ -8,7 +8,7 @@
 #   make slow      tests that make test leaves out
 #   make deep      the laws, with forty times the examples, at random
 #   make probes    all probes of bad input
-#   make levels    levels and power of tests, by simulation
+#   make levels    levels and power of tests, and how often bounds hold, by simulation
 #   make kills     fits and workers that are killed, many times
 #   make portable  numeric tests as other processors, threads, versions and interpreters run them
 #   make peers     scikit-learn's own tests, LIBSVM, GraKeL and hyppo against mercer
@@ -150,9 +150,11 @@ release: test types timing slow docs peers deep probes levels kills portable tru
 probes: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.probes
 
-# How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg).
+# How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg); how often
+# bounds hold, over 1000.
 levels: .venv/.stamp-dev
 	@$(BIN)/python -m benchmarks.real_tests --draw build/power.svg
+	@$(BIN)/python -m benchmarks.certificate_levels
 
 # Fits that are killed go on, and workers that are killed change nothing, to the bit; the tests do some of each.
 kills: .venv/.stamp-dev

@@ -15,8 +15,8 @@ import numpy as np
 
 from mercer import SVC, KernelMeanClassifier
 from mercer.kernels import Gaussian, Linear
+from mercer.theory import error_distribution
 
-SIZES = (342, 273, 205, 137, 68, 34, 27, 20, 14, 7)
 LEARNERS = {
     "class means": KernelMeanClassifier(Linear()),
     "linear SVM": SVC(Linear(), C=1.0),
@@ -34,35 +34,14 @@ def read() -> tuple[np.ndarray, np.ndarray]:
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
-def splits(y: np.ndarray, size: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return random orders of which the first `size` places hold both classes."""
-    found: list[np.ndarray] = []
-    while len(found) < count:
-        order = rng.permutation(len(y))
-        if len(np.unique(y[order[:size]])) == 2:
-            found.append(order)
-    return found
-
-
 def main() -> None:
     """Print mean and 95 % quantile of the error for each learner and size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=200)
     count = parser.parse_args().repetitions
     X, y = read()
-    rng = np.random.default_rng(0)
-    print(f"{len(y)} samples, {count} repetitions; mean and 95 % quantile of the test error")
-    print(f"{'size':>6}" + "".join(f"{name:>20}" for name in LEARNERS))
-    for size in SIZES:
-        line = f"{size:6}"
-        orders = splits(y, size, count, rng)
-        for model in LEARNERS.values():
-            errors = []
-            for order in orders:
-                train, test = order[:size], order[size:]
-                errors.append(np.mean(model.fit(X[train], y[train]).predict(X[test]) != y[test]))
-            line += f"{np.mean(errors):12.4f}{np.quantile(errors, 0.95):8.4f}"
-        print(line, flush=True)
+    print(f"{len(y)} samples, {count} repetitions")
+    print(error_distribution(LEARNERS, X, y, repeats=count).table())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
@@ -24,6 +24,7 @@ from mercer.constraints import Integer, Interval, Optional
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, MercerError, ParameterError, TargetError
 from mercer.estimators.measured_errors import Request, mean_errors, shares_of_errors
+from mercer.estimators.training_data import recall
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.element import Element
 from mercer.kernels import Kernel, Precomputed
@@ -43,6 +44,7 @@ from mercer.theory import (
 __all__ = ["Certified"]
 
 _FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
+_FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 _SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
 
 
@@ -65,11 +67,11 @@ class Certified:
 
     def certificate(
         self,
-        X: Any,
+        X: Any = None,
         y: Any = None,
         *,
         delta: float = 0.05,
-        candidates: int = 1,
+        candidates: Any = 1,
         held_out: Any = None,
         cv: int | None = 5,
         prior: float | None = 0.5,
@@ -80,15 +82,16 @@ class Certified:
 
         Parameters
         ----------
-        X, y
-            The training sample; a model keeps only what it needs to predict.
+        X, y : optional
+            The training sample. A model keeps only what it needs to predict; without X and y the arrays that it was
+            fitted to are taken, if they still exist and have not changed.
         delta : float, default 0.05
             Probability with which a bound may fail: it is divided among the bounds, so that all hold together and the
             smallest may be taken. (Bounds that leave something unpaid are printed for comparison, each with delta.)
-        candidates : int, default 1
-            Between how many kernels was chosen on the same sample, for instance the kernels of a grid search: the
-            union over them is paid for. C, alpha and weights need not be counted, since the bounds hold for all
-            functions at once.
+        candidates : int or fitted search, default 1
+            Between how many kernels was chosen on the same sample; of a search such as `GridSearchCV` its settings are
+            counted. The union over them is paid for. C, alpha, nu, epsilon, losses and weights need not be counted,
+            since the bounds hold for all functions at once.
         held_out : (X, y) or X, optional
             Samples that had no part in the fit.
         cv : int or None, default 5
@@ -112,21 +115,52 @@ class Certified:
         """
         check_is_fitted(self)
         Interval(0.0, 1.0, closed="neither").check("delta", delta, self)
+        candidates = _settings(candidates)
         Integer(1).check("candidates", candidates, self)
         Optional(Integer(2)).check("cv", cv, self)
         Optional(Interval(0.0, 1.0, closed="neither")).check("prior", prior, self)
         SEED.check("random_state", random_state, self)
         asked = Request(delta, candidates, held_out, cv, prior, target_range, random_state)
         _require_covered(self)
+        if X is None:
+            X, y = _recalled(self)
         if is_classifier(self):
             return _of_classifier(self, X, y, asked)
         if is_outlier_detector(self):
             return _of_detector(self, X, asked)
         return _of_regressor(self, X, y, asked)
 
+    own_bounds: ClassVar[int] = 0  # how many `_own_bounds` adds for two classes
+
+    def _own_bounds(self, X: Any, sign: Floats, asked: Request) -> list[Bound]:
+        """Return bounds of two classes that only this model has; `sign` has the classes as +1 and -1."""
+        return []
+
     def _deciding(self) -> Any:
         """Return the function, or functions, whose sign or largest value a classifier predicts by."""
         return getattr(self, "expansion_", None)
+
+
+def _settings(candidates: Any) -> Any:
+    """Return how many settings a search has tried that change the space, and not only which function of it is taken."""
+    results = getattr(candidates, "cv_results_", None)
+    if results is None:
+        return candidates
+    tried = {
+        repr(sorted((name, repr(value)) for name, value in setting.items() if name.rpartition("__")[2] not in _FREE))
+        for setting in results["params"]
+    }
+    return len(tried)
+
+
+def _recalled(model: Any) -> tuple[Any, Any]:
+    found = recall(model)
+    if found is None:
+        raise ParameterError(
+            f"{type(model).__name__}.certificate was called without data; the training data are needed, and those of "
+            "this model are not at hand (gone, changed, a list, or the model was copied). Give them: certificate(X, y)."
+        )
+    return found
 
 
 def _require_covered(model: Any) -> None:
@@ -276,10 +310,12 @@ def _classifier_bounds(
             f"{len(parts)}. PAC-Bayes bounds are computed for two classes only."
         )
         return [_summed(found, asked.delta)], []
-    ball, share = parts[0], _shared(asked, 2 if asked.prior is None else 3)
+    ball, share = parts[0], _shared(asked, model.own_bounds + (2 if asked.prior is None else 3))
     bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
     if asked.prior is not None:
         bounds += _learned_prior(model, X, y, share, notes)
+    sign = np.where(_codes(model, y, len(ball.margins)) == 1, 1.0, -1.0)
+    bounds += model._own_bounds(X, sign, share)
     if ball.norm > 0.0:
         gamma = 1.0 / ball.norm  # the margin of a support vector machine
         slacks = np.maximum(0.0, gamma - ball.margins / ball.norm)
@@ -386,8 +422,11 @@ def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str])
 def _with_kernel(model: Any) -> Any:
     """Return an unfitted copy with the kernel that was learned."""
     other: Any = clone(model)
+    known = other.get_params(deep=False)
     given = {"kernel": model.kernel_, "gamma": None, "degree": None, "coef0": None}
-    return other.set_params(**{name: value for name, value in given.items() if name in other.get_params(deep=False)})
+    if "selection" not in known:  # a Gaussian process: what was found is not searched again
+        given["fixed"] = "all"
+    return other.set_params(**{name: value for name, value in given.items() if name in known})
 
 
 # detectors and regression -------------------------------------------------------------------------------------

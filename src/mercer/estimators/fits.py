@@ -20,6 +20,8 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
+from mercer.estimators.computed import keep_told
+from mercer.estimators.training_data import remember
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import raising_interrupts
@@ -289,6 +291,8 @@ def fitting(
         run.begin(X, y)
         yield Training(run, kernel, packed, *found)
         run.end(X, y)
+    if hasattr(estimator, "certificate"):
+        remember(estimator, X, y if target is not None else None)
 
 
 def weighted(packed: Samples, values: Array, sample_weight: Any) -> tuple[Samples, Any, Floats, Indices]:

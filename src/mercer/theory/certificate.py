@@ -150,17 +150,16 @@ class Certificate:
         best = self.best
         if best is None:
             return "There is no bound for this model."
-        likely = f"With probability {1.0 - self.delta:g}, {self.quantity} is at most"
+        sure, value = f"{1.0 - self.delta:g}", f"{float(best):.3g} ({best.name})"
         if best.is_vacuous:
             text = (
-                f"The bounds are vacuous: the smallest is {float(best):.3g} ({best.name}), and {best.trivial:.3g} is "
-                "true of any model. They say nothing here; more samples or wider margins would help. Trust a hold-out "
-                "instead."
+                f"The bounds are vacuous: the smallest is {value}, and {best.trivial:.3g} is true of any model. They "
+                "say nothing here; more samples or wider margins would help. Trust a hold-out instead."
             )
         elif self.holds:
-            text = f"{likely} {float(best):.3g} ({best.name}), if the assumptions hold."
+            text = f"With probability {sure}, {self.quantity} is at most {value}, if the assumptions hold."
         else:
-            text = f"{likely} {float(best):.3g} ({best.name}) would be certified, but an assumption does not hold."
+            text = f"That {self.quantity} is at most {value} is not certified: an assumption does not hold."
         broken = "; ".join(f"{one.text}: {one.note}" for one in self.assumptions if one.holds is False)
         return f"{text} Broken: {broken}." if broken else text
 

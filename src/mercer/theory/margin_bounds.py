@@ -180,8 +180,8 @@ def margin_bound(
             Term("offset", f"2 B sqrt(2 ln 2 / m) / gamma, B = 2^{power}", offset_rademacher(2.0**power, m) / gamma)
         )
         paid.append("the offset, by a union over 2^l")
-    union = f"ln(2 / (delta p)), p = {_union_share(k, power, choices):.3g}"
-    terms.append(Term("confidence", f"3 sqrt({union} / (2 m))", rest))
+    union = f"3 sqrt(ln(2 / (delta p)) / (2 m)), p = {_union_share(k, power, choices):.3g}"
+    terms.append(Term("confidence", union, rest))
     if choices > 1:
         paid.append(f"the choice between {choices} kernels")
     kernel = "the kernel" if choices == 1 else f"the {choices} kernels that were tried"

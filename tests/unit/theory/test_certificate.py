@@ -37,7 +37,7 @@ def test_verdict_says_when_bounds_are_vacuous():
 def test_verdict_names_what_is_broken():
     certificate = made((GOOD,), (FREE, BROKEN))
     assert not certificate.holds
-    assert "an assumption does not hold" in certificate.verdict
+    assert "is not certified: an assumption does not hold" in certificate.verdict
     assert "the kernel was fixed: fit has <learned> it" in certificate.verdict
 
 

@@ -28,6 +28,7 @@ from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
+from mercer.estimators.measured_errors import Request
 from mercer.estimators.processes.process_evidence import Conditioned
 from mercer.gram import Expansion, FeatureExpansion, Tiles
 from mercer.gram.gram import Cross
@@ -37,6 +38,7 @@ from mercer.numerics.krylov import krylov_solve
 from mercer.numerics.pivoting import Preconditioner
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
+from mercer.theory import Bound, process_pac_bayes
 
 __all__ = [
     "CoordinatePosterior",
@@ -238,6 +240,25 @@ class LatentPosterior:
             V = CholeskyFactor(array, array.diagonal(), 0.0).half_solve(root[:, None] * cross.T)
             variance[:, k] = np.maximum(prior - np.einsum("ij,ij->j", V, V), 0.0)
         return cross @ function.coef.reshape(cross.shape[1], -1), variance
+
+    def divergence(self, function: Any) -> float:
+        """Return KL of the posterior of the first function from its prior: (ln|B| + tr B^-1 - n + a' K a) / 2."""
+        array = self.factor[0]
+        inverse = CholeskyFactor(array, array.diagonal(), 0.0).half_solve(np.eye(len(array)))
+        first = function.column(0) if function.outputs else function
+        logarithm, squares = 2.0 * float(np.log(array.diagonal()).sum()), float(np.sum(inverse**2))
+        return max(0.5 * (logarithm + squares - len(array) + float(first.norm()) ** 2), 0.0)
+
+
+def latent_bounds(model: Any, X: Any, sign: Floats, asked: Request) -> list[Bound]:
+    """Return the PAC-Bayes bound whose prior and posterior are those of a process of two classes, if B is held."""
+    posterior = model.posterior_
+    if not isinstance(posterior, LatentPosterior):
+        return []
+    mean, variance = model.predict_latent(X)
+    t = sign * np.divide(mean, np.sqrt(variance), out=np.zeros(len(mean)), where=variance > 0.0)
+    divergence = posterior.divergence(model.expansion_)
+    return [process_pac_bayes(t, divergence, asked.delta, choices=asked.candidates)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,13 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
+from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights
 from mercer.estimators.processes.factor_posterior import Factored, FactorWay, Propagated, Softmax, TwoClasses
 from mercer.estimators.processes.laplace import laplace, laplace_weights
-from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior
+from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior, latent_bounds
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
 from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
@@ -65,7 +66,7 @@ _BETWEEN = 1e-5  # tolerance of modes during the search, whose error in the evid
 _LOW = Nystrom, IncompleteCholesky, SparseGreedy, RandomFeatures
 
 
-class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
+class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
     r"""Gaussian process classifier: class probabilities averaged over all latent functions that fit the data.
 
     .. math:: p(y | x) = \int p(y | f(x)) \, p(f | x_1, y_1, \ldots, x_n, y_n) \, df, \qquad f \sim GP(0, k)
@@ -156,6 +157,7 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
     """
 
     policies = ()
+    own_bounds = 1
     constraints = {
         "method": OneOf("laplace", "ep"),
         "link": Optional(OneOf("logistic", "probit")),
@@ -423,6 +425,9 @@ class GaussianProcessClassifier(ClassifierMixin, KernelEstimator):
         if len(self.classes_) == 2:  # by symmetry of the link the mean alone decides
             return self.classes_[(self._evaluate(X) > 0.0).astype(np.intp)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+
+    def _own_bounds(self, X: Any, sign: Floats, asked: Any) -> list[Any]:
+        return latent_bounds(self, X, sign, asked)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes; `n_targets` is the number of classes."""

@@ -40,6 +40,7 @@ from mercer.gram import (
 )
 from mercer.io.model_file import load, save
 from mercer.kernels import Gaussian, Kernel, Linear, Spectrum
+from mercer.theory import process_divergence, process_pac_bayes
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(60, 2))
@@ -403,3 +404,28 @@ def test_a_model_file_of_low_rank_gives_the_same_predictions(tmp_path, gram):
         assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(T), model.predict(T))
     with pytest.raises(ModelError, match="do not fit"):
         CoordinatePosterior(model.posterior_.basis, np.ones((3, 7, 7)), True).check()
+
+
+@pytest.mark.parametrize("method", ["laplace", "ep"])
+def test_certificate_has_the_bound_of_the_process_itself(method):
+    """The divergence by its factor is that of the dense posterior, and the bound that of the latent moments."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
+    model = GaussianProcessClassifier(2.0 * Gaussian(1.5), method=method, fixed="all").fit(X, y)
+    K = np.asarray((2.0 * Gaussian(1.5))(X))
+    root = model.posterior_.root[0]
+    B = np.eye(40) + root[:, None] * K * root
+    covariance = K - K @ (root[:, None] * np.linalg.solve(B, root[:, None] * K))
+    jitter = 1e-9 * np.eye(40)  # K itself is nearly singular
+    mean, variance = model.predict_latent(X)
+    expected = process_divergence(mean, covariance + jitter, K + jitter)
+    assert model.posterior_.divergence(model.expansion_) == pytest.approx(expected, rel=1e-3)
+    certificate = model.certificate(X, y, cv=None)
+    found = next(bound for bound in certificate.bounds if bound.name == "PAC-Bayes, Gaussian process")
+    bound = process_pac_bayes(
+        (2 * y - 1) * mean / np.sqrt(variance), model.posterior_.divergence(model.expansion_), 0.05 / 4
+    )
+    assert found == pytest.approx(float(bound), rel=1e-9)
+    assert certificate.holds
+    assert not GaussianProcessClassifier().fit(X, y).certificate(X, y, cv=None, prior=None).holds
