@@ -77,5 +77,5 @@ def real_numbers(given: Any, name: str, error: type[Exception] = ParameterError)
             return array.astype(np.float64, copy=False)
         given_as = "with masked values" if np.ma.is_masked(given) else f"of type {kind}"
     except (TypeError, ValueError, OverflowError):
-        given_as = f"of type {type(given).__name__} that is no array of numbers"
+        given_as = f"of type {type(given).__name__} that is not an array of numbers"
     raise error(f"{name} {given_as} was given; real numbers are accepted. Convert {name} to an array of floats.")

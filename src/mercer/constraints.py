@@ -10,16 +10,16 @@ The order of free parameters is the constructor's, depth first, children in plac
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.advice import either, nearest, number_advice, short
 from mercer.arrays import is_real
 from mercer.budget import parse_bytes
 from mercer.errors import ParameterError
@@ -95,7 +95,7 @@ class Constraint(ABC):
         if not self.accepts(value):
             whose = owner if isinstance(owner, (str, type)) else type(owner)
             raise ParameterError(
-                f"{whose if isinstance(whose, str) else whose.__name__} was given {name}={_short(value)}; "
+                f"{whose if isinstance(whose, str) else whose.__name__} was given {name}={short(value)}; "
                 f"{name} must be {self.accepted}. {self.advice(name, value)}"
             )
 
@@ -156,7 +156,7 @@ class Interval(Constraint):
         high = f"{'<=' if self._most == self.high else '<'} {self.high:g}" if self._ends[1] else ""
         ends = " and ".join(filter(None, (low, high)))
         kinds = ("a finite number", "a tuple of finite numbers") if self.vector else ("a finite number",)
-        return _either([*(f"{kind} {ends}".rstrip() for kind in kinds), *map(repr, self.words)])
+        return either([*(f"{kind} {ends}".rstrip() for kind in kinds), *map(repr, self.words)])
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str):
@@ -165,7 +165,7 @@ class Interval(Constraint):
         return x is not None and bool(np.all((x >= self._least) & (x <= self._most)))  # NaN fails both
 
     def advice(self, name: str, value: Any) -> str:
-        general = _number_advice(name, value, self.words, self.vector)
+        general = number_advice(name, value, self.words, self.vector)
         return general or f"Try {name}={float(self.constrain(np.zeros(1))[0])!r}."
 
     def mover(self, value: Any) -> Interval | None:
@@ -288,8 +288,8 @@ class Integer(Constraint):
             return f"Write {name}={int(value)}, without a decimal point."
         if isinstance(value, numbers.Integral) and is_real(value) and abs(int(value)) > _LARGEST_INTEGER:
             return "Give a number below 2**62."
-        nearest = self.low if self.low is not None else self.high
-        return _number_advice(name, value) or f"Try {name}={1 if nearest is None else nearest}."
+        end = self.low if self.low is not None else self.high
+        return number_advice(name, value) or f"Try {name}={1 if end is None else end}."
 
 
 class OneOf(Constraint):
@@ -300,7 +300,7 @@ class OneOf(Constraint):
 
     @property
     def accepted(self) -> str:
-        return _either([repr(value) for value in self.values])
+        return either([repr(value) for value in self.values])
 
     def accepts(self, value: Any) -> bool:
         # Arrays compare entry by entry, and True == 1: neither is meant.
@@ -311,7 +311,7 @@ class OneOf(Constraint):
         )
 
     def advice(self, name: str, value: Any) -> str:
-        return _nearest(value, self.values) or f"Give {name} one of these values."
+        return nearest(value, self.values) or f"Give {name} one of these values."
 
 
 class Boolean(OneOf):
@@ -329,7 +329,7 @@ class InstanceOf(Constraint):
 
     @property
     def accepted(self) -> str:
-        return _either([f"{'an' if cls.__name__[0] in 'AEIOUaeiou' else 'a'} {cls.__name__}" for cls in self.types])
+        return either([f"{'an' if cls.__name__[0] in 'AEIOUaeiou' else 'a'} {cls.__name__}" for cls in self.types])
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, self.types)
@@ -366,7 +366,7 @@ class AnyOf(Constraint):
 
     @property
     def accepted(self) -> str:
-        return _either([constraint.accepted for constraint in self.constraints])
+        return either([constraint.accepted for constraint in self.constraints])
 
     def accepts(self, value: Any) -> bool:
         return any(constraint.accepts(value) for constraint in self.constraints)
@@ -447,7 +447,7 @@ class Array(Constraint):
     @property
     def accepted(self) -> str:
         low = f" >= {self.low:g}" if math.isfinite(self.low) else ""
-        return f"{_either([_SHAPES[count] for count in self.axes])} of finite numbers{low}"
+        return f"{either([_SHAPES[count] for count in self.axes])} of finite numbers{low}"
 
     def accepts(self, value: Any) -> bool:
         try:
@@ -561,34 +561,5 @@ def _entries(value: Any) -> list[Any]:
     return list(value)
 
 
-def _number_advice(name: str, value: Any, words: tuple[str, ...] = (), vector: bool = False) -> str:
-    """Advice for the usual ways in which a number is invalid; empty if none applies."""
-    if _is_boolean(value):
-        return f"A truth value is not a number; write {name}={int(value)} if that is meant."
-    if isinstance(value, str):
-        quoted = value.strip().lstrip("+-").replace(".", "", 1).isdigit()
-        return f"Write {name}={value.strip()}, without quotes." if quoted else _nearest(value, words)
-    if isinstance(value, (tuple, list, np.ndarray)) and not vector:
-        return "Give a single number."
-    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
-        return f"Look at how {name} was computed."
-    return ""
-
-
-def _nearest(value: Any, known: Sequence[Any]) -> str:
-    words = [word for word in known if isinstance(word, str)]
-    near = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
-    return f"Did you mean {near[0]!r}?" if near else ""
-
-
 def _is_boolean(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
-
-
-def _short(value: Any, longest: int = 80) -> str:
-    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
-
-
-def _either(kinds: list[str]) -> str:
-    return kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"

@@ -285,8 +285,8 @@ def convert(**options: Any) -> None:
     "mercer test before.csv after.csv --stat mmd",
     "With --stat mmd rows of both files are two samples, and the hypothesis is that they have the same distribution. "
     "With --stat hsic row i of both files was observed together, and the hypothesis is that they are independent. A "
-    "small p-value speaks against the hypothesis. Numbers, categories and texts get kernels of their own unless one is "
-    "given.",
+    "small p-value is evidence against the hypothesis. Numbers, categories and texts get kernels of their own unless "
+    "one is given.",
 )
 @click.argument("data", type=FILE)
 @click.argument("other", type=FILE)

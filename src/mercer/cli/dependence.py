@@ -116,7 +116,7 @@ def _kernel(text: str | None) -> Kernel | None:
         return None
     found = parse(text)
     if not isinstance(found, Kernel):
-        raise UsageFault(f"{text!r} is no kernel; give one as repr prints it, for example 'Gaussian(2.0)'.")
+        raise UsageFault(f"{text!r} is not a kernel; give one as repr prints it, for example 'Gaussian(2.0)'.")
     return found
 
 

@@ -165,7 +165,7 @@ def _svmlight(data: Dataset, target: str | None) -> Iterator[bytes]:
     wrong = [name for name in rest.names if not isinstance(rest.columns[name], np.ndarray)]
     if wrong:
         raise UsageFault(
-            f"{data.path} has columns that are no numbers ({', '.join(map(shown, wrong[:10]))}); svmlight holds "
+            f"{data.path} has columns that are not numbers ({', '.join(map(shown, wrong[:10]))}); svmlight holds "
             "numbers. Leave them out, or write CSV or JSON lines."
         )
     lost = [name for name, count in rest.missing.items() if count]

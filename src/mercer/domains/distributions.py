@@ -304,7 +304,7 @@ def _numbers(values: Any, i: int, what: str) -> Floats:
     except (TypeError, ValueError):
         pass
     raise DomainError(
-        f"Sample {i} has {what} that are no rectangle of real numbers. {_ACCEPTED} Turn them into numbers."
+        f"Sample {i} has {what} that are not a rectangle of real numbers. {_ACCEPTED} Turn them into numbers."
     )
 
 

@@ -200,7 +200,7 @@ class Stream(Vectors):
 
     def _joined(self, other: Any) -> Self:
         raise CapabilityError(
-            f"{self!r} was to be joined with {other!r}; rows that are read in blocks are not joined. Make one stream "
+            f"{self!r} cannot be joined with {other!r}: its rows are read in blocks. Make one stream "
             "of both: Stream.of([first, second])."
         )
 

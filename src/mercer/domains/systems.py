@@ -182,7 +182,7 @@ def _matrices(one: Any, i: int) -> tuple[Floats, Floats, Floats]:
     try:
         A, C, x = (real_numbers(part, "parts") for part in one)
     except (TypeError, ValueError):
-        raise DomainError(f"System {i} has parts that are no real numbers. {_ACCEPTED} Give arrays.") from None
+        raise DomainError(f"System {i} has parts that are not real numbers. {_ACCEPTED} Give arrays.") from None
     s = len(x) if x.ndim == 1 else -1
     if A.shape != (s, s) or C.ndim != 2 or C.shape[1] != s or not C.shape[0] or not s:
         raise DomainError(

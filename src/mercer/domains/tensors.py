@@ -147,7 +147,7 @@ def _array(X: Any) -> Floats:
         for i, sample in enumerate(samples):
             if sample is None or (samples[0] is not None and sample.shape != samples[0].shape):
                 first = "" if samples[0] is None else f", sample 0 has the shape {samples[0].shape}"
-                given = "is no array of numbers" if sample is None else f"has the shape {sample.shape}"
+                given = "is not an array of numbers" if sample is None else f"has the shape {sample.shape}"
                 raise DomainError(f"Sample {i} {given}{first}. {_ACCEPTED} Give all one shape.")
         X = np.array(samples) if samples else np.empty((0, 1, 1))
     if X.dtype.kind == "O" and not any(isinstance(value, str | bytes | complex) for value in X.flat):

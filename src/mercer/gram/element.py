@@ -111,7 +111,7 @@ class Element(ABC):
         norm = np.asarray(self.norm())
         if not norm.all():
             raise ParameterError(
-                "an element of norm zero was to be normalised; only elements of positive norm have a direction. "
+                "an element of norm zero cannot be normalised; only elements of positive norm have a direction. "
                 "Leave out zero elements, or zero outputs, first."
             )
         return self / norm

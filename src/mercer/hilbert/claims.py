@@ -75,7 +75,7 @@ class Facts:
     strict: Claim
     universal: Claim
     characteristic: Claim
-    definite: tuple[str, str] = ("its class vouches for it: see its documentation", "")
+    definite: tuple[str, str] = ("its class says so: see its documentation", "")
 
 
 PINKUS, BOCHNER, CLOSURE = "HSS Sec. 2.2.3, Pinkus", "HSS Prop. 9", "HSS Prop. 5"
@@ -138,7 +138,7 @@ def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
         why = f"{found}: " + (image if not some else f"only {len(some)} {name} ones")
         claim = Claim(False, why, PINKUS, 2 * len(some) + 2)
         return Facts(claim, replace(claim, points=None), replace(claim, points=None), definite)
-    mean = Claim(None, "it is unbounded: not every distribution has a mean; those on compact sets are told apart")
+    mean = Claim(None, "it is unbounded: not every distribution has a mean; those on compact sets are distinguished")
     if start > 0 or kernel.order == 1:
         why = f"{found}: infinitely many even and odd ones" + (", and a_0 > 0" if start > 0 else "")
         strict = Claim(True, why, PINKUS)
@@ -282,7 +282,7 @@ def _leaves(kernel: Kernel) -> Iterator[Kernel]:
 
 
 def _from_support(kernel: Kernel, support: str) -> Facts:
-    definite = ("it is the Fourier transform of a measure that is nowhere negative", "HSS Theorem 8")
+    definite = ("it is the Fourier transform of a measure that is never negative", "HSS Theorem 8")
     if support in ("everything", "open"):
         where = (
             "is positive almost everywhere" if support == "everything" else "has a support that contains an open set"

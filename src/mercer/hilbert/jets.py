@@ -307,8 +307,8 @@ def require_smooth(kernel: Kernel, S: Samples, U: Floats) -> None:
     if isinstance(kernel, Matern) or not all(_is_bounded(kernel, one, u) for one, u in zip(S, U, strict=True)):
         raise CapabilityError(
             f"{kernel!r:.200} has no second derivative at equal points, so that its functions need not be "
-            "differentiable, and a derivative is no bounded functional on them; the mixed second derivative must exist "
-            "there. Use a smoother kernel, as Gaussian() or Matern(1.5)."
+            "differentiable, and a derivative is not a bounded functional on them; the mixed second derivative must "
+            "exist there. Use a smoother kernel, as Gaussian() or Matern(1.5)."
         )
 
 

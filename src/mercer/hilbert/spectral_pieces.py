@@ -364,7 +364,7 @@ def _tabulated(piece: Piece) -> Callable[[np.random.Generator, int], Floats]:
     """
     if piece.density is None or piece.lengths is None:
         raise CapabilityError(
-            "A sample was asked of a spectral density that has no sampler and is no function of the distance; those "
+            "A sample was asked of a spectral density that has no sampler and is not a function of the distance; those "
             "can be drawn from. Use a kernel that lists frequencies in its capabilities."
         )
     d, lengths, density = len(piece.columns), piece.lengths, piece.density

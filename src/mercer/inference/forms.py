@@ -166,7 +166,7 @@ class ProductForm(Form):
         below = getattr(self.gram, "gram", self.gram)
         if not (isinstance(below, HasRows) and isinstance(self.gram, HasRows)):
             raise CapabilityError(
-                "Only products with the Gram matrix are at hand, and entries of it are needed. Use gram=Tiles() or "
+                "Only products with the Gram matrix are available, and its entries are needed. Use gram=Tiles() or "
                 "Dense()."
             )
         return np.asarray(self.gram.rows(np.arange(self.n)[index], columns), dtype=float)
@@ -399,6 +399,6 @@ def eigenpairs(form: Form) -> tuple[Floats, Floats]:
 
 def _products_alone() -> CapabilityError:
     return CapabilityError(
-        "Only products with the Gram matrix are at hand, and eigenvalues of it are needed; entries or a factor "
+        "Only products with the Gram matrix are available, and its eigenvalues are needed; entries or a factor "
         "give them. Use gram=Dense(), gram=Nystrom(200) or a rank, gram=200."
     )

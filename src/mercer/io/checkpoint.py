@@ -124,7 +124,7 @@ class Checkpoint:
         folder = os.path.dirname(os.path.abspath(os.fspath(self.path)))
         if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):  # not after a minute of work
             raise CheckpointError(
-                f"{self!r} was given; {folder} is no folder in which files can be written. Make it, or give another "
+                f"{self!r} was given; {folder} is not a folder in which files can be written. Make it, or give another "
                 "path."
             )
         for path in (self.path, self.previous):

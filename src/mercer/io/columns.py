@@ -86,7 +86,7 @@ def checked_kinds(kinds: Any) -> Kinds:
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise ParameterError(
-                f"kinds={{{name!r}: {kind!r}}} is no kind of column; {', '.join(KINDS)} are. Choose one of them."
+                f"kinds={{{name!r}: {kind!r}}} is not a kind of column; {', '.join(KINDS)} are. Choose one of them."
             )
     return kinds
 

@@ -290,7 +290,7 @@ class _Reading:
             raise self._error(
                 row,
                 j,
-                f"{shown(fields[row])} is no truth value like the others of its column.",
+                f"{shown(fields[row])} is not a truth value like the others of its column.",
                 "Write yes or no, or true or false, throughout.",
             )
         return text_column(name, fields, kind)
@@ -319,7 +319,7 @@ class _Reading:
         raise self._error(
             row,
             j,
-            f"{shown(text)} is no number, as {good} other values of the column are.",
+            f"{shown(text)} is not a number, as {good} other values of the column are.",
             "Write a number, or leave the field empty if it is missing; a column of categories is declared "
             f"one by kinds={{{shown(self.names[j])}: 'category'}}.{header}",
         )

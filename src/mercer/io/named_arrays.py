@@ -201,7 +201,7 @@ def _check_table(table: Mapping[str, Any], size: int, path: PathLike) -> None:
         if not isinstance(dtype, str) or dtype not in DTYPES:
             raise _error(path, f"has an array {name!r} of the type {str(dtype)[:60]!r}, which is not read")
         if not _are_counts(shape) or not _are_counts(place) or len(shape) > MOST_AXES or len(place) != 2:
-            raise _error(path, f"gives the array {name!r} a shape or a place that is none")
+            raise _error(path, f"gives the array {name!r} a shape or a place that is not valid")
         if place[1] - place[0] != math.prod(shape) * DTYPES[dtype].itemsize:
             raise _error(path, f"gives the array {name!r} of shape {shape} {place[1] - place[0]} bytes")
         places.append(place)

@@ -211,7 +211,7 @@ class _Reading:
         if kind == "number":
             return self._spelled_numbers(j, name, values)
         if kind == "boolean" and (row := not_boolean(values)) is not None:
-            problem = f"{shown(values[row])} is no truth value like the others of its column."
+            problem = f"{shown(values[row])} is not a truth value like the others of its column."
             raise self._error(j, name, problem, "Write true or false throughout.", row)
         return text_column(name, values, kind)
 

@@ -290,7 +290,7 @@ class Reader:
     def _scalar(self, node: dict[str, Any], depth: int) -> np.generic:
         name, value = node["scalar"]
         if type(value) not in (bool, int, float) and value not in ("inf", "-inf", "nan"):
-            raise ModelError(f"The model has the number {str(value)[:40]!r}, which is none.")
+            raise ModelError(f"The model has the number {str(value)[:40]!r}, which is not one.")
         return _SCALARS[name].type(value)
 
     def _array(self, node: dict[str, Any], depth: int) -> NDArray[Any]:

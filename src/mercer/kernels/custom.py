@@ -221,7 +221,9 @@ def _as_matrix(values: Any, shape: tuple[int, int], owner: Kernel) -> Floats:
         array = None
     if array is None or array.shape != shape:
         found = (
-            f"shape {np.shape(values)}" if array is not None else f"{kind_of(values)} that is no array of real numbers"
+            f"shape {np.shape(values)}"
+            if array is not None
+            else f"{kind_of(values)} that is not an array of real numbers"
         )
         raise DomainError(
             f"The function of {owner!r} returned {found} for {shape[0]} and {shape[1]} samples; it must return an "

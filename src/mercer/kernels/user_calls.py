@@ -33,8 +33,8 @@ def real_values(values: Any, owner: Any) -> Any:
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in "fiub" or np.ma.is_masked(values):
         raise DomainError(
-            f"The function of {owner!r} returned {kind_of(values)} that is no array of real numbers; numbers, one row "
-            "per sample, are needed. Correct the function, or give data that it can turn into numbers."
+            f"The function of {owner!r} returned {kind_of(values)} that is not an array of real numbers; numbers, one "
+            "row per sample, are needed. Correct the function, or give data that it can turn into numbers."
         )
     return array.astype(float, copy=False)
 

@@ -126,7 +126,7 @@ def block_solve(
         looks, before = looks + 1, worst
         Q = _orthonormal(R)  # right-hand sides that depend on others are combinations of these
         place = _Place(kept, former, state)
-        found, steps, stopped = _search(product, apply, Q, Q.T @ R, tol, (iterations, max_iter, monitor, place))
+        found, steps, stopped = _search(product, apply, Q, Q.T @ R, tol, iterations, max_iter, monitor, place)
         former = None
         iterations += steps
         X += found
@@ -134,10 +134,17 @@ def block_solve(
 
 
 def _search(
-    product: Product, apply: Product, Q: Floats, S: Floats, tol: float, run: tuple[int, int, Any, _Place]
+    product: Product,
+    apply: Product,
+    Q: Floats,
+    S: Floats,
+    tol: float,
+    begun: int,
+    most: int,
+    monitor: Any,
+    place: _Place,
 ) -> tuple[Floats, int, bool]:
     """Return Y S with G Y ~ Q, as good as the columns of Q S need it, the iterations, and whether it was stopped."""
-    begun, most, monitor, place = run
     steps, stopped = 0, False
     if place.former is None:
         Y, R = np.zeros_like(Q), Q.copy()

@@ -209,7 +209,7 @@ def require_finite(A: Floats, shift: float | Floats = 0.0) -> None:
     """Raise NotPositiveDefinite unless all entries of a matrix and of its shift are finite."""
     if not np.all(np.isfinite(shift)):
         raise NotPositiveDefinite(
-            "A shift that is not finite was to be added to the diagonal; finite numbers are needed. Look at "
+            "A shift of the diagonal is not finite; finite numbers are needed. Look at "
             "the ridge (alpha, noise) and at the sample weights it is divided by."
         )
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may overflow where every term is finite

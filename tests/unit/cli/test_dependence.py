@@ -180,7 +180,7 @@ def test_doors(capsys, tables):
         tell(capsys, x, y, other_kernel="Linear()")
     with pytest.raises(UsageFault, match="leave out --kernel"):
         tell(capsys, x, y, null="aggregated", kernel="Linear()")
-    with pytest.raises(UsageFault, match="no kernel"):
+    with pytest.raises(UsageFault, match="is not a kernel"):
         tell(capsys, x, y, kernel="KernelRidge()")
     other = write(x.with_name("z.csv"), np.ones((5, 2)) * np.arange(5)[:, None], ("c", "d"))
     with pytest.raises(UsageFault, match="in common"):

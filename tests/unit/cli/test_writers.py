@@ -91,7 +91,7 @@ def test_what_svmlight_cannot_hold(tmp_path):
     table = open_data(write_table(tmp_path / "t.csv", missing=(1,)))
     for data, target, message in (
         (table, None, "--target"),
-        (table, "y", "no numbers"),
+        (table, "y", "not numbers"),
         (table.select(["age", "y"]), "y", "misses values"),
         (open_data(write_fasta(tmp_path / "p.fasta")), None, "holds sequences"),
         (open_data(write_trees(tmp_path / "bank")), None, "holds trees"),

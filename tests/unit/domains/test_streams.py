@@ -150,7 +150,7 @@ def test_what_is_refused(tmp_path):
     stream = Stream.of(X, Y)
     with pytest.raises(CapabilityError, match="low rank"):
         KernelRidge(Gaussian(1.0), gram=Dense()).fit(stream, Y)
-    with pytest.raises(CapabilityError, match="not joined"):
+    with pytest.raises(CapabilityError, match="cannot be joined"):
         stream.concat(stream)
     for given, word in (
         (np.zeros(3), "two-dimensional"),

@@ -48,7 +48,7 @@ def test_dicts_and_packed_systems():
         ([], "0 sample.*Give at least one"),
         ([{"A": [[1.0]]}], "System 0 is a dict with.*Give these three"),
         ([([[1.0]], [[1.0]])], "System 0 is of type tuple, not a triple"),
-        ([([["a"]], [[1.0]], [1.0])], "System 0 has parts that are no real numbers"),
+        ([([["a"]], [[1.0]], [1.0])], "System 0 has parts that are not real numbers"),
         ([([[1.0]], [[1.0, 2.0]], [1.0])], r"System 0 has the shapes \(1, 1\), \(1, 2\) and \(1,\).*fit together"),
         ([([[1.0]], [[np.inf]], [1.0])], "System 0 has values that are not finite"),
         ([([[1.0]], [[1.0]], [1.0]), ([[1.0]], [[1.0], [2.0]], [1.0])], "System 0 has 1 outputs, system 1 has 2"),

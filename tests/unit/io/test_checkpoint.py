@@ -147,6 +147,6 @@ def test_states_of_all_kinds_come_back():
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):
     model = KernelRidge().set_callbacks(Checkpoint(tmp_path / "nowhere" / "state"))
-    with pytest.raises(CheckpointError, match="no folder"):
+    with pytest.raises(CheckpointError, match="not a folder"):
         model.fit(np.eye(3), np.ones(3))
     assert not hasattr(model, "expansion_")

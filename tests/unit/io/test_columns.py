@@ -157,5 +157,5 @@ def test_first_value_that_is_no_truth_value():
 
 def test_kinds_asked_for_are_checked():
     assert checked_kinds(None) == {} and checked_kinds({"a": "text"}) == {"a": "text"}
-    with pytest.raises(ParameterError, match=r"no kind of column; number, category"):
+    with pytest.raises(ParameterError, match=r"not a kind of column; number, category"):
         checked_kinds({"a": "float"})

@@ -134,10 +134,10 @@ def test_kinds_asked_for(table):
 @pytest.mark.parametrize(
     ("text", "kinds", "message"),
     [
-        ("a,b\n1,x\nz,y\n", {"a": "number"}, r"line 3, column 1 \('a'\): 'z' is no number"),
-        ("a,b\n1,x\n2,y\n", {"b": "number"}, r"line 2, column 2 \('b'\): 'x' is no number"),
-        ("a,b\nyes,x\nmaybe,y\n", {"a": "boolean"}, r"line 3, column 1 \('a'\): 'maybe' is no truth value"),
-        ("a,b\n7,x\n8,y\n", {"a": "boolean"}, r"line 2, column 1 \('a'\): '7' is no truth value"),
+        ("a,b\n1,x\nz,y\n", {"a": "number"}, r"line 3, column 1 \('a'\): 'z' is not a number"),
+        ("a,b\n1,x\n2,y\n", {"b": "number"}, r"line 2, column 2 \('b'\): 'x' is not a number"),
+        ("a,b\nyes,x\nmaybe,y\n", {"a": "boolean"}, r"line 3, column 1 \('a'\): 'maybe' is not a truth value"),
+        ("a,b\n7,x\n8,y\n", {"a": "boolean"}, r"line 2, column 1 \('a'\): '7' is not a truth value"),
         ("a,b\n1,2\n1e999,3\n", {"a": "number"}, r"line 3, column 1 \('a'\): '1e999' is too large"),
     ],
 )
@@ -149,13 +149,13 @@ def test_kinds_asked_for_but_not_found(table, text, kinds, message):
 def test_a_few_words_among_numbers_are_errors_but_categories_are_not(table):
     numbers = [f"{i}.5" for i in range(30)]
     assert table("a\n" + "\n".join(numbers)).kinds == {"a": "number"}
-    with pytest.raises(FileError, match=r"line 32, column 1 \('a'\): 'oops' is no number, as 30 other"):
+    with pytest.raises(FileError, match=r"line 32, column 1 \('a'\): 'oops' is not a number, as 30 other"):
         table("a\n" + "\n".join([*numbers, "oops"]))
     with pytest.raises(FileError, match="30 other"):
         table("a\n" + "\n".join([*numbers, "oops", "ouch", "oops"]))
     assert table("a\n" + "\n".join([*numbers, *["oops"] * 4])).kinds == {"a": "text"}
     assert table("a\n" + "\n".join(["1", "2", "3"] * 10 + ["A"])).kinds == {"a": "category"}
-    with pytest.raises(FileError, match="is no number"):
+    with pytest.raises(FileError, match="is not a number"):
         table("a\n" + "\n".join([*map(str, range(30)), "A"]))
     assert table("a\n" + "\n".join([*numbers, "oops"]), {"a": "category"}).kinds == {"a": "category"}
 
@@ -163,7 +163,7 @@ def test_a_few_words_among_numbers_are_errors_but_categories_are_not(table):
 def test_a_header_after_which_numbers_start_too_late(table):
     numbers = "".join(f"{i}.5,3\n" for i in range(60))
     assert table("x,2\n,3\n" + numbers).names == ("x", "2")
-    with pytest.raises(FileError, match=r"line 62, column 1 .'x'.: 'y' is no number"):
+    with pytest.raises(FileError, match=r"line 62, column 1 .'x'.: 'y' is not a number"):
         table("x,2\n" + numbers + "y,5\n", {"2": "number"}, delimiter=",")
     with pytest.raises(FileError, match=r"line 1, column 1 .*If the first line is a header"):
         table("x,2\nz,3\n" + numbers)

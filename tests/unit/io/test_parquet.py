@@ -69,7 +69,7 @@ def test_kinds_asked_for(table):
         (["x", "y"], "number", "holds texts, where numbers are expected"),
         (["1e999", "2"], "number", "holds texts, where numbers are expected"),
         ([1, 2], "boolean", "holds numbers, where truth values are expected"),
-        (["yes", "maybe"], "boolean", r"row 2, column 1 \('a'\): 'maybe' is no truth value"),
+        (["yes", "maybe"], "boolean", r"row 2, column 1 \('a'\): 'maybe' is not a truth value"),
     ],
 )
 def test_kinds_asked_for_but_not_found(table, column, kind, message):

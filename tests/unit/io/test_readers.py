@@ -48,7 +48,7 @@ def test_unknown_formats_list_the_known_ones(tmp_path):
         read(tmp_path / "data")
     with pytest.raises(ParameterError, match="format='xls' is not known; csv, tsv"):
         read(tmp_path / "data", format="xls")
-    with pytest.raises(ParameterError, match="no kind of column"):
+    with pytest.raises(ParameterError, match="not a kind of column"):
         read(tmp_path / "data", kinds={"a": "float"})
 
 

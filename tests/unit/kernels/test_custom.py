@@ -67,8 +67,8 @@ def test_the_data_are_given_as_they_are():
     [
         (lambda A, B: (A @ B.T)[:-1], "shape"),
         (lambda A, B: np.full((len(A), len(B)), np.nan), "nan.*finite"),
-        (lambda A, B: [["a"] * len(B)] * len(A), "no array of real numbers"),
-        (lambda A, B: (A @ B.T).astype(complex), "no array of real numbers"),
+        (lambda A, B: [["a"] * len(B)] * len(A), "not an array of real numbers"),
+        (lambda A, B: (A @ B.T).astype(complex), "not an array of real numbers"),
         (lambda A, B: A[:, :1] - B[:, 0], "symmetric"),
         (lambda a, b: float(a[0] - b[1]), "symmetric"),
         (lambda A, B: A @ B.T / len(A), "depend on the others"),

@@ -38,7 +38,7 @@ def test_sparse_values_stay_sparse():
     ids=str,
 )
 def test_what_is_no_number_is_refused(values):
-    with pytest.raises(DomainError, match="no array of real numbers"):
+    with pytest.raises(DomainError, match="not an array of real numbers"):
         real_values(values, Linear())
 
 

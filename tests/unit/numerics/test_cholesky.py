@@ -175,9 +175,9 @@ def test_an_entry_that_is_not_finite_is_named(bad, place):
 
 
 def test_a_shift_that_is_not_finite():
-    with pytest.raises(NotPositiveDefinite, match="shift that is not finite"):
+    with pytest.raises(NotPositiveDefinite, match="shift of the diagonal is not finite"):
         safe_cholesky(np.eye(3), np.array([1.0, np.inf, 1.0]))
-    with pytest.raises(NotPositiveDefinite, match="shift that is not finite"):
+    with pytest.raises(NotPositiveDefinite, match="shift of the diagonal is not finite"):
         require_finite(np.eye(2), np.nan)
 
 

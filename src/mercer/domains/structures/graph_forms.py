@@ -234,7 +234,7 @@ class _Gathering:
         if not {tuple, list}.issuperset(map(type, pairs)) or not {2}.issuperset(map(len, pairs)):
             for pair in pairs:
                 if not (isinstance(pair, tuple | list) and len(pair) == 2):
-                    self.refuse(f"has the edge {str(pair)[:40]}, which is no pair of nodes", "Give a list of pairs.")
+                    self.refuse(f"has the edge {str(pair)[:40]}, which is not a pair of nodes", "Give a list of pairs.")
         return pairs, weights
 
     def _names(self, nodes: Any, labels: Any, attributes: Any) -> tuple[Any, bool]:
@@ -335,7 +335,7 @@ class _Gathering:
     def _add_weights(self, weights: list[Any] | None) -> None:
         for weight in weights or ():
             if not isinstance(weight, float | int | np.floating | np.integer) or not abs(weight) < float("inf"):
-                self.refuse(f"has the weight {str(weight)[:40]}, which is no finite number", "Correct or remove it.")
+                self.refuse(f"has the weight {str(weight)[:40]}, which is not a finite number", "Correct or remove it.")
         self.weights += [1.0] * self.edge_counts[-1] if weights is None else weights
 
     def _add_attributes(self, rows: list[Any] | None, size: int) -> None:

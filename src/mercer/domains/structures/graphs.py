@@ -243,7 +243,7 @@ class Graphs(Samples):
         left, right = self.align(other)
         if len(left.labels) and len(right.labels) and left.attributes.shape[1] != right.attributes.shape[1]:
             raise DomainError(
-                f"Graphs with {left.attributes.shape[1]} attributes a node were to be joined with graphs that have "
+                f"Graphs with {left.attributes.shape[1]} attributes a node cannot be joined with graphs that have "
                 f"{right.attributes.shape[1]}; all have the same number. Give both collections the same attributes."
             )
         attributes = [side.attributes for side in (left, right) if len(side.labels)] or [left.attributes]

@@ -149,7 +149,7 @@ class Network:
             place = self._place.get(value, -1) if is_hashable(value) else -1
             if place < 0:
                 raise DomainError(
-                    f"Sample {i} is {str(value)[:40]!r}, which is no node of the graph; its {len(self)} nodes have "
+                    f"Sample {i} is {str(value)[:40]!r}, which is not a node of the graph; its {len(self)} nodes have "
                     f"names such as {str(self.names[0])[:40]!r}. Give names of nodes, as they are in the graph."
                 )
             found[i] = place
@@ -319,7 +319,7 @@ def _refuse(values: Any) -> NoReturn:
                 f"Sample {i} is {given}; the graph has no such node. {_ACCEPTED} Give numbers, or give the kernel a "
                 "graph with names (a networkx graph, or edges between names)."
             )
-    raise DomainError(f"The nodes are no list of whole numbers below 2^62. {_ACCEPTED} Give an array of shape (n,).")
+    raise DomainError(f"The nodes are not a list of whole numbers below 2^62. {_ACCEPTED} Give an array of shape (n,).")
 
 
 # ------------------------------------------------------------------------------------------ forms of graphs
@@ -372,7 +372,7 @@ def _of_edges(edges: Any) -> tuple[Any, tuple[Hashable, ...] | None, bool]:
     for row in rows:
         if not isinstance(row, tuple | list) or len(row) not in (2, 3) or not all(map(is_hashable, row)):
             raise DomainError(
-                f"The graph has the edge {str(row)[:40]}, which is no pair of nodes. {_FORMS} Correct it."
+                f"The graph has the edge {str(row)[:40]}, which is not a pair of nodes. {_FORMS} Correct it."
             )
         u, v = (end.item() if isinstance(end, np.generic) else end for end in row[:2])
         entries[u, v] = entries[v, u] = _weight(row[2] if len(row) == 3 else 1.0, u, v)

@@ -336,7 +336,7 @@ def plant_json(planting: Planting, value: Any, values: bool = True) -> None:
             return thing.key, (thing.value,)
         if isinstance(thing, dict):
             if not all(isinstance(key, str) for key in thing):
-                raise Malformed("A key of an object is no text.", "Use texts for keys.")
+                raise Malformed("A key of an object is not a text.", "Use texts for keys.")
             return "{}", (_Entry(key, thing[key]) for key in sorted(thing))
         if isinstance(thing, (list, tuple)):
             return "[]", thing

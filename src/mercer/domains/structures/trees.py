@@ -250,7 +250,7 @@ class Trees(Samples):
         """Raise ModelError unless the arrays are trees; those of a model file did not come through `pack`."""
         nodes, words = self.ragged.codes, self.vocabulary
         good = isinstance(nodes, np.ndarray) and nodes.ndim == 2 and nodes.shape[1:] == (2,) and nodes.dtype == np.int32
-        _require(good, "nodes that are no table")
+        _require(good, "nodes that are not a table")
         _require(isinstance(words, tuple) and len(set(words)) == len(words), "labels that come twice")
         inside = not len(nodes) or (self.labels.min() >= 0 and int(self.labels.max()) < len(words))
         _require(bool(inside), "labels beyond their vocabulary")

@@ -302,8 +302,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         assert self.batch_size is not None
         found = mini_batches(
-            K, s, self.n_clusters, self.batch_size, (self.n_init, self.max_iter, self.init == "k-means++"),
-            check_random_state(self.random_state), _Monitor(run) if run.watched else None,
+            K, s, self.n_clusters, self.batch_size, self.n_init, self.max_iter, check_random_state(self.random_state),
+            far=self.init == "k-means++", monitor=_Monitor(run) if run.watched else None,
         )  # fmt: skip
         self.inertia_, self.n_iter_, self.cluster_weights_ = found.inertia, found.n_iter, found.masses
         self.center_norms_ = np.einsum("tj,tj->t", found.centres, found.centres)

@@ -52,8 +52,11 @@ def mini_batches(
     s: Floats,
     k: int,
     batch_size: int,
-    limits: tuple[int, int, bool],
+    seedings: int,
+    epochs: int,
     chance: Any,
+    *,
+    far: bool = True,
     monitor: Callable[[int, float], bool | Status] | None = None,
 ) -> Batched:
     r"""Find centres from batches of samples, each moving its nearest centre by its share of all that the centre saw.
@@ -68,9 +71,11 @@ def mini_batches(
     s : (n,) array
         Positive weights.
     k, batch_size : int
-    limits : (seedings, epochs, far)
-        Of the seeds of several seedings the best is kept; far means k-means++, else they are drawn evenly.
+    seedings, epochs : int
+        How often seeds are drawn, of which the best are kept; how often all samples are seen.
     chance : RandomState
+    far : bool, default True
+        Whether seeds are those of k-means++; else they are drawn evenly.
     monitor : callable, optional
         ``monitor(epoch, share left)``; a true answer ends it.
 
@@ -84,12 +89,12 @@ def mini_batches(
     >>> from mercer.gram import Features
     >>> from mercer.kernels import Linear
     >>> K = Features().build(Linear(), Vectors.pack([[0.0], [0.2], [5.0], [5.2]]))
-    >>> found = mini_batches(K, np.ones(4), 2, 2, (3, 10, True), np.random.RandomState(0))
+    >>> found = mini_batches(K, np.ones(4), 2, 2, 3, 10, np.random.RandomState(0))
     >>> found.masses
     array([2., 2.])
     """
-    seedings, epochs, far = limits
-    n, centres = len(s), _seeds(gram, s, k, (seedings, max(_SAMPLE * batch_size, _SAMPLE * k), far), chance)
+    n, some = len(s), _SAMPLE * max(batch_size, k)
+    centres = _seeds(gram, s, k, seedings, some, chance, far)
     seen, before, status, epoch = np.zeros(k), np.inf, Status.MAX_ITER, 0
     for epoch in range(1, epochs + 1):
         total, order = 0.0, chance.permutation(n)
@@ -135,9 +140,8 @@ def _learn(F: Floats, s: Floats, centres: Floats, seen: Floats) -> float:
     return float(s @ distances)
 
 
-def _seeds(gram: Gram, s: Floats, k: int, limits: tuple[int, int, bool], chance: Any) -> Floats:
+def _seeds(gram: Gram, s: Floats, k: int, seedings: int, size: int, chance: Any, far: bool) -> Floats:
     """Return coordinates of seeds from some of the samples, the best of several seedings."""
-    seedings, size, far = limits
     best, least = None, np.inf
     for _ in range(seedings):
         some = chance.permutation(len(s))[:size]

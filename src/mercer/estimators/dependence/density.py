@@ -126,8 +126,8 @@ def _log_integral(kernel: Kernel, S: Samples) -> float:
     if found is None or not np.isfinite(found):
         columns = f" on {S.width} columns" if isinstance(S, Vectors) else ""
         raise CapabilityError(
-            f"ParzenDensity was given {kernel!r}{columns}, whose mean is no density; kernels on vectors that are "
-            "nowhere negative and have a finite integral, the same around every sample, are accepted: Gaussian, "
+            f"ParzenDensity was given {kernel!r}{columns}, whose mean is not a density; kernels on vectors that are "
+            "never negative and have a finite integral, the same around every sample, are accepted: Gaussian, "
             "Matern, Exponential, Laplacian, Wendland and others that its page names, and their sums. Use Gaussian(), "
             "or mercer.hilbert.mean_element(kernel, X) for the mean similarity itself."
         )

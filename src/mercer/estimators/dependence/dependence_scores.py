@@ -128,10 +128,10 @@ class MatrixScores:
 
     @classmethod
     def in_tiles(
-        cls, X: Floats, kernel_for: Callable[[int], Kernel], L: Any, centring: tuple[Floats, str], memory: int
+        cls, X: Floats, kernel_for: Callable[[int], Kernel], L: Any, w: Floats, estimate: str, memory: int
     ) -> MatrixScores:
-        """Return the scores that compute rows of L, a Gram, whenever they are needed; centring is (w, estimate)."""
-        centre = Centring(L @ centring[0], L.diag(), *centring)
+        """Return the scores that compute rows of L, a Gram, whenever they are needed."""
+        centre = Centring(L @ w, L.diag(), w, estimate)
         n = len(X)
 
         def rows_of(rows: slice) -> Floats:

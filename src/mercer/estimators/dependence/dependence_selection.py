@@ -265,7 +265,7 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
             return FactorScores(Z, kernel_for, spec, G, w, self.estimate, self._resources())
         if is_streamed(spec):
             L = spec.build(kernel, targets, self._resources())
-            return MatrixScores.in_tiles(Z, kernel_for, L, (w, self.estimate), self._tile_bytes(spec))
+            return MatrixScores.in_tiles(Z, kernel_for, L, w, self.estimate, self._tile_bytes(spec))
         M = dependence_matrix(kernel(targets, n_threads=self.n_threads), w, self.estimate)
         return MatrixScores(Z, kernel_for, lambda rows: M[rows])
 

@@ -253,8 +253,8 @@ def _require_target(y: Any, S: Samples) -> None:
         alike = texts and len(set(y)) == len(S)  # a class of its own for each sample is no target
     if alike or isinstance(y, Samples) or shape[:1] != (len(S),):
         raise DomainError(
-            f"fit(X, y) was given y of type {kind_of(y)}, which is no target of {len(S)} samples; InvariantComponents "
-            "ignores targets, and variants are given by name. Call fit(X, variants=...)."
+            f"fit(X, y) was given y of type {kind_of(y)}, which is not a target of {len(S)} samples; "
+            "InvariantComponents ignores targets, and variants are given by name. Call fit(X, variants=...)."
         )
 
 

@@ -170,8 +170,8 @@ def locally_linear_kernel(
             found = np.full((len(C), k), np.nan)
         if not np.isfinite(found).all():
             raise ParameterError(
-                f"regularization={regularization!r} was given; weights of neighbours cannot be told apart by it, or by "
-                "distances so small. Use 1e-3, and scale X."
+                f"regularization={regularization!r} was given; weights of neighbours cannot be distinguished by it, or "
+                "by distances so small. Use 1e-3, and scale X."
             )
         weights[rows] = found / found.sum(axis=1, keepdims=True)
     W = sp.csr_array((weights.ravel(), near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))

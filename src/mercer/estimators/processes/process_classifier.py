@@ -225,7 +225,7 @@ class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
             self.class_weight_ = class_weights(self.class_weight, self.classes_, codes, w)
             self._require_plan(kernel, S, len(self.classes_))
             start = kernel.learn(S, codes, w)
-            way = self._evidence_form(start, S, (codes, w * self.class_weight_[codes]), run)
+            way = self._evidence_form(start, S, codes, w * self.class_weight_[codes], run)
             self.kernel_ = self._search(way, start, run)
             with run.stage("posterior", 1.0):
                 self._condition(way)
@@ -269,9 +269,8 @@ class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
     def _is_softmax(self, count: int) -> bool:
         return count > 2 and self._is_logistic() and self.multi_class != "ovr"
 
-    def _evidence_form(self, kernel: Kernel, S: Samples, data: tuple[Indices, Floats], run: Run) -> Way:
+    def _evidence_form(self, kernel: Kernel, S: Samples, codes: Indices, w: Floats, run: Run) -> Way:
         """Return how the evidence is computed, and remember the Gram."""
-        codes, w = data
         count, resources = len(self.classes_), self._resources()
         link = None if self.method == "ep" else "logistic" if self._is_logistic() else "probit"
         signs = [np.where(codes == k, 1.0, -1.0) for k in (range(count) if count > 2 else (1,))]

@@ -289,8 +289,9 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
             z, size = z / spread, size * spread
             if not _SMALLEST < size < _LARGEST:
                 raise TargetError(
-                    f"y has values up to {np.abs(values).max():.3g}, whose squares are no floating-point numbers; the "
-                    "variance of the noise is one of them. Scale y, for example by its largest absolute value."
+                    f"y has values up to {np.abs(values).max():.3g}, whose squares are beyond the range of "
+                    "floating-point numbers; the variance of the noise is one of them. Scale y, for example by "
+                    "its largest absolute value."
                 )
             problem = SparseRegression(
                 NormalMatrix(design, w), _finite(design.moments(w * z), self.kernel_), float(w @ z**2),

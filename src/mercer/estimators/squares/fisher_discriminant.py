@@ -211,7 +211,8 @@ class KernelFisherDiscriminant(
             K = self._represent(self.kernel_, S, run)
             scaled = w * self._factors(codes, w)
             find = self._by_system if self._dual else self._by_quotient
-            self._store(K, find(K, codes, (w, scaled), run), codes, (w, scaled), (used, len(packed)))
+            coef = self._store(K, find(K, codes, w, scaled, run), codes, w, scaled)
+            self.dual_coef_ = scattered(coef, used, len(packed))
         return self
 
     def _check_components(self, count: int) -> None:
@@ -243,14 +244,14 @@ class KernelFisherDiscriminant(
 
     # the two forms ------------------------------------------------------------------------------------
 
-    def _by_system(self, K: Gram, codes: Indices, weights: tuple[Floats, Floats], run: Run) -> _Directions:
+    def _by_system(self, K: Gram, codes: Indices, counts: Floats, w: Floats, run: Run) -> _Directions:
         """Solve (A K + mu I) a = E z by a system in K + mu D^-1.
 
         Since A subtracts class means, K a + mu D^-1 a is constant in each class, J q, and the sums J^T a = J^T E z / mu
         are known: a = P J q with S q = J^T E z / mu, S = J^T P J, where P is the inverse with a border of ones, which
         changes nothing because the sums add up to zero.
         """
-        mu, c, w = self.alpha, len(self.classes_), weights[1]
+        mu, c = self.alpha, len(self.classes_)
         J = np.eye(c)[codes]
         mass, gamma = _between(codes, w, c)
         solution = self._solve(LinearSystem(K, mu / w, J, np.ones((len(w), 1))), run, until=0.9)
@@ -266,15 +267,14 @@ class KernelFisherDiscriminant(
         means = q - solution.multipliers[0] @ q - mu * (t @ Z) / mass[:, None]
         return _Directions(coef, ratios, means, None if solution.weights is None else solution.weights @ q)
 
-    def _by_quotient(self, K: Gram, codes: Indices, weights: tuple[Floats, Floats], run: Run) -> _Directions:
+    def _by_quotient(self, K: Gram, codes: Indices, counts: Floats, w: Floats, run: Run) -> _Directions:
         """Solve for the stationary points of the quotient, in coordinates of the features or of the coefficients."""
         if self.kernel_.order:
             raise CapabilityError(
                 f"form='rayleigh' was given with {self.kernel_!r}, which is conditionally positive definite; its "
                 "coordinates need a positive definite kernel. Use form='dual'."
             )
-        (counts, w), c = weights, len(self.classes_)
-        n = len(w)
+        n, c = len(w), len(self.classes_)
         Plan(f"the Rayleigh quotient of {n} samples", {"matrices": 24 * n * n}, ("form='dual'",)).require(self.memory)
         with run.stage("directions", 0.9):
             work = (9.0 if self.regulariser == "norm" else 1.0) * n**3
@@ -298,10 +298,8 @@ class KernelFisherDiscriminant(
         means = _class_means(Z @ coef, codes, w, c)
         return _Directions(coef if back is None else back @ coef, ratios, means)
 
-    def _store(
-        self, K: Gram, found: _Directions, codes: Indices, weights: tuple[Floats, Floats], place: tuple[Indices, int]
-    ) -> None:
-        w, scaled = weights
+    def _store(self, K: Gram, found: _Directions, codes: Indices, w: Floats, scaled: Floats) -> Floats:
+        """Keep the directions, and return their coefficients."""
         count = len(self.classes_) - 1
         k = self.n_components or count
         ratios = np.maximum(found.ratios, 0.0)
@@ -317,7 +315,7 @@ class KernelFisherDiscriminant(
         coef = found.coef[:, :k] * scale
         inner = None if found.weights is None else found.weights[:, :k] * scale
         self.expansion_ = K.expand(Solution(coef, Status.CONVERGED, 0.0, weights=inner), self.intercept_)
-        self.dual_coef_ = scattered(coef, *place)
+        return coef
 
     @property
     def _n_features_out(self) -> int:

@@ -156,7 +156,7 @@ class _GraphML:
                     raise ValueError
                 return int(text) if kind in ("int", "long") else number
             except ValueError:
-                self.refuse(f"{shown(text)} is no finite number.", f"Its key says that it is of the type {kind}.")
+                self.refuse(f"{shown(text)} is not a finite number.", f"Its key says that it is of the type {kind}.")
         return text
 
 
@@ -224,7 +224,7 @@ def read_graph_json(source: Source) -> GraphData:
     for i, graph in enumerate(found):
         if not isinstance(graph, Mapping) or not ("links" in graph or "edges" in graph):
             raise source.error(
-                f"Entry {i} is no graph; an object with 'nodes' and 'links' (or 'edges') is accepted.",
+                f"Entry {i} is not a graph; an object with 'nodes' and 'links' (or 'edges') is accepted.",
                 "Write graphs as networkx.node_link_data does.",
                 row=i + 1,
             )
@@ -287,7 +287,7 @@ def _linked(source: Source, i: int, graph: Mapping[str, Any]) -> dict[str, Any]:
     nodes, links = graph.get("nodes"), graph.get("links", graph.get("edges"))
     good = isinstance(links, list) and (nodes is None or isinstance(nodes, list))
     if not good:
-        raise source.error(f"Graph {i} has nodes or links that are no list.", "Write lists.", row=i + 1)
+        raise source.error(f"Graph {i} has nodes or links that are not a list.", "Write lists.", row=i + 1)
     raw: dict[str, Any] = {key: bool(graph.get(key, False)) for key in ("directed", "multigraph")}
     raw |= {"edges": [], "edge_labels": [], "weights": []}
     for link in links:

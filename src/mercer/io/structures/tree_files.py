@@ -165,7 +165,7 @@ def read_tree_folder(path: str | Path, limits: Limits | None = None) -> TreeBank
         inner = file.relative_to(path)
         labels += [str(inner) if count == 1 else f"{inner}:{i + 1}" for i in range(count)]
         groups += [inner.parts[0] if len(inner.parts) > 1 else ""] * count
-    notes = (f"{others} files that are no trees were passed over.",) if others else ()
+    notes = (f"{others} files that are not trees were passed over.",) if others else ()
     return TreeBank(path, "trees", Trees.assembled(planting), tuple(labels), tuple(groups), notes=notes)
 
 

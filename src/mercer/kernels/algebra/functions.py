@@ -331,7 +331,7 @@ class Normalized(Inheriting, Wrapped, Featured, Differentiated):
     ----------
     kernel : Kernel
         Positive definite, or indefinite with k(x, x) >= 0. One that is conditionally positive definite only is
-        refused: its k(x, x) is no squared length, often zero.
+        refused: its k(x, x) is not a squared length, often zero.
 
     Notes
     -----
@@ -357,12 +357,12 @@ class Normalized(Inheriting, Wrapped, Featured, Differentiated):
         self.kernel = kernel
 
     def check(self) -> Self:
-        """Raise CapabilityError for a kernel whose k(x, x) is no squared length."""
+        """Raise CapabilityError for a kernel whose k(x, x) is not a squared length."""
         super().check()
         if self.kernel.order:
             raise CapabilityError(
-                f"{self.kernel!r} was to be normalised, which is conditionally positive definite of order "
-                f"{self.kernel.order} only: its k(x, x) is no squared length and may be zero. Positive definite "
+                f"{self.kernel!r} cannot be normalised: it is conditionally positive definite of order "
+                f"{self.kernel.order} only, so k(x, x) is not a squared length and may be zero. Positive definite "
                 "kernels are accepted. Use one that it defines: kernel.exp(), or Anchored(kernel, point)."
             )
         return self

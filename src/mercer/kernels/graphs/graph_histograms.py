@@ -84,7 +84,7 @@ class GraphPatterns:
         good = good and isinstance(kinds, tuple) and len(kinds) == table.shape[1]
         good = good and all(isinstance(words, tuple) for words in (self.vocabulary, self.edge_vocabulary))
         if not good:
-            raise ModelError("The model has patterns of graphs that are no table. Save the model again.")
+            raise ModelError("The model has patterns of graphs that are not a table. Save the model again.")
 
 
 def recoding(ours: tuple[Hashable, ...], theirs: tuple[Hashable, ...]) -> NDArray[np.int64]:

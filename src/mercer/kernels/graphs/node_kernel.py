@@ -193,8 +193,8 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
         coefficients = chebyshev(self.response if what == "value" else self.slope, bound)
         if coefficients is None:
             raise CapabilityError(
-                f"{self!r} is no polynomial of the Laplacian up to rounding; by columns, functions without corners and "
-                "poles are accepted. Use method='spectrum', or a smoother function."
+                f"{self!r} is not a polynomial of the Laplacian up to rounding; by columns, functions without corners "
+                "and poles are accepted. Use method='spectrum', or a smoother function."
             )
         return apply_polynomial(self._laplacian(), bound, coefficients, nodes, rows)
 

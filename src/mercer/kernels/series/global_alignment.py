@@ -265,7 +265,7 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
 
 def _too_far(kernel: Kernel) -> str:
     return (
-        f"Two series have no alignment under {kernel!r}, and the logarithm of zero is no number; lengths must differ "
+        f"Two series have no alignment under {kernel!r}, and zero has no logarithm; lengths must differ "
         "by less than the band. Use a wider band, or form='normalised', where such pairs have the value 0."
     )
 

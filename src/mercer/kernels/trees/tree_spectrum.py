@@ -479,7 +479,7 @@ class Grams:
         table, words = self.table, self.vocabulary
         good = isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] > 1 and table.dtype == np.int64
         if not (good and isinstance(words, tuple) and _within(table[:, 1:], len(words))):
-            raise ModelError("The model has paths of trees that are no table. Save the model again.")
+            raise ModelError("The model has paths of trees that are not a table. Save the model again.")
 
 
 Part = tuple[NDArray[np.int64], Indices, Indices, Floats]  # distinct paths; trees, columns and numbers of the counts

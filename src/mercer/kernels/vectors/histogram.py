@@ -331,7 +331,7 @@ def _indicators(A: Samples, B: Samples) -> tuple[Vectors, Vectors]:
         return A, B
     if not (isinstance(A, Strings) and isinstance(B, Strings)):
         raise DomainError(
-            f"{type(A).__name__} and {type(B).__name__} were to be compared by Tanimoto(); both sides must be "
+            f"{type(A).__name__} and {type(B).__name__} were given to Tanimoto(); both sides must be "
             "vectors, or both sets. Give data of one kind."
         )
     left, right = A.align(B)

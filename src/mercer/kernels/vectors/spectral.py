@@ -468,7 +468,7 @@ def _not_negative(density: Callable[[Floats], Any], omega: Floats) -> Floats:
     if not np.all(values >= 0.0):
         raise DomainError(
             f"The function given as density of SpectralDensity returned {values.min():.6g}, a negative number; a "
-            "density is nowhere negative. Give for example scipy.stats.norm.pdf."
+            "density is never negative. Give for example scipy.stats.norm.pdf."
         )
     return values.astype(float, copy=False)
 

@@ -120,7 +120,7 @@ class BSpline(_Columnwise, Differentiated):
         if self.degree % 2 == 0:
             raise ParameterError(
                 f"BSpline was given degree={self.degree}; degree must be odd, since the Fourier transform of "
-                "an even B-spline takes negative values: it is no kernel. "
+                "an even B-spline takes negative values and is not a kernel. "
                 f"Use {self.degree - 1} or {self.degree + 1}."
             )
         return self

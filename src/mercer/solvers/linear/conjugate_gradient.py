@@ -130,7 +130,7 @@ class ConjugateGradient(Solver):
         )  # fmt: skip
         if self.block and rhs.values.shape[1] > 1:
             begin = None if start is None else rhs.like(start)
-            return _solve_block(system, rhs, begin, (self.tol, limit), monitor, kept)
+            return _solve_block(system, rhs, begin, self.tol, limit, monitor, kept)
         run = _Run(system, rhs, None if start is None else rhs.like(start), kept)
         status = run.iterate(self.tol, limit, monitor)
         kept.close(run.last)
@@ -203,11 +203,16 @@ class _System:
 
 
 def _solve_block(
-    system: _System, rhs: Columns, start: Floats | None, ends: tuple[float, int], monitor: Monitor | None, kept: Kept
+    system: _System,
+    rhs: Columns,
+    start: Floats | None,
+    tol: float,
+    limit: int,
+    monitor: Monitor | None,
+    kept: Kept,
 ) -> Solution:
     """Solution by block conjugate gradients; its trace has the objective at the two ends alone."""
     began, answers = time.perf_counter() - kept.seconds, []
-    tol, limit = ends
     rows = [(0.0 if start is None else np.nan, 1.0 if start is None else np.nan, 0.0)]
     if kept.state is not None:
         rows = [tuple(row) for row in kept.state["beside"]["rows"].tolist()]

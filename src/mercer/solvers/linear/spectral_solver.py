@@ -48,7 +48,7 @@ class Spectral(Solver):
 
     solves = LinearSystem
     needs = (HasEigen,)
-    remedy = "Leave out solver=; eigenvalues are at hand for all pairs of some objects, held by Kronecker()."
+    remedy = "Leave out solver=; eigenvalues are available for all pairs of some objects, held by Kronecker()."
 
     @staticmethod
     def fits(problem: Any) -> bool:

@@ -77,7 +77,7 @@ def test_what_is_told_of_a_collection():
 
 def test_attributes_of_joined_collections_are_as_many():
     S = Graphs.pack([{"edges": [], "nodes": 1, "attributes": [[1.0, 2.0]]}])
-    with pytest.raises(DomainError, match="2 attributes a node were to be joined with graphs that have 0"):
+    with pytest.raises(DomainError, match="2 attributes a node cannot be joined with graphs that have 0"):
         S.concat(Graphs.pack([{"edges": [], "nodes": 1}]))
     assert S.concat(Graphs.pack([{"edges": []}])).attributes.tolist() == [[1.0, 2.0]]
 

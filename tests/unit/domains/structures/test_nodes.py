@@ -64,8 +64,8 @@ def test_directions_are_kept():
     [
         ({"a": ["b"]}, "of type dict"),
         ("abc", "of type str"),
-        ([(0, 1, 2, 3)], "no pair"),
-        ([(0, [1])], "no pair"),
+        ([(0, 1, 2, 3)], "not a pair"),
+        ([(0, [1])], "not a pair"),
         ([(0, 1, -1.0)], "weight -1"),
         (np.array([[0.0, np.nan], [np.nan, 0.0]]), "weight nan"),
         (np.ones((4, 5)), "square"),
@@ -106,7 +106,7 @@ def test_what_is_no_node_is_refused(X, told):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(DomainError, match="Sample 1 is 'Dan', which is no node"):
+    with pytest.raises(DomainError, match="Sample 1 is 'Dan', which is not a node"):
         Network.of([("Ann", "Bob")]).locate(["Ann", "Dan"])
 
 

@@ -26,7 +26,7 @@ def test_a_centre_is_the_mean_of_what_it_has_seen():
 @pytest.mark.parametrize("far", [True, False])
 def test_in_features_it_comes_close_to_k_means(far):
     gram = Features().build(Linear(), Vectors.pack(X))
-    found = mini_batches(gram, S, 4, 100, (10 if far else 80, 50, far), np.random.RandomState(0))
+    found = mini_batches(gram, S, 4, 100, 10 if far else 80, 50, np.random.RandomState(0), far=far)
     theirs = KMeans(4, n_init=5, random_state=0).fit(X, sample_weight=S)
     assert found.status is Status.CONVERGED and found.inertia <= 1.05 * theirs.inertia_
     distances = ((X[:, None] - found.centres) ** 2).sum(axis=2)
@@ -37,14 +37,14 @@ def test_in_features_it_comes_close_to_k_means(far):
 
 def test_landmarks_whose_factor_is_not_held():
     gram = Nystrom(40).build(Gaussian(3.0), Vectors.pack(X))
-    held = mini_batches(gram, S, 4, 100, (3, 20, True), np.random.RandomState(0))
+    held = mini_batches(gram, S, 4, 100, 3, 20, np.random.RandomState(0))
     gram._held = None
-    other = mini_batches(gram, S, 4, 100, (3, 20, True), np.random.RandomState(0))
+    other = mini_batches(gram, S, 4, 100, 3, 20, np.random.RandomState(0))
     assert np.array_equal(held.labels, other.labels)
     assert len(np.unique(held.labels + 10 * (np.arange(800) // 200))) == 4  # each blob is one cluster
 
 
 def test_a_monitor_ends_it():
     gram = Features().build(Linear(), Vectors.pack(X))
-    found = mini_batches(gram, S, 4, 100, (1, 50, True), np.random.RandomState(0), lambda epoch, left: True)
+    found = mini_batches(gram, S, 4, 100, 1, 50, np.random.RandomState(0), monitor=lambda epoch, left: True)
     assert found.status is Status.STOPPED and found.n_iter == 1

@@ -109,6 +109,6 @@ def test_what_is_no_window_is_refused(kernel, data):
     model = ParzenDensity(kernel)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IndefiniteWarning)
-        with pytest.raises(CapabilityError, match=r"no density; .* are accepted: Gaussian, .* Use Gaussian"):
+        with pytest.raises(CapabilityError, match=r"not a density; .* are accepted: Gaussian, .* Use Gaussian"):
             model.fit(data)
     assert not hasattr(model, "kernel_")

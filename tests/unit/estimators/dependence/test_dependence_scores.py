@@ -38,7 +38,7 @@ def test_rows_at_a_time_add_up(kernel, estimate):
     kept = np.array([0, 2])
     for scores in (
         MatrixScores(X, lambda q: kernel, lambda rows: M[rows], height=7),
-        MatrixScores.in_tiles(X, lambda q: kernel, tiles, (W.astype(float), estimate), memory=9 * 32 * 30),
+        MatrixScores.in_tiles(X, lambda q: kernel, tiles, W.astype(float), estimate, memory=9 * 32 * 30),
     ):
         assert scores.of(kept) == pytest.approx(np.vdot(kernel(X[:, kept]), M), rel=1e-9)
         added = [np.vdot(kernel(X[:, [0, 2, j]]), M) for j in (1, 3)]

@@ -84,7 +84,7 @@ def test_products_alone_tell_of_nothing_and_of_time():
 @pytest.mark.parametrize("storage", [np.asarray, list, sp.csr_array, Vectors.pack])
 def test_variants_in_the_place_of_targets_are_refused(storage):
     for moved in (V[:40], V):
-        with pytest.raises(DomainError, match=r"no target of 40 samples; .* Call fit\(X, variants=\.\.\.\)"):
+        with pytest.raises(DomainError, match=r"not a target of 40 samples; .* Call fit\(X, variants=\.\.\.\)"):
             InvariantComponents(Linear()).fit(X, storage(moved))
 
 

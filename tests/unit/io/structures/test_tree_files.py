@@ -99,7 +99,7 @@ def test_folders(tmp_path):
     assert X.X is bank.X and X.targets == () and bank.y.tolist() == y.tolist()
     assert y.tolist() == ["bad", "good", "good", "good", "good"]
     assert bank.take(np.array([0, 1])).split_target()[1].tolist() == ["bad", "good"]
-    assert bank.notes == ("1 files that are no trees were passed over.",)
+    assert bank.notes == ("1 files that are not trees were passed over.",)
     with pytest.raises(FileError, match="the limit"):
         read_tree_folder(tmp_path, Limits(bytes=20))
     (tmp_path / "empty").mkdir()

@@ -95,7 +95,7 @@ def test_zero_self_similarity_has_a_value_and_a_warning():
 )
 def test_what_is_conditionally_definite_only_cannot_be_normalised(kernel):
     for make in (kernel.normalized, lambda: Normalized(kernel)(X), lambda: SVC(Normalized(kernel)).fit(X, X[:, 0] > 0)):
-        with pytest.raises(CapabilityError, match=r"is no squared length and may be zero.* Use one that it defines"):
+        with pytest.raises(CapabilityError, match=r"is not a squared length and may be zero.* Use one that it defines"):
             make()
     kernel = NegativeDistance()
     assert np.all(np.isfinite(kernel.exp().normalized()(X))) and Anchored(kernel, X[:1]).normalized().order == 0

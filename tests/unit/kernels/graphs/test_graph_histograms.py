@@ -69,5 +69,5 @@ def test_what_is_no_graph_is_refused_in_three_parts():
 
 
 def test_damaged_patterns_are_refused():
-    with pytest.raises(ModelError, match="no table"):
+    with pytest.raises(ModelError, match="not a table"):
         GraphPatterns(("node",), np.zeros((2, 3), dtype=np.int64), (), ()).check()

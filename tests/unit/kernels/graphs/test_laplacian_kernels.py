@@ -186,7 +186,7 @@ def test_names_lead_through_learning():
     names = list(G)
     model = SVC(Diffusion(G, 0.5)).fit([names[0], names[33], names[1], names[32]], [0, 1, 0, 1])
     assert (model.predict(names) == side).mean() > 0.9
-    with pytest.raises(DomainError, match="no node"):
+    with pytest.raises(DomainError, match="not a node"):
         model.predict(["nobody"])
 
 
