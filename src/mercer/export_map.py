@@ -378,6 +378,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.testing.grams": ("check_gram",),
         "mercer.testing.kernel_laws": ("KERNEL_LAWS", "check_kernel", "violating_vector",),
         "mercer.testing.losses": ("check_loss",),
+        "mercer.testing.output_spaces": ("check_output_space",),
         "mercer.testing.solvers": ("check_solver",),
     },
 }

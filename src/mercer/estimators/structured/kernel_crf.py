@@ -57,7 +57,7 @@ class KernelCRF(StructuredMachine):
         What is predicted; None is `ClassLabels()`. It must have sums over all outputs.
     method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
         Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
-    tol : float, default 1e-9
+    tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
         Iterations at most.
@@ -111,7 +111,7 @@ class KernelCRF(StructuredMachine):
         *,
         outputs: Any = None,
         method: str = "lbfgs",
-        tol: float = 1e-9,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
         degree: int | None = None,
@@ -165,6 +165,7 @@ class KernelCRF(StructuredMachine):
 
     def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
         space, C = self.target_, float(self.C) * w
+        space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
         psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros(space.extras)
         for i, code in enumerate(codes):
             rows = slice(offsets[i], offsets[i + 1])
