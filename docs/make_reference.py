@@ -17,6 +17,7 @@ MODULES = (
         "mercer.preimages",
         "mercer.hilbert",
         "mercer.inference",
+        "mercer.networks",
         "mercer.models",
         "mercer.problems",
         "mercer.constraints",
