@@ -48,6 +48,28 @@ def test_the_optimum_of_a_linear_chain(space, method):
         assert objective(own + step) >= value - model.gap_
 
 
+@pytest.mark.parametrize("space", [None, LabelSequences()], ids=["classes", "chain"])
+def test_the_exponential_risk(space):
+    given, y = (X, CLASSES) if space is None else (SEQUENCES[:3], LABELS[:3])
+    model = KernelCRF(Linear(), 0.3, outputs=space, loss="exponential", tol=1e-7).fit(given, y)
+    learned, codes = model.target_, model.target_.encode(y)
+    D = learned.width
+
+    def objective(v):
+        V, w, total = v[: 3 * D].reshape(3, D), v[3 * D :], 0.5 * v @ v
+        for x, code in zip(given, codes, strict=True):
+            F = np.atleast_2d(x) @ V
+            own = learned.score(F, w, code)
+            total += 0.3 * (sum(np.exp(learned.score(F, w, z) - own) for z in learned.outputs(len(F))) - 1.0)
+        return total
+
+    own = np.concatenate([model.expansion_(np.eye(3)).ravel(), model.weights_])
+    value = objective(own)
+    assert model.objective_ == pytest.approx(value, rel=1e-10)
+    for step in 1e-3 * RNG.normal(size=(10, len(own))):
+        assert objective(own + step) >= value - model.gap_
+
+
 def test_one_site_is_logistic_regression():
     model = KernelCRF(Linear(), C=2.0).fit(X, CLASSES)
     other = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, CLASSES)
