@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "equations.md"
 PACKAGES = (
     *("domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference"),
-    *("models", "preimages", "estimators"),
+    *("networks", "models", "preimages", "estimators"),
 )
 SEEDS = {
     "STS": "J. Shawe-Taylor and S. Sun, *Kernel methods and support vector machines*",

@@ -26,6 +26,7 @@ MODULES = (
         "mercer.preimages",
         "mercer.hilbert",
         "mercer.inference",
+        "mercer.networks",
         "mercer.models",
         "mercer.problems",
         "mercer.constraints",

@@ -88,8 +88,10 @@ from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
 from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
 from mercer.estimators.structured.label_sets import LabelSets as LabelSets
 from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.ordinal_svc import OrdinalSVC as OrdinalSVC
 from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.rank_svm import RankSVM as RankSVM
 from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
 from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
@@ -227,9 +229,11 @@ __all__ = [
     "NuclearNormRegressor",
     "OneClassSVM",
     "OrderedClasses",
+    "OrdinalSVC",
     "OutputSpace",
     "ParzenDensity",
     "QuantileSVR",
+    "RankSVM",
     "Rankings",
     "ReferencePointMap",
     "RelativeMarginMachine",

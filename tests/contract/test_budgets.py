@@ -32,6 +32,7 @@ OPTIONS = {
     "GaussianProcessRegressor": {"fixed": "all"},
     "KernelFisherDiscriminant": {"n_components": None},
     "KernelGLM": {"family": "gaussian"},
+    "StructuredSVC": {"max_iter": 2},
     "LaplacianEigenmap": {"n_neighbors": None},  # with a graph of neighbours there is no K to hold
 }
 

@@ -78,6 +78,13 @@ def _of_shares(machine, A):
     return values
 
 
+def _between_thresholds(machine, A):
+    """The function whose values are cut."""
+    values = machine.expansion_(A)
+    assert np.array_equal(machine.classes_[(values[:, None] > machine.thresholds_).sum(axis=1)], machine.predict(A))
+    return values
+
+
 def _of_outputs(machine, A):
     """The scores of the classes, of which the largest is predicted."""
     values = machine.expansion_(A)
@@ -98,6 +105,7 @@ RAW = {
     "KernelKMeans": _of_distances,
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
+    "OrdinalSVC": _between_thresholds,
     **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF"), _of_outputs),
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),

@@ -53,6 +53,8 @@ OPTIONS = {
     "GaussianProcessRegressor": {"fixed": "all"},
     "KernelFisherDiscriminant": {"n_components": None},
     "KernelGLM": {"family": "gaussian"},
+    "StructuredPerceptron": {"max_iter": 2},
+    "StructuredSVC": {"max_iter": 2},
 }
 USUAL = {"random_state": 0, "n_components": 2, "n_clusters": 2, "n_init": 1}
 

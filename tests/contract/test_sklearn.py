@@ -22,6 +22,7 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.SemiparametricLatentFactor: {"tol": 0.1},
     mercer.LPBoostClassifier: {"tol": 0.02},
     mercer.LPBoostRegressor: {"tol": 0.1},
+    mercer.StructuredSVC: {"tol": 1e-2},
     mercer.KernelICA: {"n_init": 1, "tol": 0.05},
     mercer.KernelDimensionReduction: {"n_init": 1, "tol": 0.1},
     mercer.NuclearNormRegressor: {"tol": 0.05},

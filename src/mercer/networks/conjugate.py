@@ -161,7 +161,7 @@ def polytope_distance(network: MarkovNetwork, factor_marginals: Sequence[Floats]
         blocks.append(sp.csr_matrix((ones, (rows, np.arange(len(states)))), shape=(scores.size, len(states))))
     A = sp.vstack(blocks)
     mu = np.concatenate([table.ravel() for table in tables])
-    slack = sp.csr_matrix(-np.ones((A.shape[0], 1)))
+    slack = sp.csr_matrix(-np.ones((len(mu), 1)))
     upper = sp.vstack([sp.hstack([A, slack]), sp.hstack([-A, slack])])
     cost = np.zeros(len(states) + 1)
     cost[-1] = 1.0

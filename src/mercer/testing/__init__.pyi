@@ -7,6 +7,7 @@ from mercer.testing.kernel_laws import KERNEL_LAWS as KERNEL_LAWS
 from mercer.testing.kernel_laws import check_kernel as check_kernel
 from mercer.testing.kernel_laws import violating_vector as violating_vector
 from mercer.testing.losses import check_loss as check_loss
+from mercer.testing.output_spaces import check_output_space as check_output_space
 from mercer.testing.solvers import check_solver as check_solver
 __all__ = [
     "ELEMENT_LAWS",
@@ -16,6 +17,7 @@ __all__ = [
     "check_gram",
     "check_kernel",
     "check_loss",
+    "check_output_space",
     "check_solver",
     "violating_vector",
 ]

@@ -41,11 +41,13 @@ class KernelCRF(StructuredMachine):
     .. math:: p(y \mid x) = e^{f(x, y) - g(x)}, \qquad
         \min_f \; \tfrac12 \|f\|^2 - C \sum_i \log p(y_i \mid x_i)
 
-    With one site and `ClassLabels` it is kernel logistic regression of several classes without a bias; with
+    or, with ``loss="exponential"``, :math:`C \sum_i \sum_{y \ne y_i} e^{f(x_i, y) - f(x_i, y_i)}` in place of the
+    log-likelihood. With one site and `ClassLabels` it is kernel logistic regression of several classes without a bias; with
     `LabelSequences` a chain, whose sums are found by forward and backward recursions.
 
     Seed: [HSS] Eqs. (103)-(105), Section 4.1.4, and Corollary 24, Eq. (118): one coefficient for each position and
-    function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected.
+    function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected, Eq. (109) the
+    exponential risk, whose printed exponent has the other sign.
 
     Parameters
     ----------
@@ -55,9 +57,12 @@ class KernelCRF(StructuredMachine):
         Of the log-likelihood; lambda = 1 / (n C).
     outputs : OutputSpace, optional
         What is predicted; None is `ClassLabels()`. It must have sums over all outputs.
+    loss : {"log", "exponential"}, default "log"
+        The exponential risk is 1 / p(y_i | x_i) - 1 of each sample: it looks harder at those that are furthest off. For
+        short sequences only, since it begins at the number of outputs.
     method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
         Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
-    tol : float, default 1e-9
+    tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
         Iterations at most.
@@ -99,6 +104,7 @@ class KernelCRF(StructuredMachine):
     products_suffice = True
     constraints = {
         "C": Positive(),
+        "loss": OneOf("log", "exponential"),
         "method": OneOf("lbfgs", "conjugate_gradient"),
         "tol": Positive(),
         "max_iter": Integer(1),
@@ -110,8 +116,9 @@ class KernelCRF(StructuredMachine):
         C: float = 1.0,
         *,
         outputs: Any = None,
+        loss: str = "log",
         method: str = "lbfgs",
-        tol: float = 1e-9,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
         degree: int | None = None,
@@ -124,6 +131,7 @@ class KernelCRF(StructuredMachine):
         self.kernel = kernel
         self.C = C
         self.outputs = outputs
+        self.loss = loss
         self.method = method
         self.tol = tol
         self.max_iter = max_iter
@@ -165,18 +173,23 @@ class KernelCRF(StructuredMachine):
 
     def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
         space, C = self.target_, float(self.C) * w
-        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros(space.extras)
+        space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
+        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(codes), space.extras))
         for i, code in enumerate(codes):
             rows = slice(offsets[i], offsets[i + 1])
-            psi[rows], own = space.features(code, int(offsets[i + 1] - offsets[i]))
-            g += C[i] * own
-        each = np.repeat(C, np.diff(offsets))[:, None]
-        psi *= each
+            psi[rows], g[i] = space.features(code, int(offsets[i + 1] - offsets[i]))
+        owner = np.repeat(np.arange(len(codes)), np.diff(offsets))
 
         def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
             logs, expected, extra = space.sums_of_all(F, offsets, weights, C)
-            value = float(C @ logs - np.vdot(psi, F) - g @ weights)
-            return value, each * expected - psi, extra - g
+            own = np.bincount(owner, np.einsum("sd,sd->s", psi, F), len(codes)) + g @ weights
+            odds = C  # dR / d(logs - own)
+            value = float(C @ (logs - own))
+            if self.loss == "exponential":
+                odds = C * np.exp(logs - own)
+                value = float(np.sum(odds - C))
+                extra = space.sums_of_all(F, offsets, weights, odds)[2] if space.extras else extra
+            return value, odds[owner, None] * (expected - psi), extra - odds @ g
 
         unwatched(K)
         with run.stage("descent", 1.0), serial_blas():

@@ -64,18 +64,19 @@ class OutputSpace(Spec):
     needs three tables and no search.
 
     Seed: [HSS] Section 3.1.4, Eq. (88), and Corollary 24: one coefficient for each site and function.
-
-    Attributes
-    ----------
-    width : int
-        D, the number of functions; known after `learn`.
-    extras : int
-        G, the number of weights that do not depend on the sample.
     """
 
-    width: int = 1
-    extras: int = 0
     has_sites: bool = False  # whether a sample is a sequence of objects
+
+    @property
+    def width(self) -> int:
+        """Number of functions; known after `learn`."""
+        return 1
+
+    @property
+    def extras(self) -> int:
+        """Number of weights that do not depend on the sample."""
+        return 0
 
     # reading ------------------------------------------------------------------------------------------
 

@@ -143,7 +143,7 @@ class Block:
         if len(kept) == len(self.loss):
             return
         names = {place: key for key, place in self.keys.items()}
-        self.keys = {names[k]: new for new, k in enumerate(kept)}
+        self.keys = {names[int(k)]: new for new, k in enumerate(kept)}
         self.psi, self.g, self.loss, self.idle = self.psi[kept], self.g[kept], self.loss[kept], self.idle[kept]
         self.alpha, self.H = self.alpha[kept], np.ascontiguousarray(self.H[np.ix_(kept, kept)])
 

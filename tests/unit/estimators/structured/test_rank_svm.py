@@ -1,0 +1,103 @@
+"""Ranking: sums over pairs against all pairs, the optimum, groups that are not compared."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GroupKFold, cross_val_score
+
+from mercer import RankSVM
+from mercer.errors import ConvergenceWarning, TargetError
+from mercer.estimators.structured.rank_svm import _Pairs, _sum_pairs, mean_ndcg, pair_agreement
+from mercer.gram import Nystrom, Tiles
+from mercer.kernels import Gaussian, Linear
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+GROUPS = np.repeat([3, 1, 2, 7], 10)
+Y = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=40), [-0.5, 0.5]) + GROUPS % 2  # relevances of groups differ
+
+
+def all_pairs(y, groups):
+    same = groups[:, None] == groups
+    return np.argwhere(same & (y[:, None] > y))
+
+
+@pytest.mark.parametrize("levels", [2, 4, 40])
+def test_sums_over_pairs(levels):
+    rng = np.random.default_rng(levels)
+    y, w, f = rng.integers(levels, size=40).astype(float), rng.integers(1, 4, 40).astype(float), rng.normal(size=40)
+    f[3] = f[4] - 1.0  # a pair exactly at the margin
+    pairs = _Pairs(y, np.unique(GROUPS, return_inverse=True)[1], w)
+    value, slope = pairs.risk(f)
+    wanted, gradient = 0.0, np.zeros(40)
+    for i, j in all_pairs(y, GROUPS):
+        slack = max(0.0, 1.0 - f[i] + f[j])
+        wanted += w[i] * w[j] * slack**2
+        gradient[i] -= 2.0 * w[i] * w[j] * slack
+        gradient[j] += 2.0 * w[i] * w[j] * slack
+    assert value == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(slope, gradient, atol=1e-10)
+    assert pairs.count() == len(all_pairs(y, GROUPS))
+
+
+def test_compiled_and_python_agree():
+    f, levels, w = RNG.normal(size=9), RNG.integers(0, 3, 9), np.ones(9)
+    a, b = np.zeros(9), np.zeros(9)
+    ranks = np.argsort(f)
+    assert _sum_pairs(f, ranks, levels, w, a) == pytest.approx(_sum_pairs.py_func(f, ranks, levels, w, b))
+    np.testing.assert_allclose(a, b)
+
+
+def test_the_optimum_of_a_linear_ranking():
+    model = RankSVM(Linear(), C=0.1).fit(X, Y, GROUPS)
+    D = np.array([X[i] - X[j] for i, j in all_pairs(Y, GROUPS)])
+    w = model.predict(np.eye(3))
+    slack = np.maximum(1.0 - D @ w, 0.0)
+    np.testing.assert_allclose(w, 2.0 * 0.1 * slack @ D, atol=1e-6)  # the derivative is zero
+    assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (slack**2).sum())
+    assert model.n_pairs_ == len(D)
+
+
+def test_groups_are_not_compared_and_go_through_model_selection():
+    inside = RankSVM(Linear()).fit(X, Y, GROUPS)
+    across = RankSVM(Linear()).fit(X, Y)
+    assert inside.n_pairs_ < across.n_pairs_
+    assert inside.score(X, Y, GROUPS) > 0.8
+    shifted = RankSVM(Linear()).fit(X, Y + 10 * GROUPS, GROUPS)
+    np.testing.assert_allclose(shifted.predict(X), inside.predict(X))
+    found = cross_val_score(RankSVM(Linear()), X, Y, cv=GroupKFold(4).split(X, Y, GROUPS))
+    assert len(found) == 4 and np.all(found > 0.5)
+
+
+def test_however_the_gram_is_held_and_weights_are_repetitions():
+    whole = RankSVM(Gaussian(1.0)).fit(X, Y, GROUPS)
+    for gram in (Tiles(), Nystrom(40, random_state=0)):
+        model = RankSVM(Gaussian(1.0), gram=gram).fit(X, Y, GROUPS)
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-5)
+    w = RNG.integers(0, 3, 40)
+    again = np.repeat(np.arange(40), w)
+    a = RankSVM(Gaussian(1.0)).fit(X, Y, GROUPS, sample_weight=w)
+    b = RankSVM(Gaussian(1.0)).fit(X[again], Y[again], GROUPS[again])
+    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
+
+
+def test_measures():
+    scores = RNG.random(40)
+    parts = [np.flatnonzero(g == GROUPS) for g in (1, 2, 3, 7)]
+    wanted = np.mean([ndcg_score(2.0 ** Y[part][None] - 1.0, scores[part][None], k=5) for part in parts])
+    assert mean_ndcg(Y, scores, GROUPS, k=5) == pytest.approx(wanted)
+    pairs = all_pairs(Y, GROUPS)
+    assert pair_agreement(Y, scores, GROUPS) == pytest.approx(np.mean([scores[i] > scores[j] for i, j in pairs]))
+    assert pair_agreement([0, 1], [0.5, 0.5]) == 0.5
+    with pytest.raises(TargetError, match="no two samples"):
+        pair_agreement([1, 1], [0.0, 1.0])
+    with pytest.raises(TargetError, match="relevant"):
+        mean_ndcg([0, 0], [0.0, 1.0])
+
+
+def test_bad_groups_and_an_early_end():
+    for bad in (GROUPS[:3], [None] * 40):
+        with pytest.raises(TargetError, match="one group per sample"):
+            RankSVM().fit(X, Y, bad)
+    with pytest.warns(ConvergenceWarning, match="above its minimum"):
+        RankSVM(Gaussian(1.0), C=100.0, max_iter=1).fit(X, Y)
