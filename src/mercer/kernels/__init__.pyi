@@ -19,6 +19,8 @@ from mercer.kernels.algebra.sums import Product as Product
 from mercer.kernels.algebra.sums import Scaled as Scaled
 from mercer.kernels.algebra.sums import Sum as Sum
 from mercer.kernels.custom import Custom as Custom
+from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment as WeisfeilerLehmanAssignment
+from mercer.kernels.graphs.assignment import WeisfeilerLehmanWasserstein as WeisfeilerLehmanWasserstein
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram as EdgeHistogram
 from mercer.kernels.graphs.graph_histograms import VertexHistogram as VertexHistogram
 from mercer.kernels.graphs.graphlets import Graphlet as Graphlet
@@ -56,6 +58,8 @@ from mercer.kernels.sets.tensor_subspaces import Cumulant as Cumulant
 from mercer.kernels.sets.tensor_subspaces import Grassmann as Grassmann
 from mercer.kernels.strings.alignment import GlobalAlignment as GlobalAlignment
 from mercer.kernels.strings.alignment import LocalAlignment as LocalAlignment
+from mercer.kernels.strings.edit_distance import EditDistance as EditDistance
+from mercer.kernels.strings.min_hash import MinHash as MinHash
 from mercer.kernels.strings.mismatch import Mismatch as Mismatch
 from mercer.kernels.strings.mismatch import Wildcard as Wildcard
 from mercer.kernels.strings.ordinal import OrdinalMatch as OrdinalMatch
@@ -65,6 +69,7 @@ from mercer.kernels.strings.spectrum import Spectrum as Spectrum
 from mercer.kernels.strings.subsequence import GappySpectrum as GappySpectrum
 from mercer.kernels.strings.subsequence import Subsequence as Subsequence
 from mercer.kernels.strings.substrings import Substrings as Substrings
+from mercer.kernels.strings.weighted_degree import WeightedDegree as WeightedDegree
 from mercer.kernels.tables.gower import Gower as Gower
 from mercer.kernels.tables.gower import Hamming as Hamming
 from mercer.kernels.texts.bag_of_words import BagOfWords as BagOfWords
@@ -154,6 +159,7 @@ __all__ = [
     "DirectSum",
     "DynamicalSystem",
     "EdgeHistogram",
+    "EditDistance",
     "Epanechnikov",
     "Exp",
     "ExpectedFeatures",
@@ -193,6 +199,7 @@ __all__ = [
     "Match",
     "Matern",
     "MeanMap",
+    "MinHash",
     "MinMax",
     "Mismatch",
     "Multiquadric",
@@ -245,7 +252,10 @@ __all__ = [
     "ThinPlate",
     "TreeSpectrum",
     "VertexHistogram",
+    "WeightedDegree",
     "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanWasserstein",
     "Wendland",
     "Wildcard",
     "WordPairs",
