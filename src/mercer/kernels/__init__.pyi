@@ -23,6 +23,7 @@ from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment as Weisf
 from mercer.kernels.graphs.assignment import WeisfeilerLehmanWasserstein as WeisfeilerLehmanWasserstein
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram as EdgeHistogram
 from mercer.kernels.graphs.graph_histograms import VertexHistogram as VertexHistogram
+from mercer.kernels.graphs.graph_neural_tangent import GraphNeuralTangent as GraphNeuralTangent
 from mercer.kernels.graphs.graphlets import Graphlet as Graphlet
 from mercer.kernels.graphs.laplacian_kernels import CommuteTime as CommuteTime
 from mercer.kernels.graphs.laplacian_kernels import Diffusion as Diffusion
@@ -47,10 +48,14 @@ from mercer.kernels.pairs.pair_kernels import PairSum as PairSum
 from mercer.kernels.precomputed import Precomputed as Precomputed
 from mercer.kernels.series.dynamical import DynamicalSystem as DynamicalSystem
 from mercer.kernels.series.global_alignment import GlobalAlignmentSeries as GlobalAlignmentSeries
+from mercer.kernels.series.random_convolutions import RandomConvolutions as RandomConvolutions
 from mercer.kernels.series.signature import Signature as Signature
+from mercer.kernels.series.soft_dtw import SoftDTW as SoftDTW
 from mercer.kernels.sets.expected_features import ExpectedFeatures as ExpectedFeatures
 from mercer.kernels.sets.mean_map import MeanMap as MeanMap
 from mercer.kernels.sets.mean_map import MinMax as MinMax
+from mercer.kernels.sets.persistence import PersistenceScaleSpace as PersistenceScaleSpace
+from mercer.kernels.sets.persistence import SlicedWasserstein as SlicedWasserstein
 from mercer.kernels.sets.pyramid_match import PyramidMatch as PyramidMatch
 from mercer.kernels.sets.subspaces import BinetCauchy as BinetCauchy
 from mercer.kernels.sets.subspaces import PrincipalAngles as PrincipalAngles
@@ -173,6 +178,7 @@ __all__ = [
     "GlobalAlignment",
     "GlobalAlignmentSeries",
     "Gower",
+    "GraphNeuralTangent",
     "Graphlet",
     "Grassmann",
     "Hamming",
@@ -215,6 +221,7 @@ __all__ = [
     "PartialTree",
     "PathSum",
     "Periodic",
+    "PersistenceScaleSpace",
     "Polynomial",
     "PolynomialOf",
     "Power",
@@ -226,6 +233,7 @@ __all__ = [
     "PyramidMatch",
     "Pyramidal",
     "RadialFunction",
+    "RandomConvolutions",
     "RandomWalk",
     "RankOne",
     "RationalQuadratic",
@@ -236,6 +244,8 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Signature",
+    "SlicedWasserstein",
+    "SoftDTW",
     "SpectralDensity",
     "SpectralMixture",
     "SpectralSamples",

@@ -94,7 +94,7 @@ class WeisfeilerLehmanAssignment(Tiled):
 
 
 class WeisfeilerLehmanWasserstein(Kernel, Differentiated):
-    r"""Weisfeiler-Lehman Wasserstein kernel: similarity fades with the effort to move the nodes of one graph to another's.
+    r"""Weisfeiler-Lehman Wasserstein kernel: similarity fades with the effort to turn the nodes of a graph into others.
 
     .. math:: k(G, G') = e^{-W(G, G') / l}, \qquad
         W = \min_{P} \sum_{v, v'} P_{v v'}\, d(v, v'), \quad \sum_{v'} P_{v v'} = \frac{1}{n}, \
