@@ -233,6 +233,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.kernels.series.signature": ("Signature",),
         "mercer.kernels.series.soft_dtw": ("SoftDTW",),
         "mercer.kernels.sets.expected_features": ("ExpectedFeatures",),
+        "mercer.kernels.sets.invariance": ("Invariant",),
         "mercer.kernels.sets.mean_map": ("MeanMap", "MinMax",),
         "mercer.kernels.sets.persistence": ("PersistenceScaleSpace", "SlicedWasserstein",),
         "mercer.kernels.sets.pyramid_match": ("PyramidMatch",),
@@ -331,6 +332,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.selection.sigmoid": ("Sigmoid", "couple", "fit_sigmoid", "normalize",),
         "mercer.selection.span_bound": ("leave_one_out_decisions",),
         "mercer.selection.svm_path": ("PathEnd", "SVMPath", "svm_path",),
+        "mercer.selection.virtual_samples": ("VirtualSamples",),
     },
     "mercer.solvers": {
         "mercer.solvers.box.adatron_descent": ("Adatron",),

@@ -348,6 +348,7 @@ def _entries() -> dict[str, Entry]:
         ),
         "Signature": ([K.Signature(), K.Signature(3), K.Signature(2, "gaussian")], SERIES),
         "Cumulant": ([K.Cumulant()], SERIES),
+        "Invariant": ([K.Invariant(G, (np.negative,)), K.Invariant(L + 0.5 * G, (np.tanh, np.negative))], VECTORS),
         "MeanMap": ([K.MeanMap(G), K.MeanMap(L, average=False), K.MeanMap(G + L)], BAGS),
         "PyramidMatch": ([K.PyramidMatch(3, width=0.3)], BAGS),
         "MinMax": ([K.MinMax(G)], SERIES),

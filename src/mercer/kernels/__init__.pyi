@@ -52,6 +52,7 @@ from mercer.kernels.series.random_convolutions import RandomConvolutions as Rand
 from mercer.kernels.series.signature import Signature as Signature
 from mercer.kernels.series.soft_dtw import SoftDTW as SoftDTW
 from mercer.kernels.sets.expected_features import ExpectedFeatures as ExpectedFeatures
+from mercer.kernels.sets.invariance import Invariant as Invariant
 from mercer.kernels.sets.mean_map import MeanMap as MeanMap
 from mercer.kernels.sets.mean_map import MinMax as MinMax
 from mercer.kernels.sets.persistence import PersistenceScaleSpace as PersistenceScaleSpace
@@ -188,6 +189,7 @@ __all__ = [
     "HiddenTree",
     "Hyperkernel",
     "Intersection",
+    "Invariant",
     "InverseMultiquadric",
     "Jaccard",
     "Kernel",
