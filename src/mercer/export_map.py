@@ -200,6 +200,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.kernels": {
         "mercer.kernels.algebra.convolution": ("Convolution",),
+        "mercer.kernels.algebra.deep": ("Deep",),
         "mercer.kernels.algebra.distance_kernels": ("Anchored", "FeatureDistance",),
         "mercer.kernels.algebra.functions": ("Exp", "Normalized", "PolynomialOf", "Power",),
         "mercer.kernels.algebra.hyper": ("Hyperkernel",),

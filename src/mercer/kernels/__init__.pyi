@@ -1,5 +1,6 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
 from mercer.kernels.algebra.convolution import Convolution as Convolution
+from mercer.kernels.algebra.deep import Deep as Deep
 from mercer.kernels.algebra.distance_kernels import Anchored as Anchored
 from mercer.kernels.algebra.distance_kernels import FeatureDistance as FeatureDistance
 from mercer.kernels.algebra.functions import Exp as Exp
@@ -160,6 +161,7 @@ __all__ = [
     "CorootedSubtree",
     "Cumulant",
     "Custom",
+    "Deep",
     "DeepArcCosine",
     "Diffusion",
     "DirectSum",
