@@ -296,6 +296,7 @@ NO_FORMULA_OF_THEIR_OWN = {
     "Basis",
     "Constant",
     "Custom",
+    "Deep",
     "Gibbs",
     "SpectralDensity",
 }  # functions of a user's, and no arithmetic at all

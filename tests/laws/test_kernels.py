@@ -138,6 +138,10 @@ BAGS = Data(
     st.integers(0, 10**6).map(lambda seed: [*random_series(seed), np.empty((0, 2))][-4:]),
     [*random_series(4), np.empty((0, 2))],
 )
+DIAGRAMS = Data(  # births and later deaths
+    st.integers(0, 10**6).map(lambda seed: [*(np.sort(s, axis=1) for s in random_series(seed)), np.empty((0, 2))][-4:]),
+    [*(np.sort(s, axis=1) for s in random_series(4)), np.empty((0, 2))],
+)
 NORMALS = Data(
     st.integers(0, 10**6).map(lambda seed: [(s.mean(axis=0), np.cov(s.T, bias=True)) for s in random_series(seed)]),
     [(s.mean(axis=0), np.cov(s.T, bias=True) + 0.1 * np.eye(2)) for s in random_series(4)],
@@ -157,7 +161,7 @@ OF_DOMAIN = {  # the first that a kernel takes are its data
     D.Graphs: [GRAPHS],
     D.Nodes: [NODES],
     D.Sequences: [SERIES],
-    D.Sets: [BAGS, SERIES],
+    D.Sets: [BAGS, SERIES, DIAGRAMS],
     D.Tensors: [TENSORS, MATRIX],
     D.Distributions: [NORMALS],
     D.Systems: [SYSTEMS],
@@ -344,6 +348,7 @@ def _entries() -> dict[str, Entry]:
         ),
         "Signature": ([K.Signature(), K.Signature(3), K.Signature(2, "gaussian")], SERIES),
         "Cumulant": ([K.Cumulant()], SERIES),
+        "Invariant": ([K.Invariant(G, (np.negative,)), K.Invariant(L + 0.5 * G, (np.tanh, np.negative))], VECTORS),
         "MeanMap": ([K.MeanMap(G), K.MeanMap(L, average=False), K.MeanMap(G + L)], BAGS),
         "PyramidMatch": ([K.PyramidMatch(3, width=0.3)], BAGS),
         "MinMax": ([K.MinMax(G)], SERIES),

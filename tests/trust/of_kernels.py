@@ -81,7 +81,7 @@ def siblings() -> set[str]:
 def _asks_user(kernel: Kernel) -> bool:
     """Tell whether the raw data go to a function of the user, which alone knows what it takes."""
     return any(
-        hasattr(kernel, name) for name in ("transform", "function", "functions", "decompose")
+        hasattr(kernel, name) for name in ("transform", "function", "functions", "decompose", "transformations")
     ) and not isinstance(kernel, K.RadialFunction)
 
 

@@ -1,5 +1,6 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
 from mercer.kernels.algebra.convolution import Convolution as Convolution
+from mercer.kernels.algebra.deep import Deep as Deep
 from mercer.kernels.algebra.distance_kernels import Anchored as Anchored
 from mercer.kernels.algebra.distance_kernels import FeatureDistance as FeatureDistance
 from mercer.kernels.algebra.functions import Exp as Exp
@@ -19,8 +20,11 @@ from mercer.kernels.algebra.sums import Product as Product
 from mercer.kernels.algebra.sums import Scaled as Scaled
 from mercer.kernels.algebra.sums import Sum as Sum
 from mercer.kernels.custom import Custom as Custom
+from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment as WeisfeilerLehmanAssignment
+from mercer.kernels.graphs.assignment import WeisfeilerLehmanWasserstein as WeisfeilerLehmanWasserstein
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram as EdgeHistogram
 from mercer.kernels.graphs.graph_histograms import VertexHistogram as VertexHistogram
+from mercer.kernels.graphs.graph_neural_tangent import GraphNeuralTangent as GraphNeuralTangent
 from mercer.kernels.graphs.graphlets import Graphlet as Graphlet
 from mercer.kernels.graphs.laplacian_kernels import CommuteTime as CommuteTime
 from mercer.kernels.graphs.laplacian_kernels import Diffusion as Diffusion
@@ -45,10 +49,15 @@ from mercer.kernels.pairs.pair_kernels import PairSum as PairSum
 from mercer.kernels.precomputed import Precomputed as Precomputed
 from mercer.kernels.series.dynamical import DynamicalSystem as DynamicalSystem
 from mercer.kernels.series.global_alignment import GlobalAlignmentSeries as GlobalAlignmentSeries
+from mercer.kernels.series.random_convolutions import RandomConvolutions as RandomConvolutions
 from mercer.kernels.series.signature import Signature as Signature
+from mercer.kernels.series.soft_dtw import SoftDTW as SoftDTW
 from mercer.kernels.sets.expected_features import ExpectedFeatures as ExpectedFeatures
+from mercer.kernels.sets.invariance import Invariant as Invariant
 from mercer.kernels.sets.mean_map import MeanMap as MeanMap
 from mercer.kernels.sets.mean_map import MinMax as MinMax
+from mercer.kernels.sets.persistence import PersistenceScaleSpace as PersistenceScaleSpace
+from mercer.kernels.sets.persistence import SlicedWasserstein as SlicedWasserstein
 from mercer.kernels.sets.pyramid_match import PyramidMatch as PyramidMatch
 from mercer.kernels.sets.subspaces import BinetCauchy as BinetCauchy
 from mercer.kernels.sets.subspaces import PrincipalAngles as PrincipalAngles
@@ -56,6 +65,8 @@ from mercer.kernels.sets.tensor_subspaces import Cumulant as Cumulant
 from mercer.kernels.sets.tensor_subspaces import Grassmann as Grassmann
 from mercer.kernels.strings.alignment import GlobalAlignment as GlobalAlignment
 from mercer.kernels.strings.alignment import LocalAlignment as LocalAlignment
+from mercer.kernels.strings.edit_distance import EditDistance as EditDistance
+from mercer.kernels.strings.min_hash import MinHash as MinHash
 from mercer.kernels.strings.mismatch import Mismatch as Mismatch
 from mercer.kernels.strings.mismatch import Wildcard as Wildcard
 from mercer.kernels.strings.ordinal import OrdinalMatch as OrdinalMatch
@@ -65,6 +76,7 @@ from mercer.kernels.strings.spectrum import Spectrum as Spectrum
 from mercer.kernels.strings.subsequence import GappySpectrum as GappySpectrum
 from mercer.kernels.strings.subsequence import Subsequence as Subsequence
 from mercer.kernels.strings.substrings import Substrings as Substrings
+from mercer.kernels.strings.weighted_degree import WeightedDegree as WeightedDegree
 from mercer.kernels.tables.gower import Gower as Gower
 from mercer.kernels.tables.gower import Hamming as Hamming
 from mercer.kernels.task_kernels import task_kernel as task_kernel
@@ -150,11 +162,13 @@ __all__ = [
     "CorootedSubtree",
     "Cumulant",
     "Custom",
+    "Deep",
     "DeepArcCosine",
     "Diffusion",
     "DirectSum",
     "DynamicalSystem",
     "EdgeHistogram",
+    "EditDistance",
     "Epanechnikov",
     "Exp",
     "ExpectedFeatures",
@@ -168,6 +182,7 @@ __all__ = [
     "GlobalAlignment",
     "GlobalAlignmentSeries",
     "Gower",
+    "GraphNeuralTangent",
     "Graphlet",
     "Grassmann",
     "Hamming",
@@ -177,6 +192,7 @@ __all__ = [
     "HiddenTree",
     "Hyperkernel",
     "Intersection",
+    "Invariant",
     "InverseMultiquadric",
     "Jaccard",
     "Kernel",
@@ -194,6 +210,7 @@ __all__ = [
     "Match",
     "Matern",
     "MeanMap",
+    "MinHash",
     "MinMax",
     "Mismatch",
     "Multiquadric",
@@ -209,6 +226,7 @@ __all__ = [
     "PartialTree",
     "PathSum",
     "Periodic",
+    "PersistenceScaleSpace",
     "Polynomial",
     "PolynomialOf",
     "Power",
@@ -220,6 +238,7 @@ __all__ = [
     "PyramidMatch",
     "Pyramidal",
     "RadialFunction",
+    "RandomConvolutions",
     "RandomWalk",
     "RankOne",
     "RationalQuadratic",
@@ -230,6 +249,8 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Signature",
+    "SlicedWasserstein",
+    "SoftDTW",
     "SpectralDensity",
     "SpectralMixture",
     "SpectralSamples",
@@ -246,7 +267,10 @@ __all__ = [
     "ThinPlate",
     "TreeSpectrum",
     "VertexHistogram",
+    "WeightedDegree",
     "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanWasserstein",
     "Wendland",
     "Wildcard",
     "WordPairs",

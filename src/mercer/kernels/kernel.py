@@ -25,7 +25,7 @@ from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
 from mercer.spec import Spec, derived
 
 if TYPE_CHECKING:
-    from mercer.kernels.algebra import functions, maps, pair_products, sums
+    from mercer.kernels.algebra import deep, functions, maps, pair_products, sums
 
 __public__ = ["Kernel"]
 
@@ -253,9 +253,12 @@ class Kernel(Spec, ABC):
         """Return the kernel applied to some columns of a table."""
         return _operators().Selected(self, columns).check()
 
-    def of(self, transform: Any) -> maps.Composed:
-        """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted."""
-        return _operators().Composed(self, transform).check()
+    def of(self, transform: Any) -> maps.Composed | deep.Deep:
+        """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted.
+
+        A map with parameters and a derivative in them makes a `Deep` kernel, which learns them with its own.
+        """
+        return _operators().compose(self, transform)
 
     def tensor(self, other: Kernel) -> pair_products.Tensor:
         """Return k(x, z) k'(x', z') on pairs (x, x'), (z, z')."""

@@ -48,6 +48,7 @@ from mercer.selection.span_bound import leave_one_out_decisions as leave_one_out
 from mercer.selection.svm_path import PathEnd as PathEnd
 from mercer.selection.svm_path import SVMPath as SVMPath
 from mercer.selection.svm_path import svm_path as svm_path
+from mercer.selection.virtual_samples import VirtualSamples as VirtualSamples
 __all__ = [
     "AlignmentCriterion",
     "Choice",
@@ -65,6 +66,7 @@ __all__ = [
     "Search",
     "Sigmoid",
     "Tuned",
+    "VirtualSamples",
     "best_margin",
     "best_means",
     "best_ridge",

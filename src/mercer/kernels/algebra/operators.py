@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import ParameterError
+from mercer.kernels.algebra.deep import Deep, is_differentiable
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.algebra.pair_products import DirectSum, Tensor
@@ -14,7 +15,8 @@ from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
 from mercer.kernels.kernel import Kernel
 
 __all__ = [
-    "Composed", "DirectSum", "Exp", "Normalized", "PolynomialOf", "Power", "Selected", "Tensor", "add", "multiply",
+    "Composed", "DirectSum", "Exp", "Normalized", "PolynomialOf", "Power", "Selected", "Tensor", "add", "compose",
+    "multiply",
 ]  # fmt: skip
 
 
@@ -27,6 +29,11 @@ def add(left: Any, right: Any) -> Sum:
             return NotImplemented
         terms.extend(kernel.kernels if isinstance(kernel, Sum) else (kernel,))
     return Sum(tuple(terms)).check()
+
+
+def compose(kernel: Kernel, transform: Any) -> Kernel:
+    """Return the kernel on images under a map; one that has parameters and a derivative in them is learned."""
+    return (Deep if is_differentiable(transform) else Composed)(kernel, transform).check()
 
 
 def multiply(left: Any, right: Any) -> Kernel:

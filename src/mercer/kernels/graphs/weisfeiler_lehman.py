@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.arrays import Indices
+from mercer.arrays import Floats, Indices
 from mercer.constraints import InstanceOf, Integer, Optional
+from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
-from mercer.errors import ModelError, ParameterError
+from mercer.errors import DomainError, ModelError, ParameterError
+from mercer.free_parameters import free_values
+from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
+from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.graphs.coloured_nodes import ColouredNodes, NodeSide
 from mercer.kernels.graphs.graph_histograms import (
     EdgeHistogram,
     GraphCounts,
@@ -29,20 +35,25 @@ from mercer.kernels.graphs.graph_histograms import (
 )
 from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.interning import find_rows, find_sequences, intern_sequences
+from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
 
 __all__ = ["WeisfeilerLehman"]
 __public__ = __all__
 
+_PAIRS = 1e6  # of nodes in a tile with attributes
 
-class WeisfeilerLehman(PatternCount):
+
+class WeisfeilerLehman(PatternCount, DifferentiatedByTiles):
     r"""Weisfeiler-Lehman kernel: subtree patterns that two graphs have in common, or another kernel on refined labels.
 
     .. math:: k(G, G') = \sum_{i=0}^h k_{\mathrm{base}}(G_i, G'_i), \quad
         \ell_i(v) = \big(\ell_{i-1}(v), \{\{\ell_{i-1}(u) : (v, u) \in E\}\}\big)
 
-    where G_i is the graph with the labels of iteration i; those of iteration 0 are its own.
+    where G_i is the graph with the labels of iteration i; those of iteration 0 are its own. With attributes x,
+    :math:`k(G, G') = \sum_i \sum_{v, v'} [\ell_i(v) = \ell_i(v')]\, k_a(x_v, x_{v'})`.
 
     Seed: [KIKS] Section 6.1.2, kernels between labelled graphs for chemical compounds.
 
@@ -53,6 +64,9 @@ class WeisfeilerLehman(PatternCount):
     base : VertexHistogram, EdgeHistogram or ShortestPath, optional
         The kernel on the refined graphs, without attributes. None is ``VertexHistogram()``, which counts subtree
         patterns.
+    attributes : Kernel, optional
+        A kernel k_a on vectors, such as ``Gaussian(1.0)``, that compares the attributes of nodes with equal refined
+        labels; without a base. None leaves them out.
 
     Notes
     -----
@@ -60,7 +74,8 @@ class WeisfeilerLehman(PatternCount):
     neighbours are those that arcs lead to, parallel ones as often as there are arcs. Features the patterns of the
     base with refined labels; no free parameter. Positive definite of order 0 as a sum of kernels; not strict, since
     some graphs that differ (regular ones, for example) are never distinguished, and hence not universal; not bounded
-    (``.normalized()`` removes that). Cost O(h M) for a collection with the usual base.
+    (``.normalized()`` removes that). Cost O(h M) for a collection with the usual base. With attributes: no features;
+    differentiable in the parameters of the kernel on them; of the order of that kernel; cost O(h n n') a pair.
 
     Labels are refined for each collection separately and identified afterwards by what they are made of: a value
     depends on the two graphs alone.
@@ -86,11 +101,13 @@ class WeisfeilerLehman(PatternCount):
     constraints = {
         "iterations": Integer(0),
         "base": Optional(InstanceOf(VertexHistogram, EdgeHistogram, ShortestPath)),
+        "attributes": Optional(InstanceOf(Kernel)),
     }
 
-    def __init__(self, iterations: int = 5, base: PatternCount | None = None) -> None:
+    def __init__(self, iterations: int = 5, base: PatternCount | None = None, attributes: Kernel | None = None) -> None:
         self.iterations = iterations
         self.base = base
+        self.attributes = attributes
 
     def check(self) -> WeisfeilerLehman:
         """Raise ParameterError unless the base counts patterns of labels."""
@@ -100,7 +117,26 @@ class WeisfeilerLehman(PatternCount):
                 f"WeisfeilerLehman was given base={self.base!r}, which compares attributes; a base that counts labels "
                 "is needed. Use ShortestPath() as the base, and add the kernel with attributes."
             )
+        if self.attributes is None:
+            return self
+        if self.base is not None or self.attributes.domain not in (Vectors, Frames):
+            raise ParameterError(
+                f"WeisfeilerLehman was given base={self.base!r} and attributes={self.attributes!r}; attributes are "
+                "compared by a kernel on vectors, and without a base. Use for example attributes=Gaussian(1.0)."
+            )
         return self
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Positive definite if the kernel on attributes is; nothing is known otherwise."""
+        return 0 if self.attributes is None or self.attributes.order == 0 else None
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Features without attributes; with them derivatives, if the kernel on them has these."""
+        if self.attributes is None:
+            return super().capabilities - {"pullback"}
+        return offered(self.attributes) & {"pullback"}
 
     def counted(self, A: Graphs) -> GraphCounts:
         """Refine the labels, and count the patterns of every level."""
@@ -120,6 +156,125 @@ class WeisfeilerLehman(PatternCount):
         matrix = sp.csr_array(sp.hstack(matrices, format="csr"))
         matrix.sort_indices()
         return GraphCounts(matrix, keys)
+
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the counts and the patterns of the columns; there are none if attributes are compared."""
+        if self.attributes is not None:
+            raise self._lacks("a finite feature map")
+        return super()._features(A, keys)
+
+    def _feature_count(self, A: Samples) -> int | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the number of distinct patterns; None if attributes are compared."""
+        return super()._feature_count(A) if self.attributes is None else None
+
+    # attributes -----------------------------------------------------------------------------------
+
+    @property
+    def _key(self) -> str:
+        """The name under which a collection carries the colours of its nodes."""
+        return f"colours of nodes:{int(self.iterations)}"
+
+    def _prepare(self, A: Samples) -> Samples:
+        """Count the patterns of every graph or, with attributes, colour its nodes, once per collection."""
+        if self.attributes is None:
+            return super()._prepare(A)
+        assert isinstance(A, Graphs)
+        if self._key in A.derived:
+            return A
+        colours, levels = [A.labels.astype(np.int64)], []
+        for _ in range(int(self.iterations)):
+            new, definitions = refined(A, colours[-1])
+            colours.append(new)
+            levels.append(definitions)
+        rows = Ragged(np.column_stack(colours), A.offsets)
+        return A.with_derived(self._key, ColouredNodes(rows, tuple(levels)))
+
+    def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
+        """Let the kernel on attributes learn from the nodes of all graphs."""
+        assert isinstance(S, Graphs)
+        if self.attributes is None or not len(S.labels):
+            return self
+        v = None if weight is None else np.repeat(np.asarray(weight, dtype=float), S.sizes)
+        learned = self.attributes.learn(self._nodes(S), None, v)
+        return self if learned is self.attributes else self.replace(attributes=learned)
+
+    def _nodes(self, A: Graphs) -> Samples:
+        """Return the attributes of all nodes as samples of the kernel on them."""
+        assert self.attributes is not None
+        if not A.attributes.shape[1]:
+            raise DomainError(
+                f"The graphs have no attributes; {self!r} compares nodes by them. Give attributes, or use "
+                "attributes=None."
+            )
+        return self.attributes.pack(A.attributes)
+
+    def grain(self, comparison: Comparison) -> int | None:
+        """Ask for tiles of some million pairs of nodes where attributes are compared."""
+        sides = comparison.sides(())
+        if self.attributes is None or not all(isinstance(S, Graphs) and len(S) for S in sides):
+            return None
+        n, m = (1.0 + len(S.labels) / len(S) for S in sides)  # pyright: ignore[reportAttributeAccessIssue]
+        return max(1, int(np.sqrt(_PAIRS / (n * m))))
+
+    def _sides(self, A: Samples, B: Samples) -> tuple[NodeSide, NodeSide]:
+        """Return both collections with the same codes of colours, those of the first."""
+        assert isinstance(A, Graphs) and isinstance(B, Graphs)
+        mine: ColouredNodes = self.prepare(A).derived[self._key]
+        one = NodeSide(mine.nodes.codes, self._packed(A), A.offsets)
+        if B is A:
+            return one, one
+        yours: ColouredNodes = self.prepare(B).derived[self._key]
+        codes = recoding(A.vocabulary, B.vocabulary)
+        columns = [codes[yours.nodes.codes[:, 0]]]
+        for i, (ours, theirs) in enumerate(zip(mine.levels, yours.levels, strict=True)):
+            codes = _translated(ours, theirs, codes)
+            columns.append(codes[yours.nodes.codes[:, i + 1]])
+        return one, NodeSide(np.column_stack(columns).reshape(len(B.labels), -1), self._packed(B), B.offsets)
+
+    def _packed(self, A: Graphs) -> Samples | None:
+        assert self.attributes is not None
+        return self.attributes.prepare(self._nodes(A)) if len(A.labels) else None
+
+    def _compared(self, view: View) -> tuple[NodeSide, NodeSide]:
+        left, right = view.comparison.keep((view.path, id(self)), lambda: self._sides(*view.collections))
+        a = left.piece(view.rows)
+        return a, a if right is left and view.rows == view.columns else right.piece(view.columns)
+
+    def tile(self, view: View) -> Floats:
+        """Add the products of counts over common patterns, or the similarities of nodes of the same colours."""
+        return super().tile(view) if self.attributes is None else self.value_and_pullback(view)[0]
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Return the values of a tile and the pullback to the parameters of the kernel on attributes."""
+        kernel = self.attributes
+        if kernel is None:
+            return block_derivative(view, self)
+        a, b = self._compared(view)
+        out = view.full(0.0)
+        if a.nodes is None or b.nodes is None:
+            return out, lambda W: np.zeros(len(free_values(self)))
+        common = a.agreements(b)
+        out[:] = a.sums @ (common * np.asarray(kernel.block(a.nodes, b.nodes))) @ b.sums.T
+        nodes = a.nodes, b.nodes
+        return out, lambda W: pullback(kernel, *nodes, W[a.owners[:, None], b.owners] * common)
+
+    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the derivatives in the parameters of the kernel on attributes."""
+        if self.attributes is None:
+            return np.zeros(0)
+        A = self.prepare(A)
+        return super()._pullback(A, A if B is A else self.prepare(B), W)
+
+    def _diag(self, A: Samples) -> Floats:
+        """Compare every graph with itself."""
+        if self.attributes is None:
+            return super()._diag(A)
+        A = self.prepare(A)
+        comparison, out = Comparison(self, A, A), np.empty(len(A))
+        for i in range(len(A)):
+            one = slice(i, i + 1)
+            out[i] = comparison.at(one, one).value(self)[0, 0]
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Integer, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Fixed, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.sequences import Sequences
 from mercer.errors import DomainError, ParameterError
@@ -60,19 +60,19 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     length_scale : float or "median", default 1.0
         l, the distance within which two points are alike. Long series need a larger one than single points: "median"
         takes the median distance between points of the training series times the root of their median length.
-    band : int, optional
-        b >= 1: points are paired only if their numbers differ by less than b, a number of points, not a share of the
-        length. None pairs any, as an infinite band would.
+    band : int or float, optional
+        A whole number b >= 1: points are paired only if their numbers differ by less than b. A share b < 1, at least
+        1e-6: only if their places, from 0 at the begin of a series to 1 at its end, differ by less than b; then |i - j|
+        above is the difference of (i - 1/2) / n and (j - 1/2) / m. None pairs any, as an infinite band would.
     form : {"normalised", "sum", "log"}, default "normalised"
         k as above; K itself, which grows exponentially with the series; or log K, a soft score.
 
-    Notes
-    -----
-    Domain Sequences, of any lengths. No features. Derivatives in the length scale. "normalised" and "sum" are positive
-    definite of order 0, with any band: w g is a kernel on numbered points, and kappa / (1 + kappa) = w g / 2 then is
-    one as well, which makes the sum over alignments one. "log" is symmetric, in general indefinite: `order` is None.
-    Not known to be strict. With a band, series whose lengths differ by b or more have K = 0. Values have a relative
-    error of a few rounding units times n + m. Cost O(n m d) a pair, O(b (n + m) d) with a band.
+    Notes ----- Domain Sequences, of any lengths. No features. Derivatives in the length scale. "normalised" and "sum"
+    are positive definite of order 0, with any band: w g is a kernel on numbered (or placed) points, and kappa / (1 +
+    kappa) = w g / 2 then is one as well, which makes the sum over alignments one. "log" is symmetric, in general
+    indefinite: `order` is None. Not known to be strict. With a band of b points, series whose lengths differ by b or
+    more have K = 0. Values have a relative error of a few rounding units times n + m. Cost O(n m d) a pair, O(b (n + m)
+    d) with a band.
 
     Points that are more than some 10^7 length scales apart count as that far apart, which is seen in "log" only.
 
@@ -96,11 +96,11 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     cost = "O(n m d) a pair of series of n and m points"
     constraints = {
         "length_scale": Positive(words=("median",)),
-        "band": Optional(Integer(1)),
+        "band": Optional(AnyOf(Integer(1), Fixed(Interval(1e-6, 1.0, closed="left")))),
         "form": OneOf("normalised", "sum", "log"),
     }
 
-    def __init__(self, length_scale: float | str = 1.0, band: int | None = None, form: str = "normalised") -> None:
+    def __init__(self, length_scale: float | str = 1.0, band: float | None = None, form: str = "normalised") -> None:
         self.length_scale = length_scale
         self.band = band
         self.form = form
@@ -198,8 +198,9 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     # ------------------------------------------------------------------ in the form of logarithms
 
     @property
-    def _band(self) -> float:
-        return np.inf if self.band is None else float(self.band)
+    def _band(self) -> tuple[float, bool]:
+        """The width of the band, and whether it is a share of the lengths."""
+        return (np.inf, False) if self.band is None else (float(self.band), float(self.band) < 1.0)
 
     def _local(self, x: Floats, y: Floats) -> Floats:
         """Return log kappa for all pairs of points of two scaled series."""
@@ -207,9 +208,11 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
             cost = sum(
                 (np.subtract.outer(u, v) ** 2 for u, v in zip(x.T, y.T, strict=True)), np.zeros((len(x), len(y)))
             )
-        apart = np.abs(np.subtract.outer(np.arange(len(x)), np.arange(len(y))))
+        band, share = self._band
+        places = [(np.arange(len(s)) + 0.5) / (len(s) if share else 1.0) for s in (x, y)]
+        apart = np.abs(np.subtract.outer(*places))
         with np.errstate(divide="ignore"):
-            log_g = np.log(np.maximum(1.0 - apart / self._band, 0.0)) - _LN2 * np.minimum(cost, _FARTHEST)
+            log_g = np.log(np.maximum(1.0 - apart / band, 0.0)) - _LN2 * np.minimum(cost, _FARTHEST)
         return log_g - np.log(2.0 - np.exp(log_g))
 
     def _scaled(self, S: Sequences) -> Sequences:
@@ -265,8 +268,9 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
 
 def _too_far(kernel: Kernel) -> str:
     return (
-        f"Two series have no alignment under {kernel!r}, and zero has no logarithm; lengths must differ "
-        "by less than the band. Use a wider band, or form='normalised', where such pairs have the value 0."
+        f"Two series have no alignment under {kernel!r}, and zero has no logarithm; lengths must differ by less than a "
+        "band of points, and a share must leave a way from the beginning to the end. Use a wider band, or "
+        "form='normalised', where such pairs have the value 0."
     )
 
 
@@ -280,7 +284,7 @@ def _median(values: Any, weight: Floats) -> float:
     return 0.5 * float(values[low] + values[high])
 
 
-def _compare(A: Sequences, B: Sequences, band: float, slopes: bool, symmetric: bool, out: Floats) -> None:
+def _compare(A: Sequences, B: Sequences, band: tuple[float, bool], slopes: bool, symmetric: bool, out: Floats) -> None:
     """Write log K of all pairs; of a symmetric block those on and above the diagonal."""
     longest, width = int(A.lengths.max(initial=0)), A.width
     numbers = np.empty((6 if slopes else 3, longest + 2))
@@ -403,21 +407,25 @@ def _pair(x, y, n, m, band, room, out):
     with_slopes = numbers.shape[0] == 6
     numbers[:, : n + 2] = 0.0
     exponents[:, : n + 2] = _NOTHING
-    steep = 1.0 / band
+    width, share = band
+    # places of points i and j differ by (i + off) times a factor on an antidiagonal; `steep` divides by the band
+    steep = (1.0 / n + 1.0 / m) / width if share else 2.0 / width
+    reach = 1.0 / steep
     old, older = 2, 1  # tables of the last antidiagonals
     numbers[older, 0] = 1.0  # before the first points of both there is one alignment, the empty one
     exponents[older, 0] = 0
     for d in range(n + m - 1):
         new = d % 3
         low, high = max(0, d - m + 1), min(n - 1, d)
-        if band < n + m:
-            low = max(low, int(np.floor(0.5 * (d - band))) + 1)
-            high = min(high, int(np.ceil(0.5 * (d + band))) - 1)
+        off = (0.5 * m - (d + 0.5) * n) / (n + m) if share else -0.5 * d
+        if width < n + m:
+            low = max(low, int(np.floor(-off - reach)) + 1)
+            high = min(high, int(np.ceil(reach - off)) - 1)
         count = high - low + 1
         if count > 0:
             shift = low + m - 1 - d
             _costs(x[:, low : low + count], y[:, shift : shift + count], bits[:count])
-            start = low - 0.5 * d  # (i - j) / 2
+            start = low + off
             first, behind = low, low + count + 1
             last, before = exponents[old, first:behind], exponents[older, first:behind]
             powers = exponents[new, first + 1 : behind]
@@ -429,15 +437,19 @@ def _pair(x, y, n, m, band, room, out):
                 )
             cells = numbers[new, first + 1 : behind]
             if with_slopes:
-                _weigh_slopes(bits, 2.0 * steep, start, cells, numbers[new + 3, first + 1 : behind], powers)
+                _weigh_slopes(bits, steep, start, cells, numbers[new + 3, first + 1 : behind], powers)
             else:
-                _weigh(bits, 2.0 * steep, start, cells, powers)
+                _weigh(bits, steep, start, cells, powers)
+        else:  # the band passes between two points
+            numbers[new::3, : n + 2] = 0.0
+            exponents[new, : n + 2] = _NOTHING
         for place in (low, high + 2):
             if 0 <= place < n + 2:
                 numbers[new::3, place] = 0.0
                 exponents[new, place] = _NOTHING
         older, old = old, new
-    value = numbers[old, n] if abs(n - m) < band else 0.0
+    apart = abs(0.5 / n - 0.5 / m) if share else abs(n - m)
+    value = numbers[old, n] if apart < width else 0.0
     out[0] = np.log(value) + _LOG_UNIT * exponents[old, n] if value > 0.0 else -np.inf
     if with_slopes:
         out[1] = numbers[old + 3, n] / value

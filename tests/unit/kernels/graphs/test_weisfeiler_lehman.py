@@ -6,14 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import KernelRidge, load, save
-from mercer.errors import ModelError, ParameterError
+from mercer.domains import Graphs
+from mercer.errors import DomainError, ModelError, ParameterError
 from mercer.gram import Features
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Match, NegativeDistance
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram, VertexHistogram
 from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.graphs.weisfeiler_lehman import Colours, WeisfeilerLehman
 from mercer.testing import check_kernel
 from tests.naive.graphs import THREE, edges, gram, paths, random_graphs, vertices, weisfeiler_lehman
+from tests.unit.kernels.graphs.test_assignment import agreements, plain_graphs
 
 BASES = {"nodes": (None, vertices), "edges": (EdgeHistogram(), edges), "paths": (ShortestPath(), paths)}
 
@@ -103,3 +105,41 @@ def test_parameters_are_checked():
         WeisfeilerLehman(1, WeisfeilerLehman(1)).check()
     with pytest.raises(ParameterError, match="compares attributes"):
         WeisfeilerLehman(1, ShortestPath(attributes=Gaussian(1.0))).check()
+
+
+# attributes ---------------------------------------------------------------------------------------------
+
+
+ATTRIBUTED = plain_graphs(2, count=6)
+
+
+@pytest.mark.parametrize("h", [0, 2])
+def test_attributes_count_where_refined_labels_agree(h):
+    S = Graphs.pack(ATTRIBUTED)
+    k = WeisfeilerLehman(h, attributes=Gaussian(1.3))
+    expected = np.zeros((6, 6))
+    for i in range(6):
+        for j in range(6):
+            alike = Gaussian(1.3)(np.array(ATTRIBUTED[i]["attributes"]), np.array(ATTRIBUTED[j]["attributes"]))
+            expected[i, j] = (agreements(S, i, j, h) * alike).sum()
+    np.testing.assert_allclose(k(ATTRIBUTED), expected, rtol=1e-12)
+    np.testing.assert_allclose(k(ATTRIBUTED[:2], ATTRIBUTED[2:]), expected[:2, 2:], rtol=1e-12)
+
+
+def test_attributes_obey_the_laws():
+    empty = {"edges": [], "labels": [], "attributes": np.empty((0, 2))}
+    check_kernel(WeisfeilerLehman(2, attributes=Gaussian(0.8)), [*ATTRIBUTED, empty])
+    assert WeisfeilerLehman(2, attributes=NegativeDistance()).order is None
+
+
+def test_equal_attributes_give_the_kernel_without():
+    same = [{**graph, "attributes": np.ones((len(graph["labels"]), 2)).tolist()} for graph in ATTRIBUTED]
+    np.testing.assert_allclose(WeisfeilerLehman(2, attributes=Gaussian(1.0))(same), WeisfeilerLehman(2)(same))
+
+
+def test_attributes_need_a_kernel_on_vectors_and_no_base():
+    for wrong in (WeisfeilerLehman(1, EdgeHistogram(), Gaussian(1.0)), WeisfeilerLehman(1, attributes=Match())):
+        with pytest.raises(ParameterError, match="attributes"):
+            wrong.check()
+    with pytest.raises(DomainError, match="no attributes"):
+        WeisfeilerLehman(1, attributes=Gaussian(1.0))([{"edges": [(0, 1)], "labels": "ab"}])

@@ -12,6 +12,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.series.global_alignment import GlobalAlignmentSeries, side_of_tiles
 from mercer.kernels.vectors.pointwise import median_distance
+from mercer.language import parse
 from mercer.testing import check_kernel, violating_vector
 
 RNG = np.random.default_rng(0)
@@ -190,7 +191,7 @@ def test_the_median_is_learned_and_weights_are_copies():
         ({"length_scale": 0.0}, "length_scale"),
         ({"length_scale": "mean"}, "length_scale"),
         ({"band": 0}, "band"),
-        ({"band": 0.1}, "band=0.1; band must be an integer >= 1"),
+        ({"band": 1.5}, "band=1.5; band must be an integer >= 1"),
         ({"band": 6.0}, "Write band=6, without"),
         ({"band": "wide"}, "band"),
         ({"form": "normalized"}, "form"),
@@ -206,3 +207,47 @@ def test_wrong_series_are_refused():
         GlobalAlignmentSeries()(SHORT, [[1.0]])
     with pytest.raises(DomainError, match="too large"):
         GlobalAlignmentSeries(1e-300)([[1e200, 0.0]])
+
+
+# a band that is a share of the lengths --------------------------------------------------------------------
+
+
+def _sum_over_alignments(x, y, l, b):
+    """K by the recursion over pairs of points, with places from 0 to 1."""
+    n, m = len(x), len(y)
+    M = np.zeros((n + 1, m + 1))
+    M[0, 0] = 1.0
+    for i in range(n):
+        for j in range(m):
+            w = max(0.0, 1.0 - abs((i + 0.5) / n - (j + 0.5) / m) / b)
+            g = w * np.exp(-((x[i] - y[j]) ** 2).sum() / (2 * l * l))
+            M[i + 1, j + 1] = g / (2.0 - g) * (M[i, j] + M[i, j + 1] + M[i + 1, j])
+    return M[n, m]
+
+
+@pytest.mark.parametrize("share", [0.03, 0.1, 0.35, 0.9])
+def test_a_share_of_the_lengths(share):
+    draws = np.random.default_rng(5)
+    series = [draws.normal(size=(n, 2)) for n in (1, 2, 5, 9, 17, 30)]
+    k = GlobalAlignmentSeries(1.7, band=share, form="sum")
+    expected = [[_sum_over_alignments(x, y, 1.7, share) for y in series] for x in series]
+    np.testing.assert_allclose(k(series), expected, rtol=1e-11)
+    normal = GlobalAlignmentSeries(1.7, band=share)
+    assert normal.order == 0 and np.linalg.eigvalsh(normal(series))[0] > -1e-12
+    check_kernel(normal, series)
+    assert parse(repr(normal)) == normal
+
+
+def test_a_share_pairs_series_of_different_speed():
+    t = np.linspace(0.0, 1.0, 20)
+    slow, fast = np.sin(6 * t), np.sin(6 * t[::4])
+    assert GlobalAlignmentSeries(1.0, band=4)([slow], [fast])[0, 0] == 0.0
+    assert GlobalAlignmentSeries(1.0, band=0.3)([slow], [fast])[0, 0] > 0.0
+    chance = GlobalAlignmentSeries(1.0, band=0.3).alignment(slow, fast)
+    assert chance[0, 0] == pytest.approx(1.0) and chance[0, -1] == 0.0
+
+
+@pytest.mark.parametrize("band", [0, 0.0, 1.5, -0.1])
+def test_bands_that_are_neither_are_refused(band):
+    with pytest.raises(ParameterError, match="band"):
+        GlobalAlignmentSeries(1.0, band=band).check()
