@@ -45,6 +45,7 @@ from mercer.estimators.processes.process_mixture import GaussianProcessMixture a
 from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegressor as SparseGaussianProcessRegressor
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.link_propagation import LinkPropagation as LinkPropagation
 from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
 from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
 from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
@@ -172,6 +173,7 @@ __all__ = [
     "LinearProgrammingMachine",
     "LinearSVC",
     "LinearSVR",
+    "LinkPropagation",
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",

@@ -31,6 +31,7 @@ WITHOUT = {  # estimators without gram=, and what they hold instead of K
     "Lasso": "the columns",
     "LinearSVC": "the columns",
     "LinearSVR": "the columns",
+    "LinkPropagation": "a graph of neighbours, and the table of links",
     "LocalityPreservingProjection": "a graph of neighbours",
     "ParzenDensity": "the samples",
     "SmoothingSpline": "states on the line; of several columns all of K, which its docstring says",
