@@ -46,6 +46,7 @@ from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegr
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
 from mercer.estimators.semi.link_propagation import LinkPropagation as LinkPropagation
+from mercer.estimators.semi.sparse_laplacian import SparseLaplacianRegressor as SparseLaplacianRegressor
 from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
 from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
 from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
@@ -200,6 +201,7 @@ __all__ = [
     "SemiparametricLatentFactor",
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
+    "SparseLaplacianRegressor",
     "SpectralClustering",
     "TransductiveLSSVC",
     "TransductiveRidge",
