@@ -57,6 +57,8 @@ from mercer.estimators.processes.sparse_process import SparseGaussianProcessRegr
 from mercer.estimators.semi.label_propagation import LabelPropagation as LabelPropagation
 from mercer.estimators.semi.laplacian import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.link_propagation import LinkPropagation as LinkPropagation
+from mercer.estimators.semi.sparse_laplacian import SparseLaplacianRegressor as SparseLaplacianRegressor
 from mercer.estimators.semi.transductive_squares import TransductiveLSSVC as TransductiveLSSVC
 from mercer.estimators.semi.transductive_squares import TransductiveRidge as TransductiveRidge
 from mercer.estimators.semi.transductive_svm import TransductiveSVC as TransductiveSVC
@@ -212,6 +214,7 @@ __all__ = [
     "LinearProgrammingMachine",
     "LinearSVC",
     "LinearSVR",
+    "LinkPropagation",
     "LocalityPreservingProjection",
     "MarginBoundSVC",
     "MeanMatching",
@@ -246,6 +249,7 @@ __all__ = [
     "SemiparametricLatentFactor",
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
+    "SparseLaplacianRegressor",
     "SpectralClustering",
     "StructuredPerceptron",
     "StructuredSVC",

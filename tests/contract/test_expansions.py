@@ -34,6 +34,7 @@ NO_ELEMENT = {
     "KernelICA": "the kernel measures dependence; sources are linear in the columns",
     "KernelDimensionReduction": "the kernel measures dependence; directions are linear in the columns",
     "DependenceSelector": "the kernel measures dependence; it chooses columns",
+    "LinkPropagation": "links are known at nodes; new nodes get them from their neighbours",
     "SVM2K": "every view has a kernel of its own: a function each, `expansions_`",
     "CoRegularizedRidge": "every view has a kernel of its own: a function each, `expansions_`",
     "MultiViewLaplacianSVC": "every view has a kernel of its own: a function each, `expansions_`",

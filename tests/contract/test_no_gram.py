@@ -20,7 +20,10 @@ CLASSES = (NUMBERS > 0.0).astype(int)
 WHOLE = 8 * N * N
 CEILING = 0.25  # of WHOLE: half of what the matrix takes in float32
 TILES = {"GaussianProcessRegressor"}  # a factor would be another model, which is SparseGaussianProcessRegressor
-RANKS = {"LinearProgrammingMachine": 15}  # whose program has some 200 bytes for each number of the factor
+RANKS = {
+    "LinearProgrammingMachine": 15,  # whose program has some 200 bytes for each number of the factor
+    "SparseLaplacianRegressor": 15,  # which has a row of the factor for each edge
+}
 WITHOUT = {  # estimators without gram=, and what they hold instead of K
     "BayesianLinearRegression": "a matrix of the columns, or of the kernel's features",
     "CCA": "matrices of the columns",
@@ -32,6 +35,7 @@ WITHOUT = {  # estimators without gram=, and what they hold instead of K
     "Lasso": "the columns",
     "LinearSVC": "the columns",
     "LinearSVR": "the columns",
+    "LinkPropagation": "a graph of neighbours, and the table of links",
     "LocalityPreservingProjection": "a graph of neighbours",
     "ParzenDensity": "the samples",
     "SmoothingSpline": "states on the line; of several columns all of K, which its docstring says",

@@ -27,6 +27,7 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.KernelDimensionReduction: {"n_init": 1, "tol": 0.1},
     mercer.NuclearNormRegressor: {"tol": 0.05},
     mercer.NuclearNormClassifier: {"tol": 0.05},
+    mercer.SparseLaplacianRegressor: {"n_neighbors": 2},
     # scikit-learn excepts its own classifiers of few labels, by name, from the classes -1 and 1
     mercer.LaplacianSVC: {"unlabelled": None},
     mercer.MultiViewLaplacianSVC: {"unlabelled": None},

@@ -101,6 +101,8 @@ class PartialReal(Target):
     ----------
     single : bool, default False
         Whether a row of several numbers may be known in part; if not, all of it is known, or nothing.
+    several : bool, default True
+        Whether y may have several columns; if not, a single column is taken as a vector, with a warning.
     columns : int, optional
         Learned: the number of columns of y; None if y was a vector or was not seen yet.
 
@@ -111,6 +113,7 @@ class PartialReal(Target):
     """
 
     single: bool = False
+    several: bool = True
     columns: int | None = None
 
     def learn(self, y: Any) -> Self:
@@ -124,8 +127,11 @@ class PartialReal(Target):
         except (TypeError, ValueError):
             values = np.zeros((0, 0))
         missing = np.isnan(values)
+        if values.ndim == 2 and not self.several:  # one column, or an error
+            numbers(np.where(missing, 0.0, values), False)
+            values, missing = values.ravel(), missing.ravel()
         if values.ndim not in (1, 2) or not missing.any():
-            values = numbers(y, True)
+            values = numbers(y, self.several)
             return replace(self, columns=values.shape[1] if values.ndim == 2 else None), values
         if missing.all():
             raise TargetError(
