@@ -43,9 +43,16 @@ from mercer.estimators.geometry.unfolding import isomap_kernel as isomap_kernel
 from mercer.estimators.geometry.unfolding import locally_linear_kernel as locally_linear_kernel
 from mercer.estimators.geometry.variance_unfolding import unfolding_kernel as unfolding_kernel
 from mercer.estimators.mean import KernelMeanClassifier as KernelMeanClassifier
+from mercer.estimators.mixtures.definite_mixture import Transduction as Transduction
+from mercer.estimators.mixtures.definite_mixture import definite_mixture as definite_mixture
+from mercer.estimators.mixtures.infinite_family import InfiniteFamily as InfiniteFamily
+from mercer.estimators.mixtures.infinite_family import infinite_family as infinite_family
 from mercer.estimators.mixtures.multiple_classifier import MultipleKernelClassifier as MultipleKernelClassifier
 from mercer.estimators.mixtures.multiple_detector import MultipleKernelDetector as MultipleKernelDetector
 from mercer.estimators.mixtures.multiple_regressor import MultipleKernelRegressor as MultipleKernelRegressor
+from mercer.estimators.mixtures.nonlinear_family import nonlinear_family as nonlinear_family
+from mercer.estimators.mixtures.weight_path import WeightPath as WeightPath
+from mercer.estimators.mixtures.weight_path import weight_path as weight_path
 from mercer.estimators.online import KernelPerceptron as KernelPerceptron
 from mercer.estimators.processes.bayesian_linear import BayesianLinearRegression as BayesianLinearRegression
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor as GaussianProcessRegressor
@@ -169,6 +176,7 @@ __all__ = [
     "GraphicalStructure",
     "GroupLasso",
     "HuberSVR",
+    "InfiniteFamily",
     "InvariantComponents",
     "KernelAdatron",
     "KernelBalls",
@@ -254,16 +262,20 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredSVC",
     "Stumps",
+    "Transduction",
     "TransductiveLSSVC",
     "TransductiveRidge",
     "TransductiveSVC",
+    "WeightPath",
     "amari_error",
     "automatic",
     "change_point_test",
+    "definite_mixture",
     "enclosing_ball",
     "from_libsvm",
     "from_sklearn",
     "hessian_kernel",
+    "infinite_family",
     "isomap_kernel",
     "kernel_path",
     "krylov_scan",
@@ -272,6 +284,7 @@ __all__ = [
     "locally_linear_kernel",
     "mean_matching",
     "mmd_scan",
+    "nonlinear_family",
     "normalized_cut",
     "parse",
     "preimage",
@@ -282,4 +295,5 @@ __all__ = [
     "search",
     "series_windows",
     "unfolding_kernel",
+    "weight_path",
 ]

@@ -102,6 +102,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.choosing": {
         "mercer.choosing.criteria": ("Alignment", "Criterion", "CrossValidation", "Evidence", "GACV", "GeneralizedCV", "LeaveOneOut", "RadiusMarginBound", "SpanRule", "UnbiasedRisk",),
+        "mercer.choosing.grammar": ("ComposedKernel", "compose_kernel",),
         "mercer.choosing.kernel_search": ("KernelSearchCV",),
         "mercer.choosing.model_based": ("expected_improvement",),
         "mercer.choosing.search": ("Found", "search",),

@@ -9,12 +9,15 @@ from mercer.choosing.criteria import LeaveOneOut as LeaveOneOut
 from mercer.choosing.criteria import RadiusMarginBound as RadiusMarginBound
 from mercer.choosing.criteria import SpanRule as SpanRule
 from mercer.choosing.criteria import UnbiasedRisk as UnbiasedRisk
+from mercer.choosing.grammar import ComposedKernel as ComposedKernel
+from mercer.choosing.grammar import compose_kernel as compose_kernel
 from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
 from mercer.choosing.model_based import expected_improvement as expected_improvement
 from mercer.choosing.search import Found as Found
 from mercer.choosing.search import search as search
 __all__ = [
     "Alignment",
+    "ComposedKernel",
     "Criterion",
     "CrossValidation",
     "Evidence",
@@ -26,6 +29,7 @@ __all__ = [
     "RadiusMarginBound",
     "SpanRule",
     "UnbiasedRisk",
+    "compose_kernel",
     "expected_improvement",
     "search",
 ]

@@ -25,7 +25,7 @@ from mercer.budget import Plan, Resources
 from mercer.choosing.families import Family, family_of, takes_matrix
 from mercer.choosing.judges import Judge
 from mercer.choosing.sheets import Fold, Sheet, fresh, last_of, learned, prefix_of, sheets
-from mercer.domains import Samples, Vectors
+from mercer.domains import Samples, Similarities, Vectors
 from mercer.gram import Dense
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.vectors.pointwise import OneBase
@@ -189,50 +189,74 @@ def _weights(work: Work) -> Floats:
 
 def _of_sheet(work: Work, sheet: Sheet, models: Mapping[int, Any]) -> list[_Group]:
     """Return the groups of one sheet, kernel by kernel."""
-    matrices: list[tuple[Any, Kernel, _Matrix]] = []  # with the samples they belong to
+    matrices: list[tuple[Samples, Kernel, _Matrix]] = []
+    known: list[tuple[Samples, Any, list[_Matrix]]] = []  # of kernels as they are given, one matrix per fold
     bases: dict[Any, _Base] = {}
-    packed: list[tuple[Samples, Any]] = []
+    packed: list[tuple[Any, Samples, Kernel]] = []
     found: dict[Any, _Group] = {}
+    weighted = all((sheet.weight[fold.train] > 0).all() for fold in sheet.folds)
     for i, model in models.items():
         last = last_of(model)
         last._check_parameters()
         S, kernel = _packed(sheet, last, packed)
-        family = family_of(last)
-        if family is not None and not all((sheet.weight[fold.train] > 0).all() for fold in sheet.folds):
-            family = None
-        plan = {"Gram matrices": 12 * len(S) ** 2 * min(3, 1 + thread_count(work.n_threads))}
-        Plan(f"Gram matrices on {len(S)} samples", plan).require(work.memory or last.memory)
-        for fold in sheet.folds:
-            own = learned(last, kernel, S, sheet.y, sheet.weight, fold.train)
-            matrix = next((m for T, k, m in matrices if T is S and k == own), None)
-            if matrix is None:
-                matrix = _Matrix(_maker(own, S, bases))
-                matrices.append((S, own, matrix))
-            shared = _frozen_params(last, {family.parameter, *_OF_KERNEL}) if family is not None else i
+        family = family_of(last) if weighted else None
+        given = kernel, last.kernel if isinstance(last.kernel, str) else None, getattr(last, "gamma", None)
+        own = next((own for T, other, own in known if T is S and other == given), None)
+        if own is None:
+            count = min(3, 1 + thread_count(work.n_threads))
+            plan = {"Gram matrices": 12 * len(S) ** 2 * count}
+            Plan(f"Gram matrices on {len(S)} samples", plan).require(work.memory or last.memory)
+            own = [_matrix_of(last, kernel, S, sheet, fold, matrices, bases) for fold in sheet.folds]
+            known.append((S, given, own))
+        shared = _frozen_params(last, {family.parameter, *_OF_KERNEL}) if family is not None else i
+        for fold, matrix in zip(sheet.folds, own, strict=True):
             key = id(matrix), fold.number, type(last), shared
             if key not in found:
                 found[key] = _Group(sheet, fold, matrix, family)
                 matrix.uses += 1
             found[key].places.append(i)
-            found[key].models.append(last if prefix_of(model) is None else model)
+            found[key].models.append(model)
     order = {id(m): place for place, (_, _, m) in enumerate(matrices)}
     return sorted(found.values(), key=lambda group: order[id(group.matrix)])
+
+
+def _matrix_of(
+    last: Any, kernel: Kernel, S: Samples, sheet: Sheet, fold: Fold, matrices: list[Any], bases: dict[Any, _Base]
+) -> _Matrix:
+    """Return the matrix of a kernel as it is learned from a training part; the same one if that changes nothing."""
+    own = learned(last, kernel, S, sheet.y, sheet.weight, fold.train)
+    for T, other, matrix in matrices:
+        if T is S and other == own:
+            return matrix
+    matrix = _Matrix(_maker(own, S, bases))
+    matrices.append((S, own, matrix))
+    return matrix
 
 
 _OF_KERNEL = ("kernel", "gamma", "degree", "coef0", "memory", "n_threads")
 
 
-def _packed(sheet: Sheet, last: Any, packed: list[tuple[Samples, Any]]) -> tuple[Samples, Kernel]:
-    """Pack the samples for a model's kernel, or take those that were packed for one like it."""
-    given = getattr(last, "kernel", None)
-    simple = given is None or isinstance(given, str) or type(given).pack is Kernel.pack
-    for S, domain in packed:
-        if simple and domain is (Vectors if not isinstance(given, Kernel) else given.domain) and given != "precomputed":
-            return S, last._pack(S)[1]
+def _packed(sheet: Sheet, last: Any, packed: list[tuple[Any, Samples, Kernel]]) -> tuple[Samples, Kernel]:
+    """Pack the samples for a model's kernel, or take those that were packed for the same or for one like it."""
+    given = [getattr(last, name, None) for name in ("kernel", "gamma", "degree", "coef0")]
+    for other, S, kernel in packed:
+        if _is_same(other, given):
+            return S, kernel
+    own = given[0]
+    if isinstance(own, Kernel) and type(own).pack is Kernel.pack and own.domain is not Similarities:
+        for _, S, kernel in packed:
+            if type(kernel).pack is Kernel.pack and kernel.domain is own.domain:
+                found = S, last._pack(S)[1]
+                packed.append((given, *found))
+                return found
     S, kernel = sheet.pack(last)
-    if simple and given != "precomputed":
-        packed.append((S, kernel.domain))
+    packed.append((given, S, kernel))
     return S, kernel
+
+
+def _is_same(one: list[Any], other: list[Any]) -> bool:
+    """Return whether two kernels, as they were given with their parameters, are equal."""
+    return all(type(a) is type(b) and (a is b or bool(np.all(a == b))) for a, b in zip(one, other, strict=True))
 
 
 def _frozen_params(model: Any, without: Iterable[str] = ()) -> Any:
@@ -240,13 +264,9 @@ def _frozen_params(model: Any, without: Iterable[str] = ()) -> Any:
     if model is None:
         return None
     out = []
-    for name, value in sorted(model.get_params().items()):
-        if name.partition("__")[0] in without:
+    for name, value in sorted(model.get_params(deep=not without).items()):
+        if name in without:
             continue
-        try:
-            hash(value)
-        except TypeError:
-            value = repr(value)
         out.append((name, value if isinstance(value, (int, float, str, bytes, tuple, type(None))) else repr(value)))
     return tuple(out)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite
-from mercer.solvers.box.masked import follow_cost, move_free, settle
+from mercer.solvers.box.masked import follow_cost, gradient, move_free, settle
 
 __all__ = ["Held", "decisions_along", "machines_along"]
 
@@ -182,8 +182,7 @@ class _Path:
             )
 
     def _recompute(self) -> None:
-        used = np.flatnonzero(self.beta)
-        self.g = self.beta[used] @ self.held.double[used] - self.sign
+        self.g = gradient(self.held.double, self.beta, -self.sign)
 
     def _noise(self) -> float:
         """What rounding K to float32 is likely to do to decision values."""

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import LSSVR, SVC, SVR, KernelLogisticRegression, KernelMeanClassifier, KernelRidge, KernelSearchCV, NuSVC
 from mercer.errors import ParameterError, TimeBudgetError
-from mercer.gram import Nystrom
+from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial, Precomputed, Spectrum, TfIdf
 
 
@@ -195,6 +195,25 @@ def test_wide_data_share_distances():
     y = (X[:, 0] > 0).astype(int)
     grid = {"kernel": [Gaussian(5.0), Gaussian(10.0), Matern(1.5, 8.0), Linear()], "C": [1.0, 10.0]}
     assert_alike(*both(SVC(), grid, X, y, cv=3))
+
+
+@pytest.mark.parametrize("kernels", [[Gaussian(1.0), Gaussian(2.0)], [Gaussian(1.0).normalized() + Linear()]])
+def test_each_matrix_is_computed_once(monkeypatch, kernels):
+    X, y = classes(40)
+    built = []
+    build = Dense.build
+
+    def counted(self, kernel, *arguments):
+        built.append(kernel)
+        return build(self, kernel, *arguments)
+
+    monkeypatch.setattr(Dense, "build", counted)
+    KernelSearchCV(SVC(), {"kernel": kernels, "C": [0.1, 1.0, 10.0]}, cv=4, refit=False).fit(X, y)
+    assert len(built) == len(kernels)
+    built.clear()
+    pairs = Precomputed()
+    KernelSearchCV(SVC(pairs), {"C": [0.1, 1.0, 10.0]}, cv=4, refit=False).fit(Gaussian(1.0)(X), y)
+    assert len(built) == 1
 
 
 # nothing of a fold that is left out is learned ---------------------------------------------------------------

@@ -18,7 +18,7 @@ from mercer.runtime.compiled import compiled
 from mercer.solvers.box.face import _bend
 from mercer.solvers.box.two_variables import _descend64
 
-__all__ = ["follow_cost", "move_free", "settle"]
+__all__ = ["follow_cost", "gradient", "move_free", "settle"]
 
 _PART = 0.6  # of the variables that may move: a larger working set is all of them, in place
 _INNER = 0.1  # of the violation, to which a working set is solved
@@ -73,6 +73,13 @@ def follow_cost(K: Floats, g: Floats, beta: Floats, box: tuple[Floats, Floats], 
     _follow(K, g, beta, box, new)
 
 
+def gradient(K: Floats, beta: Floats, p: Floats) -> Floats:
+    """K beta + p, by the rows of variables that are not zero."""
+    g = np.array(p, dtype=np.float64)
+    _add_rows(g, K, beta)
+    return g
+
+
 def move_free(K: Floats, g: Floats, beta: Floats, box: tuple[Floats, Floats]) -> None:
     """Move the free variables to their optimum together, in place: near the solution, that is the solution.
 
@@ -101,6 +108,13 @@ def _ends(g, beta, box):
 def _add_row(g, row, times):
     for k in range(g.size):
         g[k] += times * row[k]
+
+
+@compiled
+def _add_rows(g, K, beta):
+    for k in range(beta.size):
+        if beta[k] != 0.0:
+            _add_row(g, K[k], beta[k])
 
 
 @compiled

@@ -1,0 +1,129 @@
+"""Choosing parameters: the engine beside scikit-learn's grid search, by processor time or, if idle, by the clock.
+
+Run: ``python -m benchmarks.choosing``; ``--clock`` compares seconds with ``n_jobs=2``, ``--large`` adds n = 10 000.
+Processor time is what a busy machine can compare: both sides keep all cores busy when they are free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import kernel_ridge, svm
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV
+
+import mercer
+from mercer import SVC, KernelRidge, KernelSearchCV
+from mercer.choosing import LeaveOneOut
+from mercer.kernels import Gaussian, Precomputed, Spectrum
+
+PART = 50  # of the refits, or of the ridges, that are timed where all would take minutes
+
+
+def timed(work: Callable[[], Any], clock: Callable[[], float]) -> tuple[float, Any]:
+    began = clock()
+    found = work()
+    return clock() - began, found
+
+
+def table(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_classification(
+        n, d, n_informative=8, n_redundant=4, class_sep=0.8, flip_y=0.05, random_state=0
+    )  # fmt: skip
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def classifier(n: int, count: int, clock: Callable[[], float], jobs: int | None) -> str:
+    X, y = table(n)
+    C, widths = np.logspace(-1, 3, count), np.logspace(-0.3, 1.5, count)
+    ours = KernelSearchCV(SVC(Gaussian(1.0)), {"C": C, "kernel__length_scale": widths}, cv=5, refit=False)
+    theirs = GridSearchCV(svm.SVC(), {"C": C, "gamma": 0.5 / widths**2}, cv=5, refit=False, n_jobs=jobs)
+    quick, _ = timed(lambda: ours.fit(X, y), clock)
+    slow, _ = timed(lambda: theirs.fit(X, y), clock)
+    apart = np.abs(ours.cv_results_["mean_test_score"] - theirs.cv_results_["mean_test_score"]).max()
+    same = ours.best_index_ == theirs.best_index_
+    return (
+        f"SVC {count} x {count}, 5 folds, n = {n}: {quick:.2f} s, scikit-learn {slow:.2f} s, {slow / quick:.1f} times; "
+        f"scores within {apart:.1e}, same choice: {same}"
+    )
+
+
+def ridge(n: int, clock: Callable[[], float], jobs: int | None) -> str:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
+    widths, alphas = np.logspace(-0.3, 1.0, 20), np.logspace(-4, 2, 50)
+    grid = {"kernel__length_scale": widths, "alpha": alphas}
+    quick, _ = timed(
+        lambda: mercer.search(KernelRidge(Gaussian(1.0)), X, y, grid, criterion=LeaveOneOut(), refit=False), clock
+    )
+    matrices = [Gaussian(float(width))(X) for width in widths[::5]]
+    eigen = 5.0 * timed(lambda: [np.linalg.eigh(K) for K in matrices], clock)[0]
+    few = {"gamma": 0.5 / widths[:2] ** 2, "alpha": alphas[:5]}
+    slow = 100.0 * timed(
+        lambda: GridSearchCV(kernel_ridge.KernelRidge(kernel="rbf"), few, cv=5, refit=False, n_jobs=jobs).fit(X, y),
+        clock,
+    )[0]  # fmt: skip
+    return (
+        f"ridge 20 x 50, leave one out, n = {n}: {quick:.2f} s, 20 eigh {eigen:.2f} s ({quick / eigen:.2f} of it), "
+        f"scikit-learn with 5 folds {slow:.0f} s (of a tenth), {slow / quick:.0f} times"
+    )
+
+
+def strings(n: int, clock: Callable[[], float]) -> str:
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("acgt"), 200)) for _ in range(n)]
+    y = np.array([word.count("ac") > word.count("gt") for word in words]).astype(int)
+    kernel = Spectrum(4).normalized()
+    gram, K = timed(lambda: kernel(words), clock)
+    grid = {"C": np.logspace(-1, 2, 20)}
+    machines, _ = timed(lambda: KernelSearchCV(SVC(Precomputed()), grid, cv=10, refit=False).fit(K, y), clock)
+    whole, _ = timed(lambda: KernelSearchCV(SVC(kernel), grid, cv=10, refit=False).fit(words, y), clock)
+    return (
+        f"strings, 20 costs, 10 folds, n = {n}: {whole:.2f} s, one Gram matrix {gram:.2f} s, machines "
+        f"{machines:.2f} s, {whole / (gram + machines):.2f} of both"
+    )
+
+
+def left_out(n: int, clock: Callable[[], float]) -> str:
+    X, y = table(n)
+    grid = {"C": [10.0], "kernel__length_scale": [4.0]}
+    quick, _ = timed(lambda: mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=LeaveOneOut(), refit=False), clock)
+    K = Gaussian(4.0)(X)
+
+    def refit(i: int) -> None:
+        rest = np.delete(np.arange(n), i)
+        svm.SVC(kernel="precomputed", C=10.0).fit(K[np.ix_(rest, rest)], y[rest]).predict(K[i : i + 1, rest])
+
+    slow = n / PART * timed(lambda: [refit(i) for i in range(PART)], clock)[0]
+    return (
+        f"SVC, leave one out, n = {n}: {quick:.2f} s, refitting by scikit-learn {slow:.1f} s (of {PART}), "
+        f"{slow / quick:.0f} times"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clock", action="store_true")
+    parser.add_argument("--large", action="store_true")
+    chosen = parser.parse_args()
+    clock, jobs = (time.perf_counter, 2) if chosen.clock else (time.process_time, None)
+    X, y = table(60)  # what is compiled at the first call is not counted
+    KernelSearchCV(SVC(Gaussian(1.0)), {"C": [0.1, 1000.0]}, cv=3, scoring="roc_auc").fit(X, y)
+    mercer.search(SVC(Gaussian(1.0)), X, y, {"C": [1.0]}, criterion=LeaveOneOut())
+    Spectrum(4).normalized()(["acgt", "gtac"])
+    print(classifier(500, 10, clock, jobs), flush=True)
+    print(left_out(1000, clock), flush=True)
+    print(strings(500, clock), flush=True)
+    print(classifier(2000, 10, clock, jobs), flush=True)
+    print(ridge(2000, clock, jobs), flush=True)
+    if chosen.large:
+        print(classifier(10_000, 5, clock, jobs), flush=True)
+
+
+if __name__ == "__main__":
+    main()

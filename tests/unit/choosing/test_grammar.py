@@ -1,0 +1,63 @@
+"""Composed kernels: the expression that made the data is found, and its parts add up."""
+
+import numpy as np
+import pytest
+
+from mercer.choosing import compose_kernel
+from mercer.errors import ParameterError
+from mercer.kernels import Gaussian, Linear, Periodic
+
+
+def wave(n=40, seed=0):
+    x = np.linspace(0.0, 4.0, n)[:, None]
+    noise = 0.05 * np.random.default_rng(seed).normal(size=n)
+    return x, 2.0 * x[:, 0] + np.sin(2.0 * np.pi * x[:, 0]) + noise
+
+
+@pytest.fixture(scope="module")
+def found():
+    return compose_kernel(*wave(), [Linear(), Periodic(1.0)], depth=2)
+
+
+def test_a_trend_and_a_season_are_found(found):
+    assert sorted(type(term.kernel).__name__ for term in found.terms()) == ["Linear", "Periodic"]
+    values = [value for _, value in found.steps]
+    assert values == sorted(values) and found.value == values[-1]
+    assert found.value >= max(value for _, value in found.tried) - 0.5
+
+
+def test_parts_add_up_to_the_prediction(found):
+    x, _ = wave()
+    parts = found.parts(x)
+    assert len(parts) == 3
+    np.testing.assert_allclose(sum(parts.values()), found.process.predict(x), atol=1e-8)
+    trend = next(values for name, values in parts.items() if "Linear" in name)
+    line = np.polynomial.Polynomial.fit(x[:, 0], trend, 1)(x[:, 0])
+    np.testing.assert_allclose(trend, line, atol=1e-6)  # what the linear kernel contributes is linear
+
+
+def test_budgets_keep_what_was_found():
+    short = compose_kernel(*wave(), [Linear(), Gaussian(1.0)], depth=3, max_fits=1)
+    assert not short.complete and len(short.tried) == 1
+    told = []
+
+    def stop(expression, value):
+        told.append(expression)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # nothing is known yet
+        compose_kernel(*wave(), [Linear()], progress=stop)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("criterion", ["evidence", "loo"])
+def test_other_criteria(criterion):
+    one = compose_kernel(*wave(25), [Linear(), Gaussian(0.5)], criterion=criterion, depth=1)
+    assert "Gaussian" in repr(one.kernel)
+
+
+def test_what_is_refused():
+    with pytest.raises(ParameterError, match="criterion"):
+        compose_kernel(*wave(), [Linear()], criterion="luck")
+    with pytest.raises(ParameterError, match="bases"):
+        compose_kernel(*wave(), [])
