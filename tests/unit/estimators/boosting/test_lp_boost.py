@@ -228,5 +228,5 @@ def test_a_model_file_keeps_predictions(learner, tmp_path):
     ids=repr,
 )
 def test_parameters_that_contradict_each_other(model):
-    with pytest.raises(ParameterError, match="accepts one|must be"):
+    with pytest.raises(ParameterError, match=r"accepts one|must be"):
         model.fit(X, Y)
