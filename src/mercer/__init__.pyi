@@ -91,6 +91,7 @@ from mercer.estimators.svm.svr import NuSVR as NuSVR
 from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
 from mercer.first_model import automatic as automatic
+from mercer.first_model import source_kernels as source_kernels
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
 from mercer.io.interop import from_sklearn as from_sklearn
@@ -217,6 +218,7 @@ __all__ = [
     "sample_prior",
     "save",
     "series_windows",
+    "source_kernels",
     "unfolding_kernel",
     "weight_path",
 ]
