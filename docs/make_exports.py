@@ -21,7 +21,7 @@ NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; c
 VERBS = {
     "mercer.choosing.kernel_search": ["KernelSearchCV"],
     "mercer.choosing.search": ["search"],
-    "mercer.first_model": ["automatic"],
+    "mercer.first_model": ["automatic", "source_kernels"],
     "mercer.io.checkpoint": ["Checkpoint"],
     "mercer.io.interop": ["from_libsvm", "from_sklearn"],
     "mercer.io.model_file": ["load", "save"],

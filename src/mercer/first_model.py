@@ -26,11 +26,20 @@ from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
 from mercer.numerics.sparse_checks import used_columns
-from mercer.selection.automatic import COARSE, best_means, best_ridge, find_task, some_rows, table_kernels, text_kernel
+from mercer.selection.automatic import (
+    COARSE,
+    best_means,
+    best_ridge,
+    column_kernels,
+    find_task,
+    some_rows,
+    table_kernels,
+    text_kernel,
+)
 from mercer.selection.margins import COSTS, best_margin
 from mercer.targets import Multiclass, Real
 
-__all__ = ["automatic"]
+__all__ = ["automatic", "source_kernels"]
 
 MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
 MOST_CLASSES = 20  # each pair of them is a problem
@@ -103,6 +112,40 @@ def automatic(
     model.story_ = [*story, *chosen.steps]
     model.score_ = chosen.score
     return model
+
+
+def source_kernels(X: Any) -> dict[str, Kernel]:
+    """Return one kernel for each column of a table, to be weighed by a learner with several kernels.
+
+    Numbers are compared by a Gaussian kernel at their standard deviation, categories by equality, texts by tf-idf or by
+    their substrings; constant columns and identifiers are left out.
+
+    Parameters
+    ----------
+    X : table
+        As in `automatic`. No value may be missing.
+
+    Returns
+    -------
+    dict of str to Kernel
+        By the names of the columns. Add kernels of columns that hold other things, such as graphs:
+        ``{**source_kernels(table), "molecule": WeisfeilerLehman(3).normalized().on("molecule")}``.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> table = {"age": [20.0, 30.0, 40.0, 70.0], "city": ["Oslo", "Rome", "Oslo", "Rome"]}
+    >>> mercer.source_kernels(table)
+    {'age': Gaussian(18.71).on('age'), 'city': Match().on('city')}
+    """
+    columns = _columns(X)
+    if columns is None:
+        raise DomainError(
+            "source_kernels was given samples that are no table; a data frame, a dict of columns or a matrix is "
+            "accepted. Give a table."
+        )
+    kinds = {name: "number" if column.kind == "boolean" else column.kind for name, column in columns.items()}
+    return column_kernels({name: column.values for name, column in columns.items()}, kinds)
 
 
 def _target(y: Any, task: str | None) -> tuple[str, Array]:

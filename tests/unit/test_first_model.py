@@ -98,3 +98,10 @@ def test_of_many_samples_some_decide(monkeypatch):
     model = mercer.automatic(X, np.sin(X[:, 0]))
     assert any(step.startswith("40 of 100 samples") for step in model.story_)
     assert len(model.dual_coef_) == 100
+
+
+def test_every_column_is_a_source():
+    table = {"age": [20.0, 30.0, 40.0, 70.0], "city": ["Oslo", "Rome", "Oslo", "Rome"], "same": [1.0] * 4}
+    assert list(mercer.source_kernels(table)) == ["age", "city"]
+    with pytest.raises(DomainError, match="no table"):
+        mercer.source_kernels(["a text", "another text"])

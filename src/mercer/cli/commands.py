@@ -142,6 +142,7 @@ _spreadsheet = click.option(
 @click.option("--drop", multiple=True, metavar="NAMES", help="Leave these columns out.")
 @click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
 @click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
+@click.option("--mix", is_flag=True, help="One kernel for each column, with weights that are learned.")
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
 @_missing
 @click.option(

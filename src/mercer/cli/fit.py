@@ -25,6 +25,8 @@ from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
+from mercer.estimators import MultipleKernelClassifier, MultipleKernelRegressor
+from mercer.estimators.mixtures.kernel_family import family_of
 from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
@@ -35,7 +37,7 @@ from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.language import parse
-from mercer.selection.automatic import find_task, some_rows, table_kernels
+from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels
 from mercer.spec import written
 
 __all__ = ["run"]
@@ -53,6 +55,7 @@ class Request(Reading):
     drop: tuple[str, ...] = ()
     labels: Path | None
     estimator: str | None
+    mix: bool
     task: str | None
     missing: str
     folds: int
@@ -102,7 +105,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if estimator is None:
+        if request.mix:
+            outcome = _mixed(request, problem, clock, terminal)
+        elif estimator is None:
             outcome = _automatic(request, problem, clock, terminal)
         else:
             outcome = _as_asked(request, problem, estimator, clock, terminal)
@@ -125,6 +130,8 @@ def _parsed(request: Request) -> Any:
     """The estimator that the user wrote, with the budgets of the command."""
     if request.estimator is None:
         return None
+    if request.mix:
+        raise UsageFault("--mix and --estimator were given; --mix is an estimator of its own. Give one of them.")
     estimator = parse(request.estimator)
     if not hasattr(estimator, "fit"):
         raise UsageFault(
@@ -169,7 +176,7 @@ def _time_left(clock: Clock) -> float | None:
 
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
-    kernel = getattr(estimator, "kernel", None)
+    kernel = _kernel_of(estimator)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
@@ -237,7 +244,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
-    kernel = getattr(estimator, "kernel", None)
+    kernel = _kernel_of(estimator)
     X, used = samples(problem.data, kernel)
     steps = []
     left = [name for name in usable_columns(problem.data) if used and name not in used]
@@ -260,6 +267,38 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
             found = {"coverage" if is_outlier_detector(estimator) else "score_per_sample": float(np.mean(logs))}
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal)
     return Outcome(estimator, X, y, task, found, method, steps)
+
+
+def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
+    """Learn the weights of one kernel for each column."""
+    assert problem.y is not None
+    if not isinstance(problem.data, Table):
+        raise UsageFault(f"--mix was given with {request.data}, which is no table; it weighs columns. Leave it out.")
+    task = request.task or find_task(problem.y)
+    kinds = {name: "number" if kind == "boolean" else kind for name, kind in problem.data.kinds.items()}
+    kernels = column_kernels(problem.data.take(some_rows(problem.n)).columns, kinds)
+    if task == "classification":
+        estimator: Any = MultipleKernelClassifier(kernels, normalization="trace")
+    else:  # squares have no unit that the cost would depend on
+        estimator = MultipleKernelRegressor(kernels, 10.0, machine="squared", normalization="trace")
+    outcome = _as_asked(request, problem, estimator, clock, terminal)
+    steps = [_why(task, request, problem), *outcome.steps, *_weighed(outcome.model)]
+    return replace(outcome, steps=steps)
+
+
+def _weighed(model: Any) -> list[str]:
+    """Sentences about what each source contributes, the largest first."""
+    order = np.argsort(-model.contributions_, kind="stable")
+    said = [f"{model.kernel_names_[t]} {model.contributions_[t]:.1%}" for t in order if model.weights_[t] > 0.0]
+    idle = [name for name in model.kernel_names_ if name not in model.support_kernels_]
+    steps = [f"share of the decision: {', '.join(said)}"]
+    return steps + ([f"without weight: {', '.join(idle)}"] if idle else [])
+
+
+def _kernel_of(estimator: Any) -> Any:
+    """The kernel of an estimator; of several kernels their sum, which reads what each of them does."""
+    family = family_of(getattr(estimator, "kernels", None))
+    return getattr(estimator, "kernel", None) if family is None else family.kernel
 
 
 def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:
@@ -449,7 +488,7 @@ def _tell(
 def _kernel_text(model: Any) -> str:
     """The fitted kernel; as it was given, if what it has learned (the words of a corpus) cannot be written down."""
     text = repr(getattr(model, "kernel_", model.kernel))
-    return repr(model.kernel) if "=<" in text else text
+    return repr(_kernel_of(model)) if "=<" in text else text
 
 
 def _gram_text(model: Any) -> str | None:
@@ -474,4 +513,4 @@ def _cut(text: str, most: int = 800) -> str:
 
 def _short(model: Any) -> str:
     """The estimator without its kernel, which has a line of its own, and without default values."""
-    return written(model, always=("kernel", *_ALWAYS), shown={"kernel": "kernel"})
+    return written(model, always=("kernel", "kernels", *_ALWAYS), shown={"kernel": "kernel", "kernels": "kernels"})

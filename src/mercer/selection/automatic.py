@@ -33,7 +33,10 @@ from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.kernels import Gaussian, Kernel, Match, Spectrum
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
-__all__ = ["COARSE", "ROWS", "Choice", "best_means", "best_ridge", "find_task", "some_rows", "table_kernels"]
+__all__ = [
+    *("COARSE", "ROWS", "Choice", "best_means", "best_ridge", "column_kernels", "find_task", "some_rows"),
+    "table_kernels",
+]
 __public__ = ["Choice", "best_means", "best_ridge", "find_task", "table_kernels"]
 
 ROWS = 2000  # at most this many rows decide; the model itself is fitted to all
@@ -135,6 +138,35 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
             milder = [0.5 * part + 0.5 for part in parts[1:]]
             joined.append(reduce(operator.mul, [parts[0], *milder]))
     return tuple(joined)
+
+
+def column_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Kernel]:
+    """Return one kernel for each column that varies, by the column's name: sources to be weighed against each other.
+
+    Parameters
+    ----------
+    columns, kinds : as in `table_kernels`
+
+    Examples
+    --------
+    >>> columns = {"age": [20.0, 30.0, 40.0], "city": ["Oslo", "Rome", "Oslo"]}
+    >>> column_kernels(columns, {"age": "number", "city": "category"})
+    {'age': Gaussian(8.165).on('age'), 'city': Match().on('city')}
+    """
+    found: dict[str, Kernel] = {}
+    for name, kind in kinds.items():
+        if kind == "number" and (spread := standard_deviation(columns[name])) > 0.0:
+            found[name] = Gaussian(_rounded(spread)).on(name)
+        elif kind == "category":
+            found[name] = Match().on(name)
+        elif kind == "text":
+            found[name] = text_kernel(columns[name]).on(name)
+    if not found:
+        raise DomainError(
+            f"The columns {', '.join(map(repr, list(kinds)[:10]))} do not differ from row to row; at least one must. "
+            "Give columns of numbers, categories or texts that vary."
+        )
+    return found
 
 
 def standard_deviation(column: Any) -> float:

@@ -12,7 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer
 from mercer import first_model
 from mercer.cli import fit as module
-from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
+from mercer.estimators import (
+    SVC,
+    KernelMeanClassifier,
+    KernelRidge,
+    MultipleKernelClassifier,
+    MultipleKernelRegressor,
+)
 from mercer.io.model_file import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
 from mercer.runtime.workers import Here
@@ -336,3 +342,28 @@ def test_workers_have_to_be_there_and_of_use(table):
     assert "no scheduler" in run("fit", table, *options, "--dask", "inproc://nobody/1/2", code=2).stderr
     wrong = "KernelRidge(Gaussian(20.0).on(('age',)), gram=Dense())"
     assert "gram=Dense()" in run("fit", table, *options, "-e", wrong, "--dask", "here", code=2).stderr
+
+
+def test_columns_are_weighed(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "mixed.csv"
+    rows = ["colour,size,noise,group"]
+    for i in range(60):
+        colour, size = ("red", "blue", "green")[i % 3], rng.normal()
+        rows.append(f"{colour},{size:.4f},{rng.normal():.4f},{'yes' if size + (colour == 'red') > 0.5 else 'no'}")
+    path.write_text("\n".join(rows), encoding="utf-8")
+    told = run_json("fit", path, "-t", "group", "--mix", "--no-report", "--folds", 3)
+    model = load(told["files"]["model"])
+    assert isinstance(model, MultipleKernelClassifier) and "size" in model.support_kernels_
+    assert told["scores"]["accuracy"] > 0.7
+    shown = run("fit", path, "-t", "size", "--mix", "--no-report", "--force", "--folds", 0).stdout
+    assert "share of the decision" in shown
+    both = run("fit", path, "-t", "group", "--mix", "-e", "SVC()", "--no-report", "--force", code=2)
+    assert "Give one of them" in both.stderr
+
+
+def test_an_estimator_with_several_kernels_reads_its_columns(table):
+    kernels = "[Gaussian(1.0).on('age'), Match().on('city')]"
+    text = f"MultipleKernelRegressor({kernels}, machine='squared', normalization='trace')"
+    told = run_json("fit", table, "-t", "y", "-e", text, "--no-report", "--folds", 0)
+    assert isinstance(load(told["files"]["model"]), MultipleKernelRegressor)

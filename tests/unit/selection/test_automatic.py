@@ -7,7 +7,15 @@ from mercer import KernelMeanClassifier, KernelRidge
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection import automatic
-from mercer.selection.automatic import best_means, best_ridge, find_task, some_rows, standard_deviation, table_kernels
+from mercer.selection.automatic import (
+    best_means,
+    best_ridge,
+    column_kernels,
+    find_task,
+    some_rows,
+    standard_deviation,
+    table_kernels,
+)
 
 rng = np.random.default_rng(0)
 COLUMNS = {
@@ -146,3 +154,17 @@ def test_what_cannot_be_chosen():
         best_ridge([Gaussian(1.0)], [[1.0]], [1.0])
     with pytest.raises(DomainError, match="same length"):
         best_means([Gaussian(1.0)], [[1.0], [2.0]], ["a"])
+
+
+def test_one_kernel_for_each_column():
+    columns = {
+        "age": [20.0, 30.0, 40.0],
+        "city": ["Oslo", "Rome", "Oslo"],
+        "flat": [1.0, 1.0, 1.0],
+        "id": ["a", "b", "c"],
+    }
+    kinds = {"age": "number", "city": "category", "flat": "number", "id": "identifier"}
+    found = column_kernels(columns, kinds)
+    assert list(found) == ["age", "city"] and found["city"] == Match().on("city")
+    with pytest.raises(DomainError, match="at least one must"):
+        column_kernels({"flat": [1.0, 1.0]}, {"flat": "number"})
