@@ -18,7 +18,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
 from mercer.gram import FeatureExpansion, Gram, GramSpec
