@@ -48,7 +48,7 @@ def test_a_ball_in_feature_space_has_one_more_feature():
     assert found.norm > 1.0
 
 
-@pytest.mark.parametrize("scheme", ["ovo", "ovr", "crammer_singer"])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 def test_where_all_problems_are_right_the_class_is(scheme):
     model = SVC(Gaussian(1.0), multi_class=scheme).fit(X, Y)
     values = np.asarray(model.expansion_(model.kernel_.pack(X)))
@@ -57,9 +57,6 @@ def test_where_all_problems_are_right_the_class_is(scheme):
     right = np.all([part.margins > 0 for part in parts], axis=0)
     assert right.any()
     assert (model.predict(X)[right] == Y[right]).all()
-    assert all(
-        part.diagonal[k == Y].sum() > 0 for k in range(3) for part in parts[:1] if (part.margins[k == Y] < 1e9).all()
-    )
 
 
 def test_labels_that_were_not_learned_are_refused():
