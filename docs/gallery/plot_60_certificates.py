@@ -24,12 +24,12 @@ def draw(n):
 
 
 kernel = Gaussian(1.0)  # fixed in advance: the bounds hold for one kernel that the data did not choose
-X_new, y_new = draw(20_000)
+X_new, y_new = draw(5000)
 
 # %%
 # **One model.** The certificate has every bound with its terms, what it assumes, and what samples say.
 
-X, y = draw(1000)
+X, y = draw(500)
 model = SVC(kernel, C=10.0).fit(X, y)
 certificate = model.certificate(X, y, held_out=(X_new[:500], y_new[:500]))
 print(certificate)
@@ -47,7 +47,7 @@ plt.show()
 # hundreds, and one whose prior is learned on half of the samples is the smallest. All of them are above the truth, as
 # they have to be.
 
-SIZES = (100, 200, 500, 1000, 2000)
+SIZES = (100, 300, 1000)
 NAMES = ("margin, learned", "PAC-Bayes, prior at zero", "PAC-Bayes, learned prior")
 bounds, truth = {name: [] for name in NAMES}, []
 for n in SIZES:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights

@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats
 from mercer.errors import TargetError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec

@@ -23,7 +23,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Boolean, Integer
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, TargetError, warn_caller
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, weighted
 from mercer.estimators.fits import Run, fitting, whole
 from mercer.gram import Auto, Expansion, Gram, GramSpec, HasRows

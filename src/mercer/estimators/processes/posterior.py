@@ -28,7 +28,7 @@ from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
-from mercer.estimators.measured_errors import Request
+from mercer.estimators.certificates.measured_errors import Request
 from mercer.estimators.processes.process_evidence import Conditioned
 from mercer.gram import Expansion, FeatureExpansion, Tiles
 from mercer.gram.gram import Cross

@@ -23,7 +23,7 @@ from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.expectation_propagation import expectation_propagation, propagation_weights

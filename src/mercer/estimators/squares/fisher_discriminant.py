@@ -19,7 +19,7 @@ from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.reduction import class_weights

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, InstanceOf, OneOf
 from mercer.errors import ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if
 from mercer.estimators.reduction import class_weights

@@ -17,7 +17,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with

@@ -17,7 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Boolean, OneOf, Optional
 from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine

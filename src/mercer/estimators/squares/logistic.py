@@ -16,7 +16,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights

@@ -18,7 +18,7 @@ from mercer.budget import Plan
 from mercer.constraints import Boolean, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import STEPS, Run, fitting
 from mercer.estimators.squares.ridge_choice import chosen_ridge

@@ -22,7 +22,7 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of

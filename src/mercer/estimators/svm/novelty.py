@@ -18,7 +18,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import sample_weights
 from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine

@@ -17,7 +17,7 @@ from sklearn.callback import with_callbacks
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
 from mercer.errors import TargetError
-from mercer.estimators.certified import Certified
+from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import sample_weights
 from mercer.estimators.fits import fitting
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer import SVC, OneClassSVM
 from mercer.errors import ParameterError
-from mercer.estimators.training_data import recall, remember
+from mercer.estimators.certificates.training_data import recall, remember
 from mercer.kernels import Gaussian
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,21 +18,19 @@ from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import SEED, real_array
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval, Optional
-from mercer.domains import Samples, Similarities
-from mercer.errors import CapabilityError, DomainError, MercerError, ParameterError, TargetError
-from mercer.estimators.measured_errors import Request, mean_errors, shares_of_errors
-from mercer.estimators.training_data import recall
+from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError
+from mercer.estimators.certificates.fitted_balls import Ball, ball_of, class_codes, diagonal_of, two_class_problems
+from mercer.estimators.certificates.measured_errors import Request, mean_errors, shares_of_errors
+from mercer.estimators.certificates.training_data import recall
 from mercer.gram import Expansion, FeatureExpansion
-from mercer.gram.element import Element
 from mercer.kernels import Kernel, Precomputed
 from mercer.theory import (
     Assumption,
     Bound,
     Certificate,
     Term,
-    kernel_ball_rademacher,
     margin_bound,
     prior_pac_bayes,
     regression_bound,
@@ -43,23 +40,8 @@ from mercer.theory import (
 
 __all__ = ["Certified"]
 
-_FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
 _FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 _SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
-
-
-@dataclass(frozen=True)
-class Ball:
-    """A function in a ball of the space, on a sample."""
-
-    margins: Floats
-    diagonal: Floats
-    norm: float
-    offset: float | None
-
-    @property
-    def complexity(self) -> float:
-        return kernel_ball_rademacher(self.diagonal)
 
 
 class Certified:
@@ -177,66 +159,15 @@ def _require_covered(model: Any) -> None:
         )
 
 
-# the function on the sample -----------------------------------------------------------------------------------
-
-
-def _diagonal(model: Any, T: Samples) -> Floats:
-    """Return k(x, x), or the squared length of approximate features where that is larger."""
-    kernel = model.kernel_
-    if isinstance(T, Similarities) and T.shape[0] != T.shape[1]:
-        raise DomainError(
-            f"similarities of shape {T.shape} were given for a certificate; the square matrix of the training samples "
-            "is needed. Give the matrix that the model was fitted to."
-        )
-    found = np.asarray(kernel.diag(kernel.prepare(T)), dtype=float)
-    element = model._deciding()
-    if isinstance(element, FeatureExpansion) and element.kernel is not kernel:
-        own = []
-        for piece in T.tiles(4096):
-            rows = element.kernel.features(piece, element.keys)[0]
-            own.append(
-                np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-                if hasattr(rows, "multiply")
-                else (rows**2).sum(axis=1)
-            )
-        found = np.maximum(found, np.concatenate(own))
-    return found
-
-
-def _offset(model: Any, element: Any) -> float | None:
-    """Return |b|; None where the model has no offset by construction."""
-    size = float(np.abs(np.asarray(element.intercept)).max(initial=0.0))
-    without = getattr(model, "fit_intercept", None) is False or not hasattr(model, "intercept_")
-    return None if size == 0.0 and without else size
-
-
-def _ball(model: Any, element: Any, margins: Floats, diagonal: Floats, T: Samples) -> Ball:
-    """Return what the bounds need; a multiple of k(x, x), as of a ball in feature space, is one more feature."""
-    extra = float(getattr(element, "diagonal", 0.0))
-    offset = _offset(model, element)
-    if extra:
-        norm = math.hypot(_norm(dataclasses.replace(element, diagonal=0.0), T), extra)
-        return Ball(margins, diagonal + diagonal**2, norm, offset)
-    return Ball(margins, diagonal, _norm(element, T), offset)
-
-
-def _norm(element: Any, T: Samples) -> float:
-    """Return |f|; a model of similarities keeps no rows, but f = sum_i c_i k(x_i, .) has |f|^2 = sum_i c_i f(x_i)."""
-    if not isinstance(T, Similarities):
-        return float(element.norm())
-    values = element.without_intercept()(T.take(element.samples.position))
-    return math.sqrt(max(float(element.coef @ values), 0.0))
-
-
 # classifiers --------------------------------------------------------------------------------------------------
 
 
 def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
     T = model.kernel_.pack(X)
-    codes = _codes(model, y, len(T))
+    codes = class_codes(model, y, len(T))
     values = np.asarray(model._deciding()(T), dtype=float)
-    diagonal = _diagonal(model, T)
-    parts = _problems(model, values, codes, diagonal, T)
+    diagonal = diagonal_of(model, T)
+    parts = two_class_problems(model, values, codes, diagonal, T)
     predicted = np.asarray(model.predict(X))
     if len(model.classes_) == 2 and ((parts[0].margins > 0) != (predicted == np.asarray(y))).mean() > 0.01:
         raise CapabilityError(
@@ -250,54 +181,6 @@ def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
         repr(model), "P(error)", len(T), asked.delta, tuple(bounds), tuple(estimates), _assumptions(model, asked),
         tuple(notes), frozenset(loose),
     )  # fmt: skip
-
-
-def _codes(model: Any, y: Any, n: int) -> Indices:
-    labels = np.asarray(y)
-    if labels.shape != (n,):
-        raise TargetError(f"y of shape {labels.shape} was given for {n} samples; one label each is needed. Give y.")
-    codes = np.searchsorted(model.classes_, labels)
-    if (codes >= len(model.classes_)).any() or (model.classes_[codes] != labels).any():
-        raise TargetError(
-            f"y has labels that are not among the classes {model.classes_.tolist()!r:.200} of the model; a certificate "
-            "is for the classes that were learned. Give the training sample."
-        )
-    return codes
-
-
-def _problems(model: Any, values: Floats, codes: Indices, diagonal: Floats, T: Samples) -> list[Ball]:
-    """Return the problems of two classes: if all are right for a sample, so is the class."""
-    element, count = model._deciding(), len(model.classes_)
-    if count == 2:
-        one = element.column(0) if element.outputs else element
-        sign = np.where(codes == 1, 1.0, -1.0)
-        return [_ball(model, one, sign * (values[:, 0] if values.ndim == 2 else values), diagonal, T)]
-    reduction = getattr(model, "reduction_", None)
-    found = []
-    if reduction is not None and reduction.kind in ("ovo", "code"):
-        for column, (index, sign) in enumerate(reduction.problems(codes)):
-            found.append(_part(model, element.column(column), index, sign * values[index, column], diagonal, T))
-        return found
-    if element.outputs != (count,):
-        raise CapabilityError(
-            f"{type(model).__name__} of {count} classes was asked for a certificate; for more than two, one function "
-            "per class or per pair of classes is covered. Ask for it with two classes."
-        )
-    for first in range(count):  # the largest value wins: differences of two functions decide
-        for second in range(first + 1, count):
-            index = np.flatnonzero((codes == first) | (codes == second))
-            sign = np.where(codes[index] == first, 1.0, -1.0)
-            difference = element.column(first) - element.column(second)
-            margins = sign * (values[index, first] - values[index, second])
-            found.append(_part(model, difference, index, margins, diagonal, T))
-    return found
-
-
-def _part(model: Any, element: Element, index: Indices, margins: Floats, diagonal: Floats, T: Samples) -> Ball:
-    """Return a problem in which only some samples take part: others cost nothing and weigh nothing."""
-    t, d = np.full(len(diagonal), _FAR), np.zeros(len(diagonal))
-    t[index], d[index] = margins, diagonal[index]
-    return _ball(model, element, t, d, T)
 
 
 def _classifier_bounds(
@@ -314,7 +197,7 @@ def _classifier_bounds(
     bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
     if asked.prior is not None:
         bounds += _learned_prior(model, X, y, share, notes)
-    sign = np.where(_codes(model, y, len(ball.margins)) == 1, 1.0, -1.0)
+    sign = np.where(class_codes(model, y, len(ball.margins)) == 1, 1.0, -1.0)
     bounds += model._own_bounds(X, sign, share)
     if ball.norm > 0.0:
         gamma = 1.0 / ball.norm  # the margin of a support vector machine
@@ -397,15 +280,14 @@ def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str])
         order = np.random.default_rng(asked.random_state).permutation(n)
         size = min(max(round(asked.prior * n), 2), n - 2)
         first, rest = np.sort(order[:size]), np.sort(order[size:])
-        other = _with_kernel(model).fit(T.take(first), None if y is None else np.asarray(y)[first])
+        other = _with_kernel(model).fit(T.take(first), np.asarray(y)[first])
         f = model._deciding().column(0) if model._deciding().outputs else model._deciding()
         g = other._deciding().column(0) if other._deciding().outputs else other._deciding()
         part = T.take(rest)
         values = np.asarray(f(part), dtype=float)
-        sign = (
-            np.ones(len(rest)) if y is None else np.where(_codes(model, np.asarray(y)[rest], len(rest)) == 1, 1.0, -1.0)
-        )
-        ball = _ball(model, f, sign * values, _diagonal(model, part), part)
+        labels = np.asarray(y)[rest]
+        sign = np.where(class_codes(model, labels, len(rest)) == 1, 1.0, -1.0)
+        ball = ball_of(model, f, sign * values, diagonal_of(model, part), part)
         inner, norm, b, c = float(f.inner(g)), float(g.norm()), float(f.intercept), float(g.intercept)
     except MercerError as error:
         notes.append(f"No learned prior: {error}")
@@ -435,7 +317,7 @@ def _with_kernel(model: Any) -> Any:
 def _of_detector(model: Any, X: Any, asked: Request) -> Certificate:
     T = model.kernel_.pack(X)
     values = np.asarray(model._deciding()(T), dtype=float)
-    ball = _ball(model, model._deciding(), values, _diagonal(model, T), T)
+    ball = ball_of(model, model._deciding(), values, diagonal_of(model, T), T)
     share = _shared(asked, 2)
     found = [_renamed(one, "P(outside)") for one in (_margin(ball, share), *_pac_bayes(ball, share))]
     inside = np.ones(len(T), dtype=int)
@@ -469,7 +351,7 @@ def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
         raise TargetError(f"{len(T)} samples and {len(target)} targets were given. Give one target per sample.")
     predicted = np.asarray(model.predict(X), dtype=float).reshape(len(T))
     one = element.column(0) if element.outputs else element
-    ball = _ball(model, one, predicted, _diagonal(model, T), T)
+    ball = ball_of(model, one, predicted, diagonal_of(model, T), T)
     losses = np.abs(target - np.clip(predicted, low, high))
     bound = regression_bound(
         losses, ball.norm, ball.complexity, width=high - low, offset=ball.offset, delta=asked.delta,
