@@ -3,9 +3,9 @@
 Letters: handwritten words, a chain of 26 letters each, Gaussian kernel on the pixels, trained on fold 0 and tested on
 the others (with "all": trained on folds 1 to 9, K of low rank, and tested on fold 0); printed is the share of letters
 that are right, with transitions between letters and without. Ranking: documents of queries, linear, against
-scikit-learn's linear regressions on the relevance, by the mean NDCG of the first ten, each with the parameter that folds
-of training queries prefer; and the seconds for 100 000 made-up rows. Labels: sets of labels against one support vector machine per label. The folder of the data is named by
-the variable MERCER_DATA.
+scikit-learn's linear regressions on the relevance, by the mean NDCG of the first ten, each with the parameter that
+folds of training queries prefer; and the seconds for 100 000 made-up rows. Labels: sets of labels against one support
+vector machine per label. The folder of the data is named by the variable MERCER_DATA.
 """
 
 from __future__ import annotations

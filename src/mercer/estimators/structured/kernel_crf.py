@@ -42,8 +42,8 @@ class KernelCRF(StructuredMachine):
         \min_f \; \tfrac12 \|f\|^2 - C \sum_i \log p(y_i \mid x_i)
 
     or, with ``loss="exponential"``, :math:`C \sum_i \sum_{y \ne y_i} e^{f(x_i, y) - f(x_i, y_i)}` in place of the
-    log-likelihood. With one site and `ClassLabels` it is kernel logistic regression of several classes without a bias; with
-    `LabelSequences` a chain, whose sums are found by forward and backward recursions.
+    log-likelihood. With one site and `ClassLabels` it is kernel logistic regression of several classes without a
+    bias; with `LabelSequences` a chain, whose sums are found by forward and backward recursions.
 
     Seed: [HSS] Eqs. (103)-(105), Section 4.1.4, and Corollary 24, Eq. (118): one coefficient for each position and
     function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected, Eq. (109) the

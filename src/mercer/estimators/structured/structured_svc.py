@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Integer, OneOf, Positive
-from mercer.errors import warn_caller
+from mercer.constraints import AnyOf, Integer, OneOf, Positive
+from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.structured.structured_machine import StructuredMachine
@@ -40,7 +41,7 @@ class StructuredSVC(StructuredMachine):
     kernel : Kernel, str or None, default None
         On samples, or on the positions of sequences. None is the Gaussian at the median distance.
     C : float, default 1.0
-        What a slack costs.
+        What a slack costs; inf allows none (the hard margin), where the samples can be separated.
     outputs : OutputSpace, optional
         What is predicted; None is `ClassLabels()`.
     rescaling : {"margin", "slack"}, default "margin"
@@ -103,7 +104,7 @@ class StructuredSVC(StructuredMachine):
     """
 
     constraints = {
-        "C": Positive(),
+        "C": AnyOf(Positive(), OneOf(math.inf)),
         "rescaling": OneOf("margin", "slack"),
         "method": OneOf("constraints", "frank_wolfe"),
         "tol": Positive(),
@@ -142,6 +143,14 @@ class StructuredSVC(StructuredMachine):
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if math.isinf(self.C) and self.method == "frank_wolfe":
+            raise ParameterError(
+                "C=inf was given with method='frank_wolfe', whose steps go to points with multipliers that add up to C;"
+                " a finite C is accepted there. Use method='constraints'."
+            )
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredSVC:
@@ -192,9 +201,10 @@ class StructuredSVC(StructuredMachine):
             monitor = run.solver_monitor(float(self.tol)) if run.watched else None
             found = solve(blocks, values, oracle, self.tol, self.max_iter, monitor)
         if found.status is not Status.CONVERGED:
+            hard = " With C=inf there is no solution unless the samples can be separated: give a finite C."
             warn_caller(
-                f"StructuredSVC stopped at a violation of {found.violation:.3g} after {found.n_iter} passes; "
-                f"tol={self.tol:g}. {found.status.value}",
+                f"StructuredSVC stopped at a violation of {found.rows[-1][1]:.3g} after {found.n_iter} passes; "
+                f"tol={self.tol:g}. {found.status.value}{hard if math.isinf(self.C) else ''}",
                 ConvergenceWarning,
             )
         return found

@@ -244,7 +244,7 @@ def ascend(
             break
     dual = _dual(blocks, values)
     slacks, violation = _slacks(blocks, values, oracle)
-    primal = 0.5 * values.squared_norm() + float(np.dot([b.cost for b in blocks], slacks))
+    primal = _primal(blocks, values, slacks)
     return Ascent(values, primal, dual, slacks, violation, iteration, added, radius, largest, status, rows)
 
 
@@ -317,6 +317,19 @@ def certified(found: Ascent, cost: Floats, tol: float) -> float:
     return max(first, 8.0 * float(np.sum(cost)) * found.largest_loss * found.radius / tol**2)
 
 
+def _primal(blocks: Sequence[Block], values: Values, slacks: Floats) -> float:
+    """Return the objective; where no slack is allowed, that of f stretched until the known constraints need none."""
+    total, stretch = 0.0, 1.0
+    for block, slack in zip(blocks, slacks, strict=True):
+        if np.isfinite(block.cost):
+            total += block.cost * float(slack)
+        elif len(block.loss):
+            margins = block.loss - block.margins(values, values.at(block.sites))
+            least = float(np.min(margins / block.loss))
+            stretch = max(stretch, 1.0 / least) if least > 0.0 else np.inf
+    return 0.5 * stretch**2 * values.squared_norm() + total
+
+
 def _dual(blocks: Sequence[Block], values: Values) -> float:
     return sum(float(b.alpha @ b.loss) for b in blocks) - 0.5 * values.squared_norm()
 
@@ -344,12 +357,12 @@ def _solve_block(H, gradient, alpha, cost, tol):
     What is missing to the cost is one more variable, of gradient zero. `gradient` is that at alpha, and is kept.
     """
     k = alpha.size
-    rest = cost - alpha.sum()
+    rest = cost - alpha.sum()  # without end, where no slack is allowed
     first = -1.0
     for _ in range(1000 * (k + 1)):
         low, high = -1, -1  # -1: the rest
         smallest, largest = 0.0, -np.inf
-        if rest > 1e-15 * cost:
+        if rest > 1e-15 * cost or rest == np.inf:
             largest = 0.0
         for i in range(k):
             if gradient[i] < smallest:
@@ -370,6 +383,8 @@ def _solve_block(H, gradient, alpha, cost, tol):
             curvature -= 2.0 * H[low, high]
         room = alpha[high] if high >= 0 else rest
         step = min(room, violation / curvature) if curvature > 0.0 else room
+        if step == np.inf:  # a constraint that nothing can satisfy
+            break
         if low >= 0:
             alpha[low] += step
             for i in range(k):

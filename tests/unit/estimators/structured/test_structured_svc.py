@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import SVC, ClassLabels, LabelSequences, LabelSets, LinearSVC, OrderedClasses, Rankings, StructuredSVC
-from mercer.errors import CapabilityError, ConvergenceWarning
+from mercer.errors import CapabilityError, ConvergenceWarning, ParameterError
 from mercer.gram import Features, Nystrom
 from mercer.kernels import Gaussian, Linear
 from tests.naive.structured import constraints, dual
@@ -117,6 +117,26 @@ def test_the_certificate():
     assert np.all((alpha > 0.0) & (alpha <= 2.0 * (1.0 + 1e-12)))
     # the balancing equation: coefficients of the truth and of all others add up to zero, [HSS] after Proposition 16
     np.testing.assert_allclose(model.expansion_.coef.sum(axis=1), 0.0, atol=1e-12)
+
+
+def test_the_hard_margin():
+    y = (X[:, 0] > 0).astype(int) + (X[:, 0] > 1)
+    hard = StructuredSVC(Gaussian(0.7), np.inf, tol=1e-7).fit(X, y)
+    together = SVC(Gaussian(0.7), np.inf, multi_class="crammer_singer", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(hard.expansion_(X), together.expansion_(X), atol=1e-4)
+    assert hard.score(X, y) == 1.0
+    assert np.all(hard.slack_ <= 1e-6)
+    assert hard.dual_objective_ <= hard.objective_ <= hard.dual_objective_ * (1.0 + 1e-5)
+    chain = StructuredSVC(Gaussian(0.3), np.inf, outputs=LabelSequences(), tol=1e-5).fit(SEQUENCES, LABELS)
+    assert chain.score(SEQUENCES, LABELS) == 1.0
+
+
+def test_what_cannot_be_separated_has_no_hard_margin():
+    with pytest.warns(ConvergenceWarning, match="unless the samples can be separated"):
+        model = StructuredSVC(Gaussian(1.0), np.inf, max_iter=50).fit([[0.0], [0.0], [1.0]], [0, 1, 1])
+    assert model.slack_.max() > 0.5
+    with pytest.raises(ParameterError, match="finite C"):
+        StructuredSVC(C=np.inf, method="frank_wolfe").fit(X, CLASSES)
 
 
 def test_frank_and_wolfe_reach_the_same_optimum():
