@@ -25,7 +25,9 @@ from mercer import SVC
 from mercer.domains.structures.graphs import Graphs
 from mercer.io.structures.graph_archives import read_tu
 from mercer.kernels import Gaussian, Precomputed
+from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment, WeisfeilerLehmanWasserstein
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram, VertexHistogram
+from mercer.kernels.graphs.graph_neural_tangent import GraphNeuralTangent
 from mercer.kernels.graphs.graphlets import Graphlet
 from mercer.kernels.graphs.marginalized import Marginalized
 from mercer.kernels.graphs.propagation import Propagation
@@ -45,11 +47,23 @@ KERNELS: tuple[Any, ...] = (
     WeisfeilerLehman(3, base=EdgeHistogram()),
     WeisfeilerLehman(2, base=ShortestPath()),
     Propagation(3, width=0.01),
+    WeisfeilerLehmanAssignment(3),
+    WeisfeilerLehmanAssignment(5),
+    WeisfeilerLehmanWasserstein(3, length_scale=0.1),
+    WeisfeilerLehmanWasserstein(3, length_scale=1.0),
 )
-PAIR_BY_PAIR: tuple[Any, ...] = (RandomWalk(0.5, adjacency="normalized"), Marginalized(0.1))
+PAIR_BY_PAIR: tuple[Any, ...] = (
+    RandomWalk(0.5, adjacency="normalized"),
+    Marginalized(0.1),
+    GraphNeuralTangent(2),
+    GraphNeuralTangent(4, layers=2),
+)
 ATTRIBUTED: tuple[Any, ...] = (
     Propagation(3, width=1.0, source="attributes"),
     ShortestPath(attributes=Gaussian(3.0)),
+    WeisfeilerLehman(2, attributes=Gaussian(3.0)),
+    WeisfeilerLehmanWasserstein(2, length_scale=3.0, attributes=True),
+    GraphNeuralTangent(2, nodes="attributes"),
 )
 
 

@@ -28,7 +28,9 @@ from sklearn.svm import SVC as TheirSVC
 from mercer import SVC
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
+from mercer.kernels.series.random_convolutions import RandomConvolutions
 from mercer.kernels.series.signature import Signature
+from mercer.kernels.series.soft_dtw import SoftDTW
 from mercer.kernels.sets.tensor_subspaces import Cumulant
 from mercer.runtime.compiled import compiled
 
@@ -113,6 +115,11 @@ def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]
         if min(map(len, X)) > longest - longest // 2
         else [GlobalAlignmentSeries(f * scale, longest) for f in factors]
     )
+    found["GlobalAlignmentSeries, a fifth"] = family([GlobalAlignmentSeries(f * scale, 0.2) for f in factors])
+    cost = float(np.median([len(x) for x in X[:n]]))  # of squared units, about one a point
+    found["SoftDTW(0)"] = family([SoftDTW(0.0, f * cost) for f in (0.01, 0.1, 1.0)])
+    found["SoftDTW(1)"] = family([SoftDTW(1.0, f * cost) for f in (0.01, 0.1, 1.0)])
+    found["RandomConvolutions"] = family([RandomConvolutions(2000)])
     spans = [np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in X[:n]]
     unit = float(np.median(spans))
     found["Signature(3)"] = family(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import importlib
 import os
 import time
 import warnings
@@ -30,18 +29,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 
+import mercer.kernels
 from mercer import SVC
 from mercer.kernels import Precomputed
 from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
 from mercer.kernels.strings.substrings import Substrings
 
 DATA = ("promoters", "splice", "protein_families")
-# kernels of other modules: module, class, arguments for nucleotides and for amino acids
-OTHERS = (
-    ("mismatch", "Mismatch", ((5, 1), {"alphabet": "dna"}), ((4, 1), {"alphabet": "protein"})),
-    ("subsequence", "Subsequence", ((4,), {"decay": 0.5}), ((3,), {"decay": 0.5})),
-    ("subsequence", "GappySpectrum", ((4,), {}), ((3,), {})),
-    ("alignment", "LocalAlignment", ((), {}), ((), {})),
+# other kernels: class, arguments for nucleotides and for amino acids; None where sequences are not aligned
+OTHERS: tuple[Any, ...] = (
+    ("Mismatch", ((5, 1), {"alphabet": "dna"}), ((4, 1), {"alphabet": "protein"})),
+    ("Subsequence", ((4,), {"decay": 0.5}), ((3,), {"decay": 0.5})),
+    ("GappySpectrum", ((4,), {}), ((3,), {})),
+    ("LocalAlignment", ((), {}), ((), {})),
+    ("EditDistance", ((10.0,), {}), ((1.0,), {"relative": True})),
+    ("WeightedDegree", ((5,), {}), None),
+    ("WeightedDegree", ((20,), {}), None),
+    ("WeightedDegree", ((20, 2), {}), None),
+    ("WeightedDegree", ((20, 10), {}), None),
 )
 
 
@@ -53,7 +58,7 @@ def read(name: str) -> tuple[list[str], np.ndarray]:
 
 
 def kernels(protein: bool) -> dict[str, Any]:
-    """Return the kernels by name; those of modules that are not there are left out."""
+    """Return the kernels by name."""
     short = (1, 2, 3) if protein else (3, 4, 5, 6)
     found: dict[str, Any] = {f"Spectrum({p})": Spectrum(p) for p in short}
     found |= {f"BlendedSpectrum({p}, 2)": BlendedSpectrum(p, decay=2.0) for p in short[-1:]}
@@ -63,13 +68,12 @@ def kernels(protein: bool) -> dict[str, Any]:
     }
     found["Substrings(shortest=3)"] = Substrings(shortest=3)
     found["Substrings(2 to 5)"] = Substrings(shortest=2, longest=5)
-    for module, name, *choices in OTHERS:
-        try:
-            cls = getattr(importlib.import_module(f"mercer.kernels.{module}"), name)
+    for name, *choices in OTHERS:
+        if choices[protein] is not None:
             positional, named = choices[protein]
-            found[name + str(positional or "()").replace(",)", ")")] = cls(*positional, **named)
-        except (ImportError, AttributeError, TypeError):
-            continue
+            found[name + str(positional or "()").replace(",)", ")")] = getattr(mercer.kernels, name)(
+                *positional, **named
+            )
     return found
 
 
@@ -88,6 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(DATA))
     parser.add_argument("--cost", type=float, default=10.0)
+    parser.add_argument("--only", default="", help="kernels whose text begins like this")
     parser.add_argument("--apart", action="store_true", help="sequences with 12 common letters stay in one fold")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -99,6 +104,8 @@ def main() -> None:
             folds = list(StratifiedGroupKFold(10, shuffle=True, random_state=0).split(X, y, related(X)))
         protein = name == "protein_families"
         for who, kernel in kernels(protein).items():
+            if not who.startswith(options.only):
+                continue
             began = time.perf_counter()
             K = kernel.normalized()(X)
             taken = time.perf_counter() - began
