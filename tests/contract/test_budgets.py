@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import mercer
+import mercer.estimators
 from mercer import DiffusionMap, KernelRidge, KernelRidgeCV
 from mercer.errors import MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.gram import Auto, Dense, Nystrom
@@ -17,7 +18,9 @@ from mercer.kernels import Gaussian
 from tests.clock import allowed
 
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 WITH_GRAM = [cls for cls in ESTIMATORS if "gram" in inspect.signature(cls.__init__).parameters]
 N = 1200

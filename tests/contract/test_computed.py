@@ -9,11 +9,14 @@ import scipy.sparse as sp
 from sklearn.base import is_regressor
 
 import mercer
+import mercer.estimators
 from mercer.kernels import Linear
 from tests.contract.test_sklearn import FEWER
 
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 METHODS = ("decision_function", "predict", "transform")
 TOLD = ("coef_", "dual_coef_", "intercept_", "support_vectors_")

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import is_regressor
 
 import mercer
+import mercer.estimators
 import mercer.gram
 import mercer.kernels
 import mercer.losses
@@ -16,7 +17,9 @@ from mercer.errors import DomainError, MercerError, TargetError
 from mercer.spec import constraints_of
 
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 WEIGHTED = [cls for cls in ESTIMATORS if "sample_weight" in inspect.signature(cls.fit).parameters]
 N = 12

@@ -19,6 +19,7 @@ import sklearn.svm
 from sklearn.base import is_classifier
 
 import mercer
+import mercer.estimators
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Dense, Nystrom, Tiles
@@ -32,7 +33,9 @@ N = 24
 NUMBERS, NEW = rng.normal(size=(N, 2)), rng.normal(size=(5, 2))
 TARGET = np.sin(2.0 * NUMBERS[:, 0]) + 0.5 * NUMBERS[:, 1]
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 USUAL = {"random_state": 0, "n_components": 2, "n_clusters": 2, "n_init": 1, "max_iter": 3}
 OPTIONS = {

@@ -7,10 +7,13 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import mercer
+import mercer.estimators
 from mercer.kernels import Gaussian, Linear, Polynomial
 
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 
 

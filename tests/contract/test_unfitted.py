@@ -8,9 +8,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import mercer
+import mercer.estimators
 
 ESTIMATORS = [
-    value for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+    value
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
 ]
 X = np.random.default_rng(0).normal(size=(12, 3))
 Y = np.arange(12) % 2

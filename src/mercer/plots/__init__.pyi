@@ -6,6 +6,9 @@ from mercer.plots.correlation_display import CorrelationDisplay as CorrelationDi
 from mercer.plots.eigenfunctions import EigenfunctionsDisplay as EigenfunctionsDisplay
 from mercer.plots.error_distribution_display import ErrorDistributionDisplay as ErrorDistributionDisplay
 from mercer.plots.gram_display import GramDisplay as GramDisplay
+from mercer.plots.kernel_weights import KernelAlignmentDisplay as KernelAlignmentDisplay
+from mercer.plots.kernel_weights import KernelWeightsDisplay as KernelWeightsDisplay
+from mercer.plots.kernel_weights import WeightPathDisplay as WeightPathDisplay
 from mercer.plots.margin_distribution import MarginDistributionDisplay as MarginDistributionDisplay
 from mercer.plots.null_distribution import NullDistributionDisplay as NullDistributionDisplay
 from mercer.plots.profile import KernelProfileDisplay as KernelProfileDisplay
@@ -19,9 +22,12 @@ __all__ = [
     "EigenfunctionsDisplay",
     "ErrorDistributionDisplay",
     "GramDisplay",
+    "KernelAlignmentDisplay",
     "KernelProfileDisplay",
+    "KernelWeightsDisplay",
     "MarginDistributionDisplay",
     "NullDistributionDisplay",
     "SpectralDensityDisplay",
     "SpectrumDisplay",
+    "WeightPathDisplay",
 ]
