@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import mercer
+import mercer.estimators
 from mercer.gram.element import Element
 from mercer.kernels import Gaussian, Spectrum
 from mercer.testing.expansions import check_expansion
@@ -121,8 +122,9 @@ def _mass(machine):
 
 MACHINES = sorted(
     name
-    for name in mercer.__all__
-    if isinstance(getattr(mercer, name), type) and issubclass(getattr(mercer, name), BaseEstimator)
+    for name in mercer.estimators.__all__
+    if isinstance(getattr(mercer.estimators, name), type)
+    and issubclass(getattr(mercer.estimators, name), BaseEstimator)
 )
 
 
@@ -130,7 +132,7 @@ OPTIONS = {"SpectralClustering": {"n_neighbors": None}}  # in a graph of neighbo
 
 
 def fitted(name, kind):
-    machine = getattr(mercer, name)(**OPTIONS.get(name, {}))
+    machine = getattr(mercer.estimators, name)(**OPTIONS.get(name, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if is_classifier(machine):

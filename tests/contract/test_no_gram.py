@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import mercer
+import mercer.estimators
 from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Gaussian
 
@@ -64,8 +65,8 @@ USUAL = {"random_state": 0, "n_components": 2, "n_clusters": 2, "n_init": 1}
 
 ESTIMATORS = [
     value
-    for name in mercer.__all__
-    if isinstance(value := getattr(mercer, name), type)
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type)
     and hasattr(value, "fit")
     and "gram" in inspect.signature(value.__init__).parameters
 ]
@@ -115,12 +116,12 @@ def test_no_matrix_of_all_samples_is_formed(estimator):
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_nor_by_those_that_hold_something_else(name):
-    known = inspect.signature(getattr(mercer, name).__init__).parameters
+    known = inspect.signature(getattr(mercer.estimators, name).__init__).parameters
     kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}  # the median distance is that of 2000 samples
     options = {**kernels, "n_components": 1, "groups": [0, 1], "inducing": 50, "max_iter": 20}
     if name in ("BayesianLinearRegression", "SmoothingSpline"):
         options = {"alpha": 1.0}
-    model = getattr(mercer, name)(**{key: value for key, value in options.items() if key in known})
+    model = getattr(mercer.estimators, name)(**{key: value for key, value in options.items() if key in known})
     A, y = X[:, :1] if name == "SmoothingSpline" else X, CLASSES if is_classifier(model) else NUMBERS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -136,7 +137,7 @@ def test_nor_by_those_that_hold_something_else(name):
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_suffice_and_the_plan_foretells_what_they_take(name):
-    model, peak = fitted_peak(getattr(mercer, name), Tiles("4MB"), **PRODUCTS[name])
+    model, peak = fitted_peak(getattr(mercer.estimators, name), Tiles("4MB"), **PRODUCTS[name])
     assert peak < 0.3 * WHOLE, f"{peak / WHOLE:.2f} matrices"
     assert peak <= model.memory_plan(N, 2).total + 2**20  # for what does not grow with the samples
 
@@ -144,8 +145,12 @@ def test_products_suffice_and_the_plan_foretells_what_they_take(name):
 def test_few_are_left_out():
     names = {estimator.__name__ for estimator in ESTIMATORS}
     public = {
-        name for name in mercer.__all__ if isinstance(value := getattr(mercer, name), type) and hasattr(value, "fit")
+        name
+        for name in mercer.estimators.__all__
+        if isinstance(value := getattr(mercer.estimators, name), type) and hasattr(value, "fit")
     }
     others = public - names - set(WITHOUT)  # which compare no samples by a kernel
-    assert not [name for name in others if "kernel" in inspect.signature(getattr(mercer, name).__init__).parameters]
+    assert not [
+        name for name in others if "kernel" in inspect.signature(getattr(mercer.estimators, name).__init__).parameters
+    ]
     assert {"SVC", "SVR", "KernelRidge", "KernelPCA", "RelevanceVectorClassifier", "KernelLasso"} <= names

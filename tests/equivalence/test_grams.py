@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import mercer
+import mercer.estimators
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.gram import Dense, IncompleteCholesky, Nystrom, Tiles
@@ -27,8 +28,8 @@ FULL = [Tiles(), Nystrom(N), IncompleteCholesky(N, tol=0.0)]
 
 ESTIMATORS = [
     value
-    for name in mercer.__all__
-    if isinstance(value := getattr(mercer, name), type)
+    for name in mercer.estimators.__all__
+    if isinstance(value := getattr(mercer.estimators, name), type)
     and hasattr(value, "fit")
     and "gram" in inspect.signature(value.__init__).parameters
     and value is not mercer.KernelFeatures  # which takes factors alone

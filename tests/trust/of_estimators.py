@@ -14,6 +14,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils import get_tags
 
 import mercer
+import mercer.estimators
 import mercer.gram
 import mercer.kernels
 import mercer.solvers
@@ -84,7 +85,7 @@ Case = tuple[str, Callable[[], Any], Task]
 
 def estimator_classes() -> list[type]:
     """Return the public estimators."""
-    public = (getattr(mercer, name) for name in mercer.__all__)
+    public = (getattr(mercer.estimators, name) for name in mercer.estimators.__all__)
     return [cls for cls in public if inspect.isclass(cls) and hasattr(cls, "fit")]
 
 

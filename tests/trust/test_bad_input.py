@@ -60,10 +60,10 @@ def test_the_probes_are_the_same_in_every_process():
 
 
 def test_every_estimator_is_probed():
-    import mercer
+    import mercer.estimators
 
     subjects = {probe.subject.partition("(")[0] for probe in probes_of("estimators")}
-    public = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")}
+    public = {name for name in mercer.estimators.__all__ if hasattr(getattr(mercer.estimators, name), "fit")}
     assert public <= subjects
 
 

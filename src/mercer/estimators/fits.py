@@ -21,7 +21,6 @@ from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
 from mercer.estimators.certificates.training_data import remember
-from mercer.estimators.training_data import remember
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
 from mercer.runtime.interrupts import raising_interrupts

@@ -99,8 +99,8 @@ class VirtualSamples(MetaEstimatorMixin, BaseEstimator):
             first = _fitted(clone(self.estimator), X, y, sample_weight)
             if not hasattr(first, "support_"):
                 raise CapabilityError(
-                    f"VirtualSamples was given support_only=True and {self.estimator!r}, which has no `support_`; support "
-                    "vector machines have it. Use support_only=False."
+                    f"VirtualSamples was given support_only=True and {self.estimator!r}, which has no `support_`; "
+                    "support vector machines have it. Use support_only=False."
                 )
             kept = np.sort(np.unique(first.support_))
             X, y = _rows(X, kept), _rows(np.asarray(y), kept)

@@ -32,7 +32,7 @@ def test_the_ball_holds_all_samples_and_touches_some():
 def test_gradient(loss):
     X, y = data()
     criterion = RadiusMarginCriterion(Vectors.pack(X), y, loss)
-    value, slope, beside = criterion(Gaussian(1.2), {"C": np.array(2.0)})
+    _, slope, beside = criterion(Gaussian(1.2), {"C": np.array(2.0)})
     h = 1e-5
     width = [criterion(Gaussian(1.2 + s * h), {"C": np.array(2.0)})[0] for s in (1, -1)]
     cost = [criterion(Gaussian(1.2), {"C": np.array(2.0 + s * h)})[0] for s in (1, -1)]

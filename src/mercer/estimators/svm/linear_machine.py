@@ -18,7 +18,6 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, Op
 from mercer.domains import Vectors
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.certificates.certified import Certified
-from mercer.estimators.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, frozen
 from mercer.gram import FeatureExpansion, Features

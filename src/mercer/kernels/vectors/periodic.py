@@ -32,8 +32,8 @@ class Periodic(Radial):
 
     .. math:: k(x, x') = \exp\!\left(-\frac{2}{l^2} \sum_j \sin^2\frac{\pi (x_j - x'_j)}{p}\right)
 
-    It is the von Mises kernel exp(kappa (cos(2 pi t / p) - 1)) of cyclic columns, such as hours (p = 24), weekdays (7) and
-    months (12), with kappa = 1 / l^2.
+    It is the von Mises kernel exp(kappa (cos(2 pi t / p) - 1)) of cyclic columns, such as hours (p = 24), weekdays (7)
+    and months (12), with kappa = 1 / l^2.
 
     Seed: [HSS] Eq. (30) after the map x -> (cos(2 pi x / p), sin(2 pi x / p)) of every column, which is
     [STS] Theorem 7, k(phi(x), phi(x')).
