@@ -91,10 +91,9 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Count the parameters a caller may give; options of a constructor that are given by name do not count."""
+    """Count the parameters a caller may give by their place; options that are given by name only do not count."""
     given = function.args
-    by_name = [] if function.name == "__init__" else given.kwonlyargs
-    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *by_name)]
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 

@@ -24,13 +24,13 @@ from mercer.estimators.processes.process_evidence import DenseEvidence, Observat
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
 from mercer.gram import Dense
 from mercer.kernels import Kernel, Precomputed
-from mercer.selection.alignment import AlignmentCriterion, target_alignment
-from mercer.selection.approximate_cv import generalized_approximate_cv, span_rule
+from mercer.selection.bounds.approximate_cv import generalized_approximate_cv, span_rule
+from mercer.selection.bounds.radius_margin import RadiusMarginCriterion, radius_margin
+from mercer.selection.bounds.target_alignment import AlignmentCriterion, target_alignment
 from mercer.selection.held_costs import machines_along
 from mercer.selection.margins import margin_leave_one_out, votes
 from mercer.selection.noise import noise_variance
 from mercer.selection.path import RidgeSpectrum
-from mercer.selection.radius_margin import RadiusMarginCriterion, radius_margin
 from mercer.spec import Spec
 from mercer.targets import Multiclass
 
@@ -110,6 +110,10 @@ class Criterion(Spec):
         )
 
 
+def _makes_folds(given: Any) -> bool:
+    return not isinstance(given, (str, bytes)) and (hasattr(given, "split") or not np.isscalar(given))
+
+
 class CrossValidation(Criterion):
     """Mean score over folds.
 
@@ -134,6 +138,9 @@ class CrossValidation(Criterion):
 
     greater = True
     constraints = {
+        "folds": AnyOf(
+            Integer(2), Satisfies("a splitter of scikit-learn, pairs (train, test) of indices", _makes_folds)
+        ),
         "repeats": Integer(1),
         "random_state": Integer(0),
         "scoring": Optional(AnyOf(InstanceOf(str), Satisfies("a function", callable))),

@@ -24,8 +24,8 @@ from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram
 from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
+from mercer.selection.bounds.span_bound import leave_one_out_decisions
 from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
-from mercer.selection.span_bound import leave_one_out_decisions
 from mercer.solvers import SequentialDual, Solver
 from mercer.targets import Multiclass
 

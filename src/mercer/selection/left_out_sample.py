@@ -1,10 +1,10 @@
 """Exchange of roles: which samples react, and how, when one sample of a support vector machine is left out.
 
-Symbols, as `mercer.selection.span_bound` derives them: u = T z + d c over the p samples that may react, ``free`` those
-inside their box in the trained machine (u is the change of beta, z the gradient), the others at an end of it (u is the
-change of the gradient, z that of beta). ``table`` is the transpose of T; ``room`` (p, 4) how far beta may fall and
-rise, the gradient, and what beta may be outside its box without harm; ``state`` the role of each: 0 inside the box, 1
-and -1 at its ends; ``locked`` the place of the sample left out, or -1.
+Symbols, as `mercer.selection.bounds.span_bound` derives them: u = T z + d c over the p samples that may react,
+``free`` those inside their box in the trained machine (u is the change of beta, z the gradient), the others at an end
+of it (u is the change of the gradient, z that of beta). ``table`` is the transpose of T; ``room`` (p, 4) how far beta
+may fall and rise, the gradient, and what beta may be outside its box without harm; ``state`` the role of each: 0 inside
+the box, 1 and -1 at its ends; ``locked`` the place of the sample left out, or -1.
 """
 
 import numpy as np

@@ -19,8 +19,8 @@ from mercer.kernels import Kernel
 from mercer.problems import Solution
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, Choice, Monitor, packed_for, some_rows, tell
+from mercer.selection.bounds.span_bound import leave_one_out_decisions
 from mercer.selection.cost_path import cost_path
-from mercer.selection.span_bound import leave_one_out_decisions
 
 __all__ = ["COSTS", "best_margin", "margin_leave_one_out", "votes"]
 __public__ = ["best_margin", "margin_leave_one_out"]

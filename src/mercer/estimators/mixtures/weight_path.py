@@ -13,7 +13,7 @@ from mercer.arrays import Floats
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.fits import fitting
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
-from mercer.solvers.mixtures.search import Mixed
+from mercer.solvers.mixtures.weight_search import Mixed
 
 __all__ = ["WeightPath", "weight_path"]
 __public__ = __all__

@@ -21,7 +21,7 @@ from mercer.estimators.tasks.task_columns import Tasked
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
 from mercer.problems import BoxQP, Solution
-from mercer.selection.span_bound import leave_one_out_decisions
+from mercer.selection.bounds.span_bound import leave_one_out_decisions
 from mercer.solvers import Solver
 
 __all__ = ["MultiTaskSVC", "MultiTaskSVR"]

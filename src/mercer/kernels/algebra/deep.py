@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
+from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.free_parameters import free_values
@@ -76,6 +77,11 @@ class Deep(Tiled, DifferentiatedByTiles):
     domain = Vectors
     formula = r"k_1(t_w(x), t_w(x'))"
     cost = "that of the kernel, and the map once per sample"
+
+    constraints = {
+        "kernel": InstanceOf(Kernel),
+        "map": Satisfies("a Spec with __call__ and pullback", is_differentiable),
+    }
 
     def __init__(self, kernel: Kernel, map: Any) -> None:
         self.kernel = kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Boolean, Integer, Optional
+from mercer.constraints import Boolean, Integer, Optional, Satisfies
 from mercer.domains import Samples
 from mercer.domains.doors import packed_pair
 from mercer.domains.sequences import Sequences
@@ -73,6 +73,7 @@ class RandomConvolutions(Kernel, Featured):
         "standardise": Boolean(),
         "random_state": Integer(0),
         "length": Optional(Integer(1)),
+        "moments": Optional(Satisfies("two rows of numbers", lambda rows: np.ndim(rows) == 2)),
     }
 
     def __init__(

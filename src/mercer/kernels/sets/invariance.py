@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arguments import answer_of
-from mercer.constraints import InstanceOf
+from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import Samples, Whole
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError, ParameterError
@@ -61,7 +61,12 @@ class Invariant(MeanMap):
 
     formula = r"\frac{1}{|G|^2} \sum_{g, h \in G} k_1(g(x), h(x'))"
     cost = "|G|^2 values of the kernel"
-    constraints = {"kernel": InstanceOf(Kernel)}
+    constraints = {
+        "kernel": InstanceOf(Kernel),
+        "transformations": Satisfies(
+            "a tuple of functions", lambda given: isinstance(given, tuple) and all(map(callable, given))
+        ),
+    }
 
     def __init__(self, kernel: Kernel, transformations: Any) -> None:
         self.kernel = kernel

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Interval, OneOf, Optional, Positive
+from mercer.constraints import Fixed, Interval, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.domains.doors import packed_pair
-from mercer.domains.tables import CATEGORY, NUMBER, Tables
+from mercer.domains.mixed_tables import CATEGORY, NUMBER, Tables
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.kernel import Kernel, mirror
@@ -140,7 +140,12 @@ class Gower(_ByColumn):
 
     formula = r"\sum_j w_j s_j(x_j, x'_j) / \sum_j w_j"
     cost = "O(mnd)"
-    constraints = {"ranges": Optional(Fixed(Positive(vector=True))), "weights": _WEIGHTS, "missing": _MISSING}
+    constraints = {
+        "ranges": Optional(Fixed(Positive(vector=True))),
+        "weights": _WEIGHTS,
+        "missing": _MISSING,
+        "categorical": Satisfies("a tuple of names or positions of columns", lambda given: isinstance(given, tuple)),
+    }
 
     def __init__(
         self, ranges: Any = None, weights: Any = None, missing: str = "alike", categorical: tuple[Hashable, ...] = ()

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from mercer.arrays import Floats
-from mercer.constraints import InstanceOf, Integer, Interval, Positive
+from mercer.constraints import InstanceOf, Integer, Interval, Positive, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
@@ -61,6 +61,8 @@ class Gibbs(Kernel):
     strict = True
     normalised = True
     bounded = True
+
+    constraints = {"length_scale": Satisfies("a function of all points", callable)}
 
     def __init__(self, length_scale: Callable[[Floats], Any]) -> None:
         self.length_scale = length_scale

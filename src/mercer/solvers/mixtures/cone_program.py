@@ -17,7 +17,7 @@ from mercer.budget import Plan
 from mercer.errors import CapabilityError
 from mercer.solvers.box.optimality import project
 from mercer.solvers.mixtures.mixture_problem import MixtureQP, Program
-from mercer.solvers.mixtures.search import MixtureSolver, Search, require_simplex
+from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
 
 __all__ = ["ConeProgram"]
 __public__ = __all__

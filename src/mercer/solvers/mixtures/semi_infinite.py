@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from mercer.arrays import Floats
 from mercer.solvers.mixtures.machines import Point
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP
-from mercer.solvers.mixtures.search import MixtureSolver, Search, require_simplex
+from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
 
 __all__ = ["SemiInfinite"]
 __public__ = __all__

@@ -15,7 +15,7 @@ from mercer.problems import Status
 from mercer.runtime.compiled import compiled
 from mercer.solvers.box.starts import feasible
 from mercer.solvers.mixtures.mixture_problem import MixtureQP
-from mercer.solvers.mixtures.search import MixtureSolver, Search, require_simplex
+from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
 
 __all__ = ["SmoothedSMO"]
 __public__ = __all__

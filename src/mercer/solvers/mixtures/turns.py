@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.solvers.mixtures.search import MixtureSolver, Search
+from mercer.solvers.mixtures.weight_search import MixtureSolver, Search
 
 __all__ = ["MixtureTurns"]
 __public__ = __all__

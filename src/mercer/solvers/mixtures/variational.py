@@ -20,8 +20,8 @@ from mercer.budget import Plan
 from mercer.mixtures.hierarchical_bayes import HierarchicalBayes
 from mercer.problems import Solution, Status, Trace
 from mercer.runtime.tiling import serial_blas
-from mercer.solvers.mixtures.search import Mixed
 from mercer.solvers.mixtures.stack import stack_of
+from mercer.solvers.mixtures.weight_search import Mixed
 from mercer.solvers.solver import Monitor
 
 __all__ = ["MixturePosterior", "mixture_posterior"]

@@ -14,8 +14,8 @@ from mercer.problems import BoxQP, Status
 from mercer.solvers.box.smo import SMO
 from mercer.solvers.mixtures.machines import Point
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP
-from mercer.solvers.mixtures.search import MixtureSolver, Search, require_simplex
 from mercer.solvers.mixtures.stack import Matrix
+from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
 
 __all__ = ["MixtureNewton"]
 __public__ = __all__

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.constraints import Satisfies
 from mercer.domains import Samples, Strings
 from mercer.domains.doors import packed_pair
 from mercer.errors import DomainError, ParameterError
@@ -50,6 +51,10 @@ class OrdinalMatch(Kernel):
     normalised = True
     bounded = True
     reads = "Strings of one symbol"
+
+    constraints = {
+        "levels": Satisfies("a tuple of texts or whole numbers", lambda given: isinstance(given, tuple | list))
+    }
 
     def __init__(self, levels: Any) -> None:
         self.levels = levels

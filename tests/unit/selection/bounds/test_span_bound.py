@@ -9,7 +9,7 @@ from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial
 from mercer.selection import leave_one_out
 from mercer.selection import span_bound as span
-from mercer.selection.span_bound import leave_one_out_decisions
+from mercer.selection.bounds.span_bound import leave_one_out_decisions
 from tests.unit.solvers.matrices import Products
 
 N = 50

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.mixtures import LpBall, Simplex
 from mercer.solvers import MixtureNewton, MixtureTurns
-from mercer.solvers.mixtures.search import Search
+from mercer.solvers.mixtures.weight_search import Search
 from tests.unit.solvers.mixtures.cases import problem
 
 

@@ -7,7 +7,7 @@ from mercer import SVC
 from mercer.domains import Vectors
 from mercer.errors import TargetError
 from mercer.kernels import Gaussian, Precomputed
-from mercer.selection.radius_margin import RadiusMarginCriterion, radius_margin, smallest_ball
+from mercer.selection.bounds.radius_margin import RadiusMarginCriterion, radius_margin, smallest_ball
 
 
 def data(n=16, seed=0):

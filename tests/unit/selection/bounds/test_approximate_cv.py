@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer import SVC
 from mercer.kernels import Gaussian, Precomputed
-from mercer.selection.approximate_cv import generalized_approximate_cv, span_rule
+from mercer.selection.bounds.approximate_cv import generalized_approximate_cv, span_rule
 
 
 def fitted(C=2.0, n=24, seed=0, width=1.0):
