@@ -412,10 +412,10 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.selection": {
         "mercer.selection.automatic": ("Choice", "best_means", "best_ridge", "find_task", "table_kernels",),
+        "mercer.selection.bounds.alignment_criterion": ("AlignmentCriterion", "target_alignment",),
         "mercer.selection.bounds.approximate_cv": ("generalized_approximate_cv", "span_rule",),
         "mercer.selection.bounds.radius_margin": ("RadiusMargin", "RadiusMarginCriterion", "radius_margin", "smallest_ball",),
         "mercer.selection.bounds.span_bound": ("leave_one_out_decisions",),
-        "mercer.selection.bounds.target_alignment": ("AlignmentCriterion", "target_alignment",),
         "mercer.selection.cost_path": ("cost_path",),
         "mercer.selection.cross_validation": ("fold_predictions", "generalized_cross_validation", "partition",),
         "mercer.selection.decision": ("decide", "expected_loss",),

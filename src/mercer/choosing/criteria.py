@@ -24,9 +24,9 @@ from mercer.estimators.processes.process_evidence import DenseEvidence, Observat
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
 from mercer.gram import Dense
 from mercer.kernels import Kernel, Precomputed
+from mercer.selection.bounds.alignment_criterion import AlignmentCriterion, target_alignment
 from mercer.selection.bounds.approximate_cv import generalized_approximate_cv, span_rule
 from mercer.selection.bounds.radius_margin import RadiusMarginCriterion, radius_margin
-from mercer.selection.bounds.target_alignment import AlignmentCriterion, target_alignment
 from mercer.selection.held_costs import machines_along
 from mercer.selection.margins import margin_leave_one_out, votes
 from mercer.selection.noise import noise_variance

@@ -15,7 +15,8 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import mercer.gram  # whose names are imported when they are used
+import mercer.estimators  # whose names are imported when they are used
+import mercer.gram
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
@@ -25,8 +26,6 @@ from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
-from mercer.estimators import MultipleKernelClassifier, MultipleKernelRegressor
-from mercer.estimators.mixtures.kernel_family import family_of
 from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
@@ -278,9 +277,10 @@ def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal)
     kinds = {name: "number" if kind == "boolean" else kind for name, kind in problem.data.kinds.items()}
     kernels = column_kernels(problem.data.take(some_rows(problem.n)).columns, kinds)
     if task == "classification":
-        estimator: Any = MultipleKernelClassifier(kernels, normalization="trace")
+        estimator: Any = mercer.estimators.MultipleKernelClassifier(kernels, normalization="trace")
     else:  # squares have no unit that the cost would depend on
-        estimator = MultipleKernelRegressor(kernels, 10.0, machine="squared", normalization="trace")
+        model = mercer.estimators.MultipleKernelRegressor
+        estimator = model(kernels, 10.0, machine="squared", normalization="trace")
     outcome = _as_asked(request, problem, estimator, clock, terminal)
     steps = [_why(task, request, problem), *outcome.steps, *_weighed(outcome.model)]
     return replace(outcome, steps=steps)
@@ -297,8 +297,10 @@ def _weighed(model: Any) -> list[str]:
 
 def _kernel_of(estimator: Any) -> Any:
     """The kernel of an estimator; of several kernels their sum, which reads what each of them does."""
-    family = family_of(getattr(estimator, "kernels", None))
-    return getattr(estimator, "kernel", None) if family is None else family.kernel
+    kernels = getattr(estimator, "kernels", None)
+    if kernels is None:
+        return getattr(estimator, "kernel", None)
+    return importlib.import_module("mercer.estimators.mixtures.kernel_family").family_of(kernels).kernel
 
 
 def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:

@@ -4,6 +4,8 @@ from mercer.selection.automatic import best_means as best_means
 from mercer.selection.automatic import best_ridge as best_ridge
 from mercer.selection.automatic import find_task as find_task
 from mercer.selection.automatic import table_kernels as table_kernels
+from mercer.selection.bounds.alignment_criterion import AlignmentCriterion as AlignmentCriterion
+from mercer.selection.bounds.alignment_criterion import target_alignment as target_alignment
 from mercer.selection.bounds.approximate_cv import generalized_approximate_cv as generalized_approximate_cv
 from mercer.selection.bounds.approximate_cv import span_rule as span_rule
 from mercer.selection.bounds.radius_margin import RadiusMargin as RadiusMargin
@@ -11,8 +13,6 @@ from mercer.selection.bounds.radius_margin import RadiusMarginCriterion as Radiu
 from mercer.selection.bounds.radius_margin import radius_margin as radius_margin
 from mercer.selection.bounds.radius_margin import smallest_ball as smallest_ball
 from mercer.selection.bounds.span_bound import leave_one_out_decisions as leave_one_out_decisions
-from mercer.selection.bounds.target_alignment import AlignmentCriterion as AlignmentCriterion
-from mercer.selection.bounds.target_alignment import target_alignment as target_alignment
 from mercer.selection.cost_path import cost_path as cost_path
 from mercer.selection.cross_validation import fold_predictions as fold_predictions
 from mercer.selection.cross_validation import generalized_cross_validation as generalized_cross_validation

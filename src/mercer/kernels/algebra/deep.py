@@ -80,7 +80,7 @@ class Deep(Tiled, DifferentiatedByTiles):
 
     constraints = {
         "kernel": InstanceOf(Kernel),
-        "map": Satisfies("a Spec with __call__ and pullback", is_differentiable),
+        "map": Satisfies("a Spec with __call__ and pullback", lambda map: is_differentiable(map)),
     }
 
     def __init__(self, kernel: Kernel, map: Any) -> None:

@@ -6,7 +6,7 @@ import pytest
 from mercer.domains import Vectors
 from mercer.errors import TargetError
 from mercer.kernels import Gaussian, Linear
-from mercer.selection.bounds.target_alignment import AlignmentCriterion, target_alignment, target_alignment_slope
+from mercer.selection.bounds.alignment_criterion import AlignmentCriterion, target_alignment, target_alignment_slope
 
 
 def naive(K, y, centred):
