@@ -14,7 +14,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 
-import mercer.kernels  # names are imported on use
+import mercer.estimators  # names are imported on use
+import mercer.kernels
 from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.budget import Clock
@@ -22,9 +23,8 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
-from mercer.estimators import SVC, KernelMeanClassifier, KernelRidge
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
-from mercer.kernels import Gaussian, Kernel, Precomputed, Spectrum
+from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.numerics.sparse_checks import used_columns
 from mercer.selection.automatic import (
     COARSE,
@@ -267,7 +267,7 @@ def _column(name: str, values: Any) -> Column:
 def sequence_kernels(sequences: Sequence[Any]) -> tuple[Kernel, ...]:
     """Return spectrum kernels of lengths up to five; the shortest is the last, since it wins a tie."""
     shortest = min(map(len, sequences))
-    return tuple(Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
+    return tuple(mercer.kernels.Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
 
 
 def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
@@ -309,7 +309,7 @@ def choose(kernels: Sequence[Kernel], X: Any, y: Array, n: int, task: str, watch
 
 def _regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
     choice = best_ridge(kernels, X, y, watch)
-    model = KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
+    model = mercer.estimators.KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
     steps = [f"{_compared(len(choice.tried))} by closed-form leave-one-out"]
     return Chosen(model, choice.predictions, np.arange(len(y)), choice.score, steps)
 
@@ -326,12 +326,14 @@ def _classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Ca
         rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
         steps = [f"{_compared(len(margin.tried), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
         if margin.score >= means.score:
-            model = SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
+            model = mercer.estimators.SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
             return Chosen(model, np.unique(y[few])[margin.predictions], few, margin.score, steps)
     if len(few) < len(y):
         means = best_means(kernels, S, y, watch)
     predictions = np.unique(y)[means.predictions]
-    return Chosen(KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), means.score, steps)
+    return Chosen(
+        mercer.estimators.KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), means.score, steps
+    )
 
 
 def _compared(kernels: int, more: str = "") -> str:

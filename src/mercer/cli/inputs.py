@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import mercer.domains  # whose names are imported when they are used
+import mercer.kernels
 from mercer.arrays import Array, Indices
 from mercer.budget import format_bytes
 from mercer.cli.failures import UsageFault
@@ -24,7 +25,7 @@ from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.readers import read
 from mercer.io.tables import Table
-from mercer.kernels import Kernel, Match
+from mercer.kernels import Kernel
 from mercer.kernels.algebra.maps import Selected
 from mercer.spec import Spec
 
@@ -117,7 +118,9 @@ def column_kinds(kernel: Any) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for node in _nodes(kernel):
         if isinstance(node, Selected) and isinstance(node.columns, str) and compares_texts(node.kernel):
-            only_match = all(isinstance(inner, Match) or inner._children() for inner in _nodes(node.kernel))
+            only_match = all(
+                isinstance(inner, mercer.kernels.Match) or inner._children() for inner in _nodes(node.kernel)
+            )
             kinds[node.columns] = "category" if only_match else "text"
     return kinds
 

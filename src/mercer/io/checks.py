@@ -18,7 +18,6 @@ from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.kernels.kmers import Kmers
-from mercer.kernels.strings.substrings import SuffixNodes
 from mercer.numerics.ragged import Ragged
 from mercer.numerics.sparse_checks import sparse_fault
 from mercer.selection import Sigmoid
@@ -32,8 +31,9 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 def check_record(record: Any) -> Any:
     """Return the record; ModelError unless its parts fit together. Its `check`, if it has one, is called, too."""
     for member in type(record).__mro__:
-        if member in _CHECKS:
-            _CHECKS[member](record)
+        check = _CHECKS.get(member) or _CHECKS.get(f"{member.__module__}.{member.__qualname__}")
+        if check is not None:
+            check(record)
             break
     else:
         if callable(getattr(record, "check", None)):
@@ -102,7 +102,7 @@ def _kmers(keys: Kmers) -> None:
     _require(bool(inside), "substrings with codes beyond their vocabulary")
 
 
-def _suffix_nodes(keys: SuffixNodes) -> None:
+def _suffix_nodes(keys: Any) -> None:
     _require(isinstance(keys.vocabulary, tuple), "a suffix tree without a vocabulary")
     _require(keys.longest is None or (type(keys.longest) is int and keys.longest >= 1), "a suffix tree without depth")
     _require(_is_array(keys.codes, 1, np.int32), "a suffix tree without a text")
@@ -185,12 +185,12 @@ def _sigmoid(sigmoid: Sigmoid) -> None:
     _require(bool(good), "a sigmoid that does not increase")
 
 
-_CHECKS: dict[type, Callable[[Any], None]] = {
+_CHECKS: dict[type | str, Callable[[Any], None]] = {
     Vectors: _vectors,
     Ragged: _ragged,
     Strings: _strings,
     Kmers: _kmers,
-    SuffixNodes: _suffix_nodes,
+    "mercer.kernels.strings.substrings.SuffixNodes": _suffix_nodes,  # named, so that tables need not load it
     Pairs: _pairs,
     Similarities: _similarities,
     Frames: _frames,

@@ -11,16 +11,12 @@ from mercer.errors import ParameterError
 from mercer.io.columns import Kinds, checked_kinds
 from mercer.io.datasets import Dataset
 from mercer.io.delimited import read_delimited
-from mercer.io.excel import read_excel
 from mercer.io.formats import FORMATS, TREES, detect, detected, is_folder
 from mercer.io.gram_file import read_gram, read_gram_rows
-from mercer.io.jsonl import read_jsonl
 from mercer.io.limits import FileBudgetError, FileError, Limits
 from mercer.io.parquet import read_parquet
 from mercer.io.source import Source
-from mercer.io.structures.fasta import read_fasta, read_fastq
 from mercer.io.svmlight import read_svmlight
-from mercer.io.text_folders import read_text_folder
 
 __all__ = ["FORMATS", "detect", "read"]
 __public__ = __all__
@@ -107,9 +103,9 @@ def read(
 def _read_folder(path: Path, name: str, limits: Limits, encoding: str) -> Dataset:
     try:
         if name == "texts":
-            return read_text_folder(path, limits, encoding)
+            return _loaded("text_folders", "read_text_folder")(path, limits, encoding)
         module, function = ("graph_archives", "read_tu") if name == "tu" else ("tree_files", "read_tree_folder")
-        return _loaded(module, function)(path, limits)
+        return _loaded(f"structures.{module}", function)(path, limits)
     except FileError:
         raise
     except MemoryError:
@@ -125,26 +121,31 @@ def _no_memory(path: Path) -> FileBudgetError:
 
 
 def _loaded(module: str, function: str) -> Any:
-    """Return a reader of a domain whose code is loaded when it is needed: tables need none of it."""
-    return getattr(importlib.import_module(f"mercer.io.structures.{module}"), function)
+    """Return a reader whose code is loaded when it is needed: most files need none of it."""
+    return getattr(importlib.import_module(f"mercer.io.{module}"), function)
 
 
 _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "csv": read_delimited,
     "tsv": lambda source, kinds: read_delimited(source, kinds, "\t"),
-    "excel": read_excel,
+    "excel": lambda source, kinds: _loaded("excel", "read_excel")(source, kinds),
     "parquet": read_parquet,
     "svmlight": lambda source, kinds: read_svmlight(source),
     "gram": lambda source, kinds: read_gram(source),
     "gram-rows": lambda source, kinds: read_gram_rows(source),
-    "jsonl": read_jsonl,
-    "fasta": lambda source, kinds: read_fasta(source),
-    "fastq": lambda source, kinds: read_fastq(source),
-    **{name: lambda source, kinds, name=name: _loaded("tree_files", "read_trees")(source, name) for name in TREES},
-    "texts": lambda source, kinds: read_text_folder(source.path, source.limits, source.encoding),
-    "trees": lambda source, kinds: _loaded("tree_files", "read_tree_folder")(source.path, source.limits),
-    "graphml": lambda source, kinds: _loaded("graph_files", "read_graphml")(source),
-    "graph-json": lambda source, kinds: _loaded("graph_files", "read_graph_json")(source),
-    "edges": lambda source, kinds: _loaded("graph_files", "read_edge_list")(source),
-    "tu": lambda source, kinds: _loaded("graph_archives", "read_tu")(source.path, source.limits),
+    "jsonl": lambda source, kinds: _loaded("jsonl", "read_jsonl")(source, kinds),
+    "fasta": lambda source, kinds: _loaded("structures.fasta", "read_fasta")(source),
+    "fastq": lambda source, kinds: _loaded("structures.fasta", "read_fastq")(source),
+    **{
+        name: lambda source, kinds, name=name: _loaded("structures.tree_files", "read_trees")(source, name)
+        for name in TREES
+    },
+    "texts": lambda source, kinds: _loaded("text_folders", "read_text_folder")(
+        source.path, source.limits, source.encoding
+    ),
+    "trees": lambda source, kinds: _loaded("structures.tree_files", "read_tree_folder")(source.path, source.limits),
+    "graphml": lambda source, kinds: _loaded("structures.graph_files", "read_graphml")(source),
+    "graph-json": lambda source, kinds: _loaded("structures.graph_files", "read_graph_json")(source),
+    "edges": lambda source, kinds: _loaded("structures.graph_files", "read_edge_list")(source),
+    "tu": lambda source, kinds: _loaded("structures.graph_archives", "read_tu")(source.path, source.limits),
 }

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from mercer import estimators  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.estimators import SVC, KernelMeanClassifier
 from mercer.gram import Dense
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
@@ -57,9 +56,9 @@ def left_out(subject: Subject) -> LeftOutFacts:
                 ) from None
             scores = regression_scores(y, again.loo_predictions_)
             return LeftOutFacts(scores, "one factorisation, all samples of weight one")
-        if isinstance(model, KernelMeanClassifier) and y is not None:
+        if isinstance(model, estimators.KernelMeanClassifier) and y is not None:
             return _means_left_out(subject)
-        if type(model) is SVC and y is not None:
+        if type(model) is estimators.SVC and y is not None:
             return _margins_left_out(subject)
         if isinstance(model, estimators.ParzenDensity):
             return _density_left_out(subject)

@@ -30,7 +30,7 @@ import mercer.kernels  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.domains import Samples
 from mercer.errors import DomainError, ParameterError, TargetError
-from mercer.kernels import Gaussian, Kernel, Match, Spectrum
+from mercer.kernels import Gaussian, Kernel
 from mercer.selection.path import mean_leave_one_out, ridge_path
 
 __all__ = [
@@ -121,7 +121,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
     """
     spreads = {name: standard_deviation(columns[name]) for name, kind in kinds.items() if kind == "number"}
     spreads = {name: s for name, s in spreads.items() if s > 0.0}
-    others: list[Kernel] = [Match().on(name) for name, kind in kinds.items() if kind == "category"]
+    others: list[Kernel] = [mercer.kernels.Match().on(name) for name, kind in kinds.items() if kind == "category"]
     others += [text_kernel(columns[name]).on(name) for name, kind in kinds.items() if kind == "text"]
     if not spreads and not others:
         raise DomainError(
@@ -158,7 +158,7 @@ def column_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> dict
         if kind == "number" and (spread := standard_deviation(columns[name])) > 0.0:
             found[name] = Gaussian(_rounded(spread)).on(name)
         elif kind == "category":
-            found[name] = Match().on(name)
+            found[name] = mercer.kernels.Match().on(name)
         elif kind == "text":
             found[name] = text_kernel(columns[name]).on(name)
     if not found:
@@ -199,7 +199,7 @@ def text_kernel(texts: Sequence[str]) -> Kernel:
     if 2 * sum(len(text.split(None, 1)) > 1 for text in texts) > len(texts):
         return mercer.kernels.TfIdf().normalized()
     shortest = min(map(len, texts))
-    return Spectrum(max(1, min(3, shortest))).normalized()
+    return mercer.kernels.Spectrum(max(1, min(3, shortest))).normalized()
 
 
 def _is_closed(text: str) -> bool:
