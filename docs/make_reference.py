@@ -11,7 +11,8 @@ from docs.pages import write
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 MODULES = (
-    *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.mixtures", "mercer.solvers"),
+    *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.mixtures"),
+    "mercer.solvers",
     *(
         "mercer.selection",
         "mercer.preimages",

@@ -39,8 +39,8 @@ table = {
 ill = risk + 0.3 * rng.normal(size=n) > 0
 
 # %%
-# **From the table to the model.** Columns of numbers, categories and texts get their kernels by themselves; sequences and
-# graphs we name. All kernels are brought to one scale, learned from the training rows.
+# **From the table to the model.** Columns of numbers, categories and texts get their kernels by themselves; sequences
+# and graphs we name. All kernels are brought to one scale, learned from the training rows.
 
 plain = {name: column for name, column in table.items() if name not in ("gene", "molecule")}
 kernels = mercer.source_kernels(plain) | {

@@ -37,7 +37,10 @@ __all__ = ["parse"]
 LONGEST_TEXT = 4096
 MOST_NODES = 200
 DEEPEST = 50
-PACKAGES = ("kernels", "models", "gram", "losses", "mixtures", "solvers", "hilbert.regularizers", "preimages", "estimators")
+PACKAGES = (
+    *("kernels", "models", "gram", "losses", "mixtures", "solvers", "hilbert.regularizers", "preimages"),
+    "estimators",
+)
 METHODS = ("normalized", "on", "tensor", "direct_sum", "exp")
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
