@@ -35,8 +35,8 @@ class HierarchicalBayes(Mixture):
 
     Examples
     --------
-    >>> HierarchicalBayes(rate=0.1)
-    HierarchicalBayes(rate=0.1)
+    >>> HierarchicalBayes(rate=0.1).tol
+    0.001
     """
 
     constraints = {
