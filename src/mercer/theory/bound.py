@@ -16,6 +16,7 @@ __public__ = __all__
 COUNT = Integer(1)
 DELTA = Interval(0.0, 1.0, closed="neither")
 SHARE = Interval(0.0, 1.0)
+NUMBER = Interval(-float("inf"), float("inf"))
 SIZE = Interval(0.0, float("inf"), closed="left")
 WIDTH = Positive()
 

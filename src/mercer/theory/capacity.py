@@ -16,7 +16,7 @@ from scipy.special import gammaln
 
 from mercer.arguments import checked, real_array
 from mercer.arrays import Floats
-from mercer.constraints import Integer
+from mercer.constraints import Boolean, Integer
 from mercer.errors import DomainError, ParameterError
 from mercer.theory.bound import COUNT, SIZE
 
@@ -74,6 +74,7 @@ def labellings(labels: Any) -> int:
     return len(np.unique(real_array(labels, "labels", 2), axis=0))
 
 
+@checked(annealed=Boolean())
 def vc_entropy(samples: Iterable[Any], *, annealed: bool = False) -> float:
     r"""Estimate the VC entropy of functions: the mean logarithm of the number of ways in which they label samples.
 
@@ -94,6 +95,8 @@ def vc_entropy(samples: Iterable[Any], *, annealed: bool = False) -> float:
     >>> round(vc_entropy([[[1, 1], [1, -1]], [[1, 1], [1, 1]]]), 4)  # ln(2) / 2
     0.3466
     """
+    if not isinstance(samples, Iterable):
+        raise DomainError(f"samples={samples!r:.100} was given; several tables of labels are accepted. Give a list.")
     counts = np.array([labellings(sample) for sample in samples], dtype=float)
     if not len(counts):
         raise DomainError("no samples were given; at least one table of labels is needed. Draw some.")

@@ -43,7 +43,8 @@ def _spread(values: Any, n: int | None, name: str) -> float:
         return n * float(given) ** 2
     if n is not None and len(given) != n:
         raise ParameterError(f"{len(given)} {name} were given for n={n}; there must be one for each. Leave n out.")
-    return float(np.sum(given**2))
+    with np.errstate(over="ignore"):
+        return float(np.sum(given**2))
 
 
 @checked(n=COUNT, eps=SIZE)

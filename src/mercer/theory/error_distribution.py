@@ -137,9 +137,22 @@ def error_distribution(
     ((1, 2, 20), True)
     """
     learners = dict(estimator) if isinstance(estimator, dict) else {type(estimator).__name__: estimator}
+    for name, model in learners.items():
+        if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+            raise ParameterError(
+                f"{model!r:.100} was given as the learner {name!r}; classifiers with fit and predict are accepted. "
+                "Give for example SVC(Gaussian(1.0))."
+            )
     labels = np.asarray(y)
-    X = indexable(X, labels)[0]
-    n = len(labels)
+    if labels.ndim != 1 or not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
+        raise DomainError(
+            f"X of type {type(X).__name__} and y of shape {labels.shape} were given; a collection of samples and one "
+            "label for each are accepted. Give an array or a list, and a list of labels."
+        )
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n != len(labels):
+        raise DomainError(f"{n} samples and {len(labels)} labels were given; there must be one each. Give both.")
+    X = indexable(X)[0]
     counts = _sizes_of(SEED_SIZES if sizes is None else sizes, n)
     if not learners or len(np.unique(labels)) < 2:
         raise DomainError("one class, or no learner, was given; two classes and a learner are needed. Give both.")
@@ -156,10 +169,11 @@ def error_distribution(
 
 
 def _sizes_of(sizes: Sequence[int], n: int) -> tuple[int, ...]:
-    found = tuple(int(size) for size in sizes)
+    given = np.asarray(sizes)
+    found = tuple(int(size) for size in given) if given.ndim == 1 and given.dtype.kind in "iu" else ()
     if not found or not all(2 <= size < n for size in found):
         raise ParameterError(
-            f"sizes={found!r:.200} were given for {n} samples; training sets have at least 2 of them, and leave some "
+            f"sizes={sizes!r:.200} were given for {n} samples; training sets have at least 2 of them, and leave some "
             "to test on. Give sizes from 2 to n - 1."
         )
     return found

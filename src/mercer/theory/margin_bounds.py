@@ -154,7 +154,8 @@ def margin_bound(
     t = real_array(margins, "margins", 1)
     m = len(t)
     scale = norm if norm > 0.0 else 1.0
-    t = t / scale
+    with np.errstate(over="ignore"):
+        t = t / scale
     level = delta / choices
     best: tuple[float, float, int, int | None, float] | None = None
     for power in _powers(offset, scale):
@@ -162,7 +163,8 @@ def margin_bound(
         share = level if power is None else level * _weight(power)
         for k in range(_COARSEST, _FINEST + 1):
             gamma = 2.0**-k
-            ramp = float(np.clip(1.0 - t / gamma, 0.0, 1.0).mean())
+            with np.errstate(over="ignore"):
+                ramp = float(np.clip(1.0 - t / gamma, 0.0, 1.0).mean())
             rest = confidence(m, share * _weight(k)).value
             value = ramp + (complexity + cost) / gamma + rest
             if best is None or value < best[0]:

@@ -323,7 +323,8 @@ def process_divergence(mean: Any, covariance: Any, K: Any) -> float:
     A = scipy.linalg.solve_triangular(L, M, lower=True)
     v = scipy.linalg.solve_triangular(L, mu, lower=True)
     logs = 2.0 * float(np.log(np.diag(L)).sum() - np.log(np.diag(M)).sum())
-    return max(0.5 * (logs + float(np.sum(A**2)) + float(v @ v) - len(mu)), 0.0)
+    with np.errstate(over="ignore"):
+        return max(0.5 * (logs + float(np.sum(A**2)) + float(np.sum(v**2)) - len(mu)), 0.0)
 
 
 @checked(divergence=SIZE, delta=DELTA, deterministic=Boolean(), choices=COUNT)

@@ -18,9 +18,9 @@ import numpy as np
 
 from mercer.arguments import SEED, Callback, checked, real_array
 from mercer.arrays import Floats
-from mercer.constraints import Integer
+from mercer.constraints import Boolean, Integer
 from mercer.errors import DomainError, ParameterError
-from mercer.theory.bound import COUNT, DELTA, SIZE, WIDTH, Bound, Term
+from mercer.theory.bound import COUNT, DELTA, NUMBER, SIZE, WIDTH, Bound, Term
 
 __all__ = [
     "Average",
@@ -68,7 +68,7 @@ class Average(NamedTuple):
 # the theorems -------------------------------------------------------------------------------------------------
 
 
-@checked(complexity=SIZE, n=COUNT, delta=DELTA, width=WIDTH)
+@checked(risk=NUMBER, complexity=SIZE, n=COUNT, delta=DELTA, width=WIDTH)
 def rademacher_bound(risk: float, complexity: float, n: int, delta: float = 0.05, *, width: float = 1.0) -> Bound:
     r"""Bound the expectation of every function of a class by its mean and the expected Rademacher complexity.
 
@@ -102,7 +102,7 @@ def rademacher_bound(risk: float, complexity: float, n: int, delta: float = 0.05
     return Bound.of_terms("Rademacher", "E f", terms, delta, unpaid=("the class",), trivial=width)
 
 
-@checked(complexity=SIZE, n=COUNT, delta=DELTA, width=WIDTH)
+@checked(risk=NUMBER, complexity=SIZE, n=COUNT, delta=DELTA, width=WIDTH)
 def empirical_rademacher_bound(
     risk: float, complexity: float, n: int, delta: float = 0.05, *, width: float = 1.0
 ) -> Bound:
@@ -225,7 +225,7 @@ def offset_rademacher(bound: float, n: int) -> float:
     return finite_rademacher(2, n, bound)
 
 
-@checked(complexity=SIZE, lipschitz=SIZE)
+@checked(complexity=SIZE, lipschitz=SIZE, absolute=Boolean())
 def contracted_rademacher(complexity: float, lipschitz: float = 1.0, *, absolute: bool = False) -> float:
     r"""Bound the Rademacher complexity of a class after a Lipschitz function: it grows by the steepest slope at most.
 
@@ -411,7 +411,17 @@ def ball_correlation(K: Any, norm: float = 1.0) -> Correlation:
         raise DomainError(
             f"K has shape {matrix.shape}; a Gram matrix is square. Give K of the samples with themselves."
         )
-    return lambda signs: norm * np.sqrt(np.maximum(np.einsum("ij,ij->j", signs, matrix @ signs), 0.0))
+
+    def best(signs: Floats) -> Floats:
+        _require_signs(signs, len(matrix))
+        return norm * np.sqrt(np.maximum(np.einsum("ij,ij->j", signs, matrix @ signs), 0.0))
+
+    return best
+
+
+def _require_signs(signs: Floats, n: int) -> None:
+    if len(signs) != n:
+        raise ParameterError(f"signs of {len(signs)} samples were given to a class on {n}; give n={n}. Give one each.")
 
 
 def stump_correlation(X: Any) -> Correlation:
@@ -439,6 +449,7 @@ def stump_correlation(X: Any) -> Correlation:
         columns.append((order, np.flatnonzero(ends)))
 
     def best(signs: Floats) -> Floats:
+        _require_signs(signs, len(table))
         total = signs.sum(axis=0)
         found = np.abs(total)  # a threshold below all
         for order, ends in columns:
