@@ -135,11 +135,11 @@ def compose_kernel(
 
     Examples
     --------
-    >>> from mercer.kernels import Linear, Periodic
-    >>> x = np.linspace(0.0, 4.0, 40)[:, None]
-    >>> found = compose_kernel(x, x[:, 0] + np.sin(2 * np.pi * x[:, 0]), [Linear(), Periodic(1.0)], depth=2)
-    >>> sorted(type(term.kernel).__name__ for term in found.terms())
-    ['Linear', 'Periodic']
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> x = np.linspace(0.0, 4.0, 20)[:, None]
+    >>> found = compose_kernel(x, np.sin(2.0 * x[:, 0]), [Linear(), Gaussian(1.0)], depth=1)
+    >>> [type(term.kernel).__name__ for term in found.terms()]
+    ['Gaussian']
     """
     if criterion not in ("bic", "evidence", "loo"):
         raise ParameterError(f"criterion={criterion!r} was given; 'bic', 'evidence' and 'loo' are accepted. Use 'bic'.")

@@ -8,8 +8,8 @@ from mercer.errors import ParameterError
 from mercer.kernels import Gaussian, Linear, Periodic
 
 
-def wave(n=40, seed=0):
-    x = np.linspace(0.0, 4.0, n)[:, None]
+def wave(n=24, seed=0):
+    x = np.linspace(0.0, 3.0, n)[:, None]
     noise = 0.05 * np.random.default_rng(seed).normal(size=n)
     return x, 2.0 * x[:, 0] + np.sin(2.0 * np.pi * x[:, 0]) + noise
 
