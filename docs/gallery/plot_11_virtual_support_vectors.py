@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from mercer import SVC
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Invariant
+from mercer.selection import VirtualSamples
 
 X, y = load_digits(return_X_y=True)
 X = X / 16
@@ -85,9 +86,6 @@ plt.show()
 # `VirtualSamples` does this for any estimator and any list of transformations. `Invariant` builds the invariance into
 # the kernel instead, as its average over the moved versions of both images. Images that are moved by a pixel are where
 # it shows: without transformations half of them are lost.
-
-from mercer.kernels import Invariant
-from mercer.selection import VirtualSamples
 
 moves = tuple(lambda samples, step=step: shifted(np.asarray(samples), *step) for step in DIRECTIONS)
 plain = SVC(Gaussian(1.5), C=10.0)
