@@ -71,9 +71,8 @@ def kernels(protein: bool) -> dict[str, Any]:
     for name, *choices in OTHERS:
         if choices[protein] is not None:
             positional, named = choices[protein]
-            found[name + str(positional or "()").replace(",)", ")")] = getattr(mercer.kernels, name)(
-                *positional, **named
-            )
+            text = name + str(positional or "()").replace(",)", ")")
+            found[text] = getattr(mercer.kernels, name)(*positional, **named)
     return found
 
 

@@ -120,3 +120,10 @@ def test_text(kernel):
 def test_bad_parameters(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         Periodic(**bad).check()
+
+
+def test_is_the_von_mises_kernel_of_cyclic_columns():
+    hours = np.array([[0.0], [6.0], [23.0], [25.0]])
+    kappa = 1.0 / 0.7**2
+    expected = np.exp(kappa * (np.cos(2.0 * np.pi * (hours - hours.T) / 24.0) - 1.0))
+    np.testing.assert_allclose(Periodic(24.0, length_scale=0.7)(hours), expected, rtol=1e-12)
