@@ -80,7 +80,7 @@ class _FewFunctions(KernelEstimator):
     def _can_use(self, spec: GramSpec) -> bool:
         return not (is_streamed(spec) or is_transform(spec))  # a factor is needed
 
-    def _minimise(self, K: Gram, seen: Observations, loss: Any, bound: float, run: Run) -> SpectralSolution:
+    def _minimise(self, K: Gram, seen: Observations, loss: Any, run: Run) -> SpectralSolution:
         """Solve, and keep the functions of all columns."""
         F, back = factor_of(self, K)
         penalty = Nuclear() if self.penalty is None else self.penalty
@@ -93,7 +93,6 @@ class _FewFunctions(KernelEstimator):
                 loss,
                 penalty,
                 self.alpha,
-                bound=bound,
                 intercept=self.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -269,7 +268,7 @@ class NuclearNormRegressor(MultiOutputMixin, RegressorMixin, _FewFunctions):
             places = columns if codes is None else codes[used][rows]
             count = table.shape[1] if codes is None else len(self.tasks_)
             seen = Observations(rows, places, table[rows, columns], w[rows], (len(S), count))
-            self._minimise(K, seen, Squared(), 1.0, run)
+            self._minimise(K, seen, Squared(), run)
         return self
 
     def _is_one(self) -> bool:
@@ -400,7 +399,7 @@ class NuclearNormClassifier(ClassifierMixin, _FewFunctions):
             rows, columns = np.repeat(np.arange(n), width), np.tile(np.arange(width), n)
             count = width * (1 if own is None else len(self.tasks_))
             seen = Observations(rows, first[rows] + columns, sides.ravel(), w[rows], (n, count))
-            self._minimise(K, seen, Logistic(), 0.25, run)
+            self._minimise(K, seen, Logistic(), run)
         return self
 
     def _width(self) -> int:

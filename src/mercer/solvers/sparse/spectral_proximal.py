@@ -58,7 +58,7 @@ class SpectralSolution:
 class _Smooth:
     """The smooth part of the objective, minimised over the intercepts."""
 
-    def __init__(self, F: Floats, seen: Observations, loss: Any, bound: float, intercept: bool) -> None:
+    def __init__(self, F: Floats, seen: Observations, loss: Any, intercept: bool) -> None:
         self.F, self.seen, self.loss, self.intercept = F, seen, loss, intercept
         n, T = seen.shape
         self.mass = np.maximum(np.bincount(seen.tasks, weights=seen.weight, minlength=T), np.finfo(float).tiny)
@@ -66,7 +66,7 @@ class _Smooth:
         self.order = np.lexsort((seen.tasks, seen.rows))  # entries of the table are sorted, observations need not be
         self.gathered = F[seen.rows] if len(seen.y) * F.shape[1] <= _GATHERED else None
         self.bias = np.zeros(T)
-        self.steep = bound * self._largest()
+        self.steep = float(np.max(loss.curvature(seen.y, np.zeros(len(seen.y))), initial=0.0)) * self._largest()
 
     def _largest(self) -> float:
         """Return the largest eigenvalue of F_t' W_t F_t over the tasks, or a bound on it."""
@@ -129,11 +129,9 @@ def solve_spectral(
     penalty: Any,
     alpha: float,
     *,
-    bound: float = 1.0,
     intercept: bool = True,
     tol: float = 1e-4,
     max_iter: int = 5000,
-    start: Floats | None = None,
     monitor: Any = None,
 ) -> SpectralSolution:
     """Minimise a smooth loss and a cost of singular values over a matrix of weights.
@@ -143,24 +141,21 @@ def solve_spectral(
     F : (n, r) array
     seen : Observations
     loss : Loss
-        Smooth.
+        Smooth; its second derivative must be largest where nothing is predicted, as those of Squared and Logistic.
     penalty : object
         With ``value``, ``proximal``, ``conjugate``, ``allowed`` and ``convex``.
     alpha : float
         Weight of the penalty.
-    bound : float, default 1.0
-        No second derivative of the loss is larger.
     intercept : bool, default True
         Whether each task has an intercept, which is not penalised.
     tol : float, default 1e-4
         The gap to be reached, over the objective without weights; of a penalty that is not convex, the change.
     max_iter : int, default 5000
-    start : (r, T) array, optional
     monitor : callable, optional
         Called as ``monitor(iteration, residual)``; true ends the run.
     """
-    smooth = _Smooth(F, seen, loss, bound, intercept)
-    B = np.zeros((F.shape[1], seen.shape[1])) if start is None else start.copy()
+    smooth = _Smooth(F, seen, loss, intercept)
+    B = np.zeros((F.shape[1], seen.shape[1]))
     step = 1.0 / max(smooth.steep, np.finfo(float).tiny)
     unit = max(smooth(np.zeros_like(B))[0], np.finfo(float).tiny)
     ahead, momentum, best, s = B, 1.0, np.inf, np.zeros(min(B.shape))

@@ -60,7 +60,7 @@ def test_the_nuclear_norm_is_that_of_the_semi_definite_program(alpha):
 def test_the_gap_is_a_bound(loss, penalty, intercept):
     y = np.where(Y > 0.0, 1.0, -1.0) if isinstance(loss, Logistic) else Y
     seen = Observations(ROWS, TASKS, y, W, (N, T))
-    options = {"bound": 0.25 if isinstance(loss, Logistic) else 1.0, "intercept": intercept}
+    options = {"intercept": intercept}
 
     def objective(found):
         f = (F @ found.weights)[ROWS, TASKS] + found.intercept[TASKS]
