@@ -294,13 +294,13 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.networks": {
         "mercer.networks.approximation": ("Approximation", "local_inconsistency",),
-        "mercer.networks.chains": ("Chains",),
         "mercer.networks.conjugate": ("Conjugate", "conjugate", "polytope_distance",),
+        "mercer.networks.independent_blocks": ("mean_field",),
         "mercer.networks.junction_tree": ("JunctionTree", "junction_tree",),
         "mercer.networks.log_determinant": ("log_determinant_bound",),
-        "mercer.networks.mean_field": ("mean_field",),
+        "mercer.networks.loopy": ("BetheEnergy", "bethe_free_energy", "loopy_propagation",),
         "mercer.networks.network": ("MarkovNetwork",),
-        "mercer.networks.propagation": ("BetheEnergy", "bethe_free_energy", "loopy_propagation",),
+        "mercer.networks.scored_chains": ("Chains",),
     },
     "mercer.numerics": {
         "mercer.numerics.block_krylov": ("Eigenpairs", "leading_eigenpairs",),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import DomainError, ParameterError
-from mercer.networks import Chains, MarkovNetwork, chains, junction_tree
+from mercer.networks import Chains, MarkovNetwork, junction_tree, scored_chains
 
 LENGTHS = (3, 0, 1, 4)
 
@@ -58,7 +58,7 @@ def test_both_ways_of_summing_agree():
     np.testing.assert_allclose(fast.marginals, slow.marginals, rtol=1e-12)
     np.testing.assert_allclose(fast.transitions, slow.transitions, rtol=1e-12)
     marginals, total = np.empty((3, 3)), np.zeros((3, 3))
-    value = chains._sum_paths.py_func(one.scores[:3], one.start, one.transitions, marginals, total)
+    value = scored_chains._sum_paths.py_func(one.scores[:3], one.start, one.transitions, marginals, total)
     assert value == pytest.approx(fast.log_partition[0])
     np.testing.assert_allclose(marginals, fast.marginals[:3], rtol=1e-12)
 
