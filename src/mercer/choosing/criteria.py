@@ -441,7 +441,7 @@ def _ridge_name(model: Any) -> str | None:
 
 
 def _has_intercept(model: Any) -> bool:
-    return _ridge_name(model) == "C" or bool(getattr(model, "fit_intercept", False))
+    return _ridge_name(model) == "C" or bool(getattr(model, "_has_intercept", False))
 
 
 def _is_smoother(model: Any) -> bool:
@@ -462,7 +462,7 @@ def _ridge_slope(model: Any, S: Samples, y: Array, kind: str) -> tuple[Slope, st
     if type(model) is not KernelRidge or _ridge_name(model) != "alpha":
         return None
     Y = np.asarray(y, dtype=float).reshape(len(y), -1)
-    border = np.ones((len(Y), 1)) if model.fit_intercept else None
+    border = np.ones((len(Y), 1)) if model._has_intercept else None
     return RidgeCriterion(S, Y, np.ones(len(Y)), border, kind), "alpha"
 
 

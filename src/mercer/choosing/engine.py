@@ -359,7 +359,8 @@ def _on_matrix(work: Work, group: _Group, held: Held) -> dict[tuple[int, int], d
     train, test = work.splits[fold.number]
     out = {}
     for place, model in zip(group.places, group.models, strict=True):
-        last = fresh(last_of(model), {"kernel": Precomputed()})
+        last = last_of(model)
+        last = fresh(last, {"kernel": Precomputed(), **(last._settled() if last.kernel is None else {})})
         if "gamma" in last.get_params(deep=False):
             last.set_params(gamma=None, degree=None, coef0=None)
         whole = held.double

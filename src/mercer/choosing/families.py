@@ -38,7 +38,8 @@ def takes_matrix(model: Any) -> bool:
         searches = getattr(model, "selection", None) is not None
     else:
         searches = getattr(model, "fixed", "all") != "all"
-    return plain and not searches and hasattr(model, "kernel")
+    chooses = type(model) is KernelRidge and model.kernel is None and model.alpha is None
+    return plain and not searches and not chooses and hasattr(model, "kernel")
 
 
 class Family:
@@ -105,7 +106,7 @@ class RidgeFamily(Family):
         self, held: Held, y: Array, weight: Floats, models: Sequence[Any], train: Indices, test: Indices,
         *, exact: bool, stop: Callable[[], bool],
     ) -> list[Any]:  # fmt: skip
-        intercept = self.parameter == "C" or models[0].fit_intercept
+        intercept = self.parameter == "C" or models[0]._has_intercept
         alphas = self._ridges(models)
         targets = np.asarray(y, dtype=float).reshape(len(y), -1)
         coef, bias = _ridge_path(held.double[np.ix_(train, train)], targets[train], weight[train], alphas, intercept)
@@ -166,7 +167,7 @@ def family_of(model: Any) -> Family | None:
         return MarginFamily() if simple and not together and not repaired and model.max_iter in (None, -1) else None
     if getattr(getattr(model, "gram", None), "indefinite", None) is not None:
         return None
-    if type(model) is KernelRidge and not model.leave_one_out:
+    if type(model) is KernelRidge and not model.leave_one_out and model.alpha is not None:
         return RidgeFamily("alpha")
     if type(model) is LSSVR and model.prune is None and model.C is not None:
         return RidgeFamily("C") if not (model.robust or model.posterior or model.leave_one_out) else None

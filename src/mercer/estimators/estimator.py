@@ -177,6 +177,10 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         predicts = isinstance(self, (ClassifierMixin, RegressorMixin, OutlierMixin))
         return Gaussian("columns" if predicts else "median")
 
+    def _settled(self) -> dict[str, Any]:
+        """Return the parameters whose defaults depend on whether a kernel is given, as they are without one."""
+        return {}
+
     def _check_order(self, kernel: Kernel) -> None:
         name = type(self).__name__
         if kernel.order is None:

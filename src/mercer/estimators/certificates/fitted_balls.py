@@ -64,7 +64,8 @@ def _squared_lengths(rows: Any) -> Floats:
 def _offset(model: Any, element: Any) -> float | None:
     """Return |b|; None where the model has no offset by construction."""
     size = float(np.abs(np.asarray(element.intercept)).max(initial=0.0))
-    without = getattr(model, "fit_intercept", None) is False or not hasattr(model, "intercept_")
+    asked = getattr(model, "_has_intercept", getattr(model, "fit_intercept", None))
+    without = asked is False or not hasattr(model, "intercept_")
     return None if size == 0.0 and without else size
 
 

@@ -197,6 +197,9 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
             self.n_iter_ = max(len(solution.trace) - 1, 1)
         return self
 
+    def _settled(self) -> dict[str, Any]:
+        return {"C": _COST if self.C is None else self.C}
+
     def decision_function(self, X: Any) -> Floats:
         """Return the log-odds of the second of two classes, shape (m,); else f_c + b_c, shape (m, c)."""
         return self._evaluate(X)

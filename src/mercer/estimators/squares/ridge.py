@@ -248,6 +248,9 @@ class KernelRidge(RidgeEstimator):
     def _has_intercept(self) -> bool:
         return self.kernel is None if self.fit_intercept is None else self.fit_intercept
 
+    def _settled(self) -> dict[str, Any]:
+        return {"fit_intercept": self._has_intercept}
+
     def _ridge(self, kernel: Kernel, data: Weighted) -> float:
         """Return the ridge that was given, scikit-learn's, or the one that is best for some of the samples."""
         if self.alpha is not None or self.kernel is not None:
