@@ -125,7 +125,7 @@ class MultipleKernelMachine(KernelEstimator):
         vars(self).pop("gram_choice_", None)
         with run.stage("Gram matrices", until):
             if is_undecided(spec) and spec.tol is not None:
-                self.gram_choice_ = self._decide(spec, family.kernel, S, run).told
+                self.gram_choice_ = self._decide(spec, family.kernel, S, run).record
                 spec = self.gram_choice_["gram"]
             built = kernel_family.build(family, S, w, self.normalization, spec, run.resources())
         self.gram_ = built.spec

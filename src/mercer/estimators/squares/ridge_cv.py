@@ -312,7 +312,7 @@ class KernelRidgeCV(RidgeEstimator):
         """Move the kernel's parameters and the ridge; the kernel, and errors (1, n, k)."""
         criterion = self._criterion(kernel, data, folds, run)
         low = isinstance(criterion, LandmarkCriterion)
-        start = criterion.start(kernel) if low else _start(kernel, data, self.fit_intercept)
+        start = criterion.start(kernel) if low else _start(kernel, data, self._has_intercept)
         tuned = tune(
             criterion, kernel, {"alpha": start}, fixed=self.fixed, bounds=self.bounds,
             search=Search(self.restarts, self.random_state, self.max_iter, self.tol),
@@ -351,7 +351,7 @@ class KernelRidgeCV(RidgeEstimator):
                 )
             if has_landmarks(gram) and gram.index is not None and len(gram.index) < n:
                 self._require_with(self.gram_, S)
-                return LandmarkCriterion(data, gram.index, self.fit_intercept, folds, self._resources())
+                return LandmarkCriterion(data, gram.index, self._has_intercept, folds, self._resources())
         return RidgeCriterion(S, table_of(data), data.weight, self._border(n), folds, self._resources())
 
     def _along(self, spectrum: Decomposed, unit: float, alphas: Floats | None, data: Weighted, folds: Folds) -> Floats:
