@@ -1,9 +1,9 @@
 """Several kernels on real data: `python -m benchmarks.real_mixtures [set ...]`.
 
-The six views of mfeat's digits, string and Fisher kernels of protein families, and the columns of heart: the best single
-kernel, chosen by five folds within the training part, the average, and learned weights. A model is trained on a share of
-the samples and tested on the rest, for several draws; numbers are accuracies in percent, mean and standard deviation
-over the draws. C = 10. The folder of the data is named by the environment variable MERCER_DATA.
+The six views of mfeat's digits, string and Fisher kernels of protein families, and the columns of heart: the best
+single kernel, chosen by five folds within the training part, the average, and learned weights. A model is trained on a
+share of the samples and tested on the rest, for several draws; numbers are accuracies in percent, mean and standard
+deviation over the draws. C = 10. The folder of the data is named by the environment variable MERCER_DATA.
 """
 
 from __future__ import annotations
