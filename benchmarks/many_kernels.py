@@ -113,8 +113,8 @@ def against_simple() -> None:
     (value, _), slow, slow_cpu = timed(other.run)
     print(
         f"50 kernels, n = 1000, gap 1e-3: ours {wall:.2f} s ({cpu:.2f} s CPU, {ours.details['machines']} machines, "
-        f"objective {ours.state.objective:.4f}, gap {ours.residual:.1e}); SimpleMKL on SVC {slow:.1f} s ("
-        f"{slow_cpu:.1f} s CPU, {other.machines} machines, {value:.4f}, gap {(value - other.lower) / value:.1e}): "
+        f"objective {ours.state.objective:.4f}, gap {ours.residual:.1e}); SimpleMKL on SVC {slow:.1f} s "
+        f"({slow_cpu:.1f} s CPU, {other.machines} machines, {value:.4f}, gap {(value - other.lower) / value:.1e}): "
         f"{slow_cpu / cpu:.0f} times by CPU; at least 10"
     )
 

@@ -18,6 +18,7 @@ from mercer.errors import CapabilityError
 from mercer.mixtures.weights import Simplex
 from mercer.problems import Solution, Status, Trace
 from mercer.runtime.tiling import serial_blas
+from mercer.solvers.mixtures.factor_squares import FactorSquares
 from mercer.solvers.mixtures.machines import Point, machine_of
 from mercer.solvers.mixtures.mixture_problem import MixtureProblem
 from mercer.solvers.mixtures.stack import stack_of
@@ -113,7 +114,8 @@ class Search:
     def __init__(self, problem: MixtureProblem, tol: float, max_iter: int, monitor: Monitor | None) -> None:
         self.problem, self.tol, self.limit, self.monitor = problem, tol, max_iter, monitor
         self.stack = stack_of(problem.grams)
-        self.machine: Any = machine_of(problem, self.stack)
+        of: Any = FactorSquares if FactorSquares.suits(problem, self.stack) else machine_of
+        self.machine: Any = of(problem, self.stack)
         self.weights = problem.weights
         self.began = time.monotonic()
         self.lower = -np.inf  # best lower bound of the minimum so far
