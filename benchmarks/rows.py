@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import pairwise
 
 from benchmarks import (
+    boosting,
     geometry_cca,
     geometry_clusters,
     geometry_components,
@@ -230,6 +231,7 @@ ROWS: tuple[Row, ...] = (
         peers=(Peer("sklearn rbf_kernel", sklearn_gaussian),),
     ),
     *support.ROWS,
+    *boosting.ROWS,
     *squares.ROWS,
     *strings.ROWS,
     *inexact_strings.ROWS,

@@ -36,7 +36,7 @@ __all__ = ["AnyLearner", "Fitted", "KernelBalls", "KernelStumps", "Search", "Stu
 __public__ = ["KernelBalls", "KernelStumps", "Stumps"]
 __saved__ = ["FittedBalls", "FittedCuts", "FittedKernelCuts", "FittedOthers"]
 
-_MOST = 32  # weak learners that a round adds
+_MOST = 8  # weak learners that a round adds; more of them make the restricted programs larger, not the rounds fewer
 
 
 class Fitted(ABC):

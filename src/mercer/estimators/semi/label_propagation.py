@@ -29,10 +29,10 @@ from mercer.estimators.neighbours import affinities, find_neighbours, neighbours
 from mercer.estimators.semi.networks import (
     AnyGraph,
     Laplacian,
+    Mixture,
     Networks,
     RobustWeights,
     as_networks,
-    combined,
     energies,
 )
 from mercer.gram import Features
@@ -47,7 +47,7 @@ __public__ = __all__
 
 _STRICT = 0.01  # of tol: what is left of the linear system, since shares of small values magnify it
 _ROUNDS = 100  # of weights of graphs
-_STEADY = 1e-6  # change of the weights at which they have settled
+_STEADY = 1e-5  # change of the weights at which they have settled
 
 
 class LabelPropagation(ClassifierMixin, KernelEstimator):
@@ -310,7 +310,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         self, laplacians: list[Laplacian], Y: Floats, labelled: Array, run: Run
     ) -> tuple[Floats, Floats, list[SparseSolution], list[tuple[float, float, float]]]:
         """Solve for F, and for robust weights in turn with them: each round lowers the objective."""
-        m = len(laplacians)
+        m, mixture = len(laplacians), Mixture(laplacians)
         beta = np.full(m, 1.0 / m)
         if not isinstance(self.graph_weights, str):
             beta = np.asarray(self.graph_weights, dtype=float)
@@ -320,7 +320,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                     f"{m} of them, or graph_weights='robust'."
                 )
             beta = beta / beta.sum()
-        found = [self._solve_for(laplacians, beta, Y, labelled, None, run)]
+        found = [self._solve_for(mixture, beta, Y, labelled, None, run)]
         E = self._energies(laplacians, found[-1].X, Y)
         rows = [(self._misfit(found[-1].X, Y) + float(beta @ E), found[-1].residual, 0.0)]
         if m > 1 and isinstance(self.graph_weights, str) and self.graph_weights == "robust":
@@ -330,7 +330,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                 before, beta = beta, weigh(E)
                 if np.abs(beta - before).max() <= _STEADY * beta.max() or found[-1].status is not Status.CONVERGED:
                     break
-                found.append(self._solve_for(laplacians, beta, Y, labelled, found[-1].X, run))
+                found.append(self._solve_for(mixture, beta, Y, labelled, found[-1].X, run))
                 E = energies(laplacians, found[-1].X)
         self.energies_ = E
         return found[-1].X, beta, found, rows
@@ -347,14 +347,14 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         return 0.0 if self.clamping == "hard" else (1.0 - self.alpha) / self.alpha * float(np.sum((F - Y) ** 2))
 
     def _solve_for(
-        self, laplacians: list[Laplacian], beta: Floats, Y: Floats, labelled: Array, start: Floats | None, run: Run
+        self, mixture: Mixture, beta: Floats, Y: Floats, labelled: Array, start: Floats | None, run: Run
     ) -> SparseSolution:
         """Return F for given weights of the graphs."""
         monitor = run.solver_monitor(_STRICT * self.tol) if run.watched else None
         solve = functools.partial(
             solve_sparse, tol=_STRICT * self.tol, max_iter=self.max_iter, n_threads=self.n_threads, monitor=monitor
         )
-        L = combined(laplacians, beta)
+        L = mixture(beta)
         if self.clamping == "soft":
             gamma = (1.0 - self.alpha) / self.alpha
             return solve(L.diagonal + gamma, L.ties, gamma * Y, start=start)

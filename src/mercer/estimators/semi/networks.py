@@ -20,7 +20,7 @@ from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.laplacians import components
 
-__all__ = ["AnyGraph", "Laplacian", "Networks", "RobustWeights", "as_networks", "combined", "energies"]
+__all__ = ["AnyGraph", "Laplacian", "Mixture", "Networks", "RobustWeights", "as_networks", "energies"]
 
 
 class AnyGraph(Constraint):
@@ -138,15 +138,36 @@ def _is_graph(one: Any) -> bool:
     return isinstance(one, np.ndarray) and one.ndim == 2 and one.shape[0] == one.shape[1]
 
 
-def combined(laplacians: list[Laplacian], beta: Floats) -> Laplacian:
-    """Return sum_k beta_k L_k."""
-    if len(laplacians) == 1 and beta[0] == 1.0:
-        return laplacians[0]
-    diagonal = np.sum([weight * L.diagonal for L, weight in zip(laplacians, beta, strict=True)], axis=0)
-    ties = laplacians[0].ties * float(beta[0])
-    for L, weight in zip(laplacians[1:], beta[1:], strict=True):
-        ties = ties + L.ties * float(weight)
-    return Laplacian(diagonal, sp.csr_array(ties))
+class Mixture:
+    """Sums of Laplacians with changing weights: their ties are laid out on one pattern once."""
+
+    def __init__(self, laplacians: list[Laplacian]) -> None:
+        self.laplacians = laplacians
+        n = len(laplacians[0].diagonal)
+        if len(laplacians) == 1:
+            return
+        keys = [_places(L.ties, n) for L in laplacians]
+        every = np.unique(np.concatenate(keys))
+        self.values = np.zeros((len(laplacians), len(every)))
+        for row, L, own in zip(self.values, laplacians, keys, strict=True):
+            row[np.searchsorted(every, own)] = L.ties.data
+        starts = np.append(0, np.cumsum(np.bincount(every // n, minlength=n)))
+        self.pattern = (every % n).astype(np.int32), starts.astype(np.int32 if len(every) < 2**31 else np.int64)
+
+    def __call__(self, beta: Floats) -> Laplacian:
+        """Return sum_k beta_k L_k."""
+        if len(self.laplacians) == 1:
+            L = self.laplacians[0]
+            return L if beta[0] == 1.0 else Laplacian(beta[0] * L.diagonal, L.ties * float(beta[0]))
+        diagonal = np.sum([weight * L.diagonal for L, weight in zip(self.laplacians, beta, strict=True)], axis=0)
+        n = len(diagonal)
+        return Laplacian(diagonal, sp.csr_array((beta @ self.values, *self.pattern), shape=(n, n)))
+
+
+def _places(ties: Any, n: int) -> Indices:
+    """Return the place of each entry in the matrix, row after row; entries that stand twice have been added."""
+    ties.sum_duplicates()
+    return np.repeat(np.arange(n, dtype=np.int64), np.diff(ties.indptr)) * n + ties.indices
 
 
 def energies(laplacians: list[Laplacian], F: Floats) -> Floats:

@@ -102,11 +102,12 @@ def cone_program(kernels, y, nu, constant):
 @pytest.mark.parametrize("constant", [True, False])
 def test_kernel_balls_against_their_cone_program(constant):
     kernels = (Gaussian(0.5), Gaussian(2.0), Linear())
-    model = LPBoostClassifier(KernelBalls(kernels, constant=constant), nu=0.3, tol=1e-5).fit(X, Y)
+    model = LPBoostClassifier(KernelBalls(kernels, constant=constant), nu=0.3, tol=1e-4).fit(X, Y)
     best, norms = cone_program([k(X) for k in kernels], Y.astype(float), 0.3, constant)
     assert best - model.objective_[0] <= model.dual_gap_ + 1e-7
-    assert model.objective_[0] == pytest.approx(best, rel=2e-4)
-    assert np.allclose(model.kernel_weights_[0], norms / norms.sum(), atol=0.02)
+    reach = np.sqrt(max(k(X).max() for k in kernels))
+    assert model.objective_[0] == pytest.approx(best, abs=1.1e-4 * reach)
+    assert np.allclose(model.kernel_weights_[0], norms / norms.sum(), atol=0.05)
     r = model.dual_[0]  # its certificate: N_t of all kernels, and the constant's edge
     edges = [np.sqrt(r @ k(X) @ r) for k in kernels] + ([abs(r.sum())] if constant else [])
     assert max(edges) == pytest.approx(model.objective_[0] + model.dual_gap_, rel=1e-6)
@@ -118,12 +119,12 @@ def test_kernel_balls_against_their_cone_program(constant):
 def test_the_penalty_form_is_the_margin_form():
     """With C = D / beta the votes are those of the margin form over rho, where they are unique; f always is."""
     nu = 0.3
-    one = LPBoostClassifier(KernelBalls((Gaussian(1.0), Linear())), nu=nu, tol=1e-6).fit(X, Y)
+    one = LPBoostClassifier(KernelBalls((Gaussian(1.0), Linear())), nu=nu, tol=1e-4).fit(X, Y)
     C = 1.0 / (nu * N) / one.objective_[0]
-    other = LPBoostClassifier(KernelBalls((Gaussian(1.0), Linear())), C=C, tol=1e-6).fit(X, Y)
+    other = LPBoostClassifier(KernelBalls((Gaussian(1.0), Linear())), C=C, tol=1e-4).fit(X, Y)
     f, g = one.decision_function(X) / one.margin_[0], other.decision_function(X)
-    assert np.allclose(f, g, atol=0.02 * np.abs(g).max())
-    assert other.objective_[0] == pytest.approx(1.0 / one.objective_[0], rel=1e-4)
+    assert np.allclose(f, g, atol=0.05 * np.abs(g).max())
+    assert other.objective_[0] == pytest.approx(1.0 / one.objective_[0], rel=5e-3)
 
 
 @pytest.mark.parametrize("nu", [0.1, 0.25, 0.6])
@@ -205,16 +206,16 @@ def test_balls_of_the_columns_of_a_table():
 
 @pytest.mark.parametrize("gram", [Tiles(), Nystrom(N, random_state=0)], ids=repr)
 def test_balls_need_products_alone(gram):
-    dense = LPBoostClassifier(KernelBalls(Gaussian(1.0)), nu=0.3, tol=1e-4).fit(X, Y)
-    other = LPBoostClassifier(KernelBalls(Gaussian(1.0), gram=gram), nu=0.3, tol=1e-4).fit(X, Y)
-    assert other.objective_[0] == pytest.approx(dense.objective_[0], abs=3e-4)
+    dense = LPBoostClassifier(KernelBalls(Gaussian(1.0)), nu=0.3, tol=1e-3).fit(X, Y)
+    other = LPBoostClassifier(KernelBalls(Gaussian(1.0), gram=gram), nu=0.3, tol=1e-3).fit(X, Y)
+    assert other.objective_[0] == pytest.approx(dense.objective_[0], abs=2e-3)
 
 
 @pytest.mark.parametrize(
     "learner", [Stumps(), KernelStumps(Gaussian(1.0)), KernelBalls((Gaussian(1.0), Linear()))], ids=repr
 )
 def test_a_model_file_keeps_predictions(learner, tmp_path):
-    for model, y in ((LPBoostClassifier(learner, nu=0.3), Y), (LPBoostRegressor(learner), F)):
+    for model, y in ((LPBoostClassifier(learner, nu=0.3, tol=0.01), Y), (LPBoostRegressor(learner, tol=0.05), F)):
         model.fit(X, y)
         save(model, tmp_path / "m.mercer", force=True)
         again = load(tmp_path / "m.mercer")

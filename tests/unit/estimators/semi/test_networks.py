@@ -4,7 +4,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.errors import DomainError, ParameterError
-from mercer.estimators.semi.networks import Laplacian, RobustWeights, as_networks, combined, energies
+from mercer.estimators.semi.networks import Laplacian, Mixture, RobustWeights, as_networks, energies
 from mercer.numerics.laplacians import laplacian
 
 rng = np.random.default_rng(0)
@@ -25,8 +25,9 @@ def test_laplacians_in_two_parts(W):
 def test_sums_and_energies():
     both = [Laplacian.of(A, plain=False), Laplacian.of(B, plain=True)]
     F = rng.normal(size=(20, 3))
-    total = combined(both, np.array([0.3, 2.0]))
+    total = Mixture(both)(np.array([0.3, 2.0]))
     assert np.allclose(total @ F, 0.3 * (both[0] @ F) + 2.0 * (both[1] @ F))
+    assert np.allclose(Mixture(both[:1])(np.array([3.0])) @ F, 3.0 * (both[0] @ F))
     assert np.allclose(energies(both, F), [np.trace(F.T @ (L @ F)) for L in both])
 
 
