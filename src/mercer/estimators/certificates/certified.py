@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import SEED, real_array
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval, Optional
@@ -26,17 +27,6 @@ from mercer.estimators.certificates.measured_errors import Request, mean_errors,
 from mercer.estimators.certificates.training_data import recall
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
-from mercer.theory import (
-    Assumption,
-    Bound,
-    Certificate,
-    Term,
-    margin_bound,
-    prior_pac_bayes,
-    regression_bound,
-    svm_bound,
-    svm_pac_bayes,
-)
 
 __all__ = ["Certified"]
 
@@ -59,7 +49,7 @@ class Certified:
         prior: float | None = 0.5,
         target_range: Any = None,
         random_state: Any = 0,
-    ) -> Certificate:
+    ) -> theory.Certificate:
         """Return how far the fitted model can be trusted: bounds, what they assume, and what samples say.
 
         Parameters
@@ -114,7 +104,7 @@ class Certified:
 
     own_bounds: ClassVar[int] = 0  # how many `_own_bounds` adds for two classes
 
-    def _own_bounds(self, X: Any, sign: Floats, asked: Request) -> list[Bound]:
+    def _own_bounds(self, X: Any, sign: Floats, asked: Request) -> list[theory.Bound]:
         """Return bounds of two classes that only this model has; `sign` has the classes as +1 and -1."""
         return []
 
@@ -162,7 +152,7 @@ def _require_covered(model: Any) -> None:
 # classifiers --------------------------------------------------------------------------------------------------
 
 
-def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
+def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> theory.Certificate:
     T = model.kernel_.pack(X)
     codes = class_codes(model, y, len(T))
     values = np.asarray(model._deciding()(T), dtype=float)
@@ -177,7 +167,7 @@ def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
     notes: list[str] = []
     bounds, loose = _classifier_bounds(model, X, y, parts, asked, notes)
     estimates = shares_of_errors(model, X, np.asarray(y), predicted, asked, notes)
-    return Certificate(
+    return theory.Certificate(
         repr(model), "P(error)", len(T), asked.delta, tuple(bounds), tuple(estimates), _assumptions(model, asked),
         tuple(notes), frozenset(loose),
     )  # fmt: skip
@@ -185,7 +175,7 @@ def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
 
 def _classifier_bounds(
     model: Any, X: Any, y: Any, parts: list[Ball], asked: Request, notes: list[str]
-) -> tuple[list[Bound], list[str]]:
+) -> tuple[list[theory.Bound], list[str]]:
     if len(parts) > 1:
         found = [_margin(part, _shared(asked, len(parts))) for part in parts]
         notes.append(
@@ -202,7 +192,7 @@ def _classifier_bounds(
     if ball.norm > 0.0:
         gamma = 1.0 / ball.norm  # the margin of a support vector machine
         slacks = np.maximum(0.0, gamma - ball.margins / ball.norm)
-        bounds.append(svm_bound(slacks, ball.diagonal, gamma, asked.delta))
+        bounds.append(theory.svm_bound(slacks, ball.diagonal, gamma, asked.delta))
     return bounds, ["SVM, fixed margin"]
 
 
@@ -211,32 +201,35 @@ def _shared(asked: Request, count: int) -> Request:
     return dataclasses.replace(asked, delta=asked.delta / count)
 
 
-def _margin(ball: Ball, asked: Request) -> Bound:
-    return margin_bound(
+def _margin(ball: Ball, asked: Request) -> theory.Bound:
+    return theory.margin_bound(
         ball.margins, ball.norm, ball.complexity, offset=ball.offset, delta=asked.delta, choices=asked.candidates
     )
 
 
-def _summed(found: list[Bound], delta: float) -> Bound:
+def _summed(found: list[theory.Bound], delta: float) -> theory.Bound:
     """Return the sum of bounds over problems, term by term."""
     names = list(dict.fromkeys(term.name for bound in found for term in bound.terms))
     terms = [
-        Term(name, "sum over the problems", sum(t.value for bound in found for t in bound.terms if t.name == name))
+        theory.Term(
+            name, "sum over the problems", sum(t.value for bound in found for t in bound.terms if t.name == name)
+        )
         for name in names
     ]
     first = found[0]
-    return Bound.of_terms("margin, learned", "P(error)", terms, delta, paid=first.paid, unpaid=first.unpaid)
+    return theory.Bound.of_terms("margin, learned", "P(error)", terms, delta, paid=first.paid, unpaid=first.unpaid)
 
 
-def _pac_bayes(ball: Ball, asked: Request) -> list[Bound]:
+def _pac_bayes(ball: Ball, asked: Request) -> list[theory.Bound]:
     """Return the bound with a prior at zero, at the best size of the constant feature."""
     tried = [
-        svm_pac_bayes(_cosines(ball, s), asked.delta, choices=asked.candidates * count) for s, count in _sizes(ball)
+        theory.svm_pac_bayes(_cosines(ball, s), asked.delta, choices=asked.candidates * count)
+        for s, count in _sizes(ball)
     ]
     return [_named(min(tried), ball, asked)]
 
 
-def _named(bound: Bound, ball: Ball, asked: Request) -> Bound:
+def _named(bound: theory.Bound, ball: Ball, asked: Request) -> theory.Bound:
     """Return the bound with what is paid for in the words of a model: sizes of the constant feature are no kernels."""
     paid = [bound.paid[0], *(one for one in bound.paid[1:] if "kernels" not in one)]
     if ball.offset is not None:
@@ -244,7 +237,7 @@ def _named(bound: Bound, ball: Ball, asked: Request) -> Bound:
     if asked.candidates > 1:
         paid.append(f"the choice between {asked.candidates} kernels")
     unpaid = ("the kernel" if asked.candidates == 1 else f"the {asked.candidates} kernels that were tried",)
-    return Bound(
+    return theory.Bound(
         float(bound),
         bound.name,
         bound.bounds,
@@ -268,7 +261,7 @@ def _cosines(ball: Ball, s: float) -> Floats:
     return np.clip(cosines, -1.0, 1.0)
 
 
-def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str]) -> list[Bound]:
+def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str]) -> list[theory.Bound]:
     """Return the bound with a prior learned on part of the sample, for the rest; none where that cannot be done."""
     assert asked.prior is not None
     if isinstance(model.kernel_, Precomputed) or not isinstance(model._deciding(), Expansion):
@@ -297,7 +290,7 @@ def _learned_prior(model: Any, X: Any, y: Any, asked: Request, notes: list[str])
         product = inner + (b * c / s**2 if s else 0.0)
         sizes = math.hypot(ball.norm, b / s if s else 0.0) * math.hypot(norm, c / s if s else 0.0)
         cosine = float(np.clip(product / sizes, -1.0, 1.0)) if sizes else 0.0
-        tried.append(prior_pac_bayes(_cosines(ball, s), cosine, asked.delta, choices=asked.candidates * count))
+        tried.append(theory.prior_pac_bayes(_cosines(ball, s), cosine, asked.delta, choices=asked.candidates * count))
     return [_named(min(tried), ball, asked)]
 
 
@@ -314,7 +307,7 @@ def _with_kernel(model: Any) -> Any:
 # detectors and regression -------------------------------------------------------------------------------------
 
 
-def _of_detector(model: Any, X: Any, asked: Request) -> Certificate:
+def _of_detector(model: Any, X: Any, asked: Request) -> theory.Certificate:
     T = model.kernel_.pack(X)
     values = np.asarray(model._deciding()(T), dtype=float)
     ball = ball_of(model, model._deciding(), values, diagonal_of(model, T), T)
@@ -324,19 +317,19 @@ def _of_detector(model: Any, X: Any, asked: Request) -> Certificate:
     notes: list[str] = []
     shares = shares_of_errors(model, X, inside, np.asarray(model.predict(X)), asked, notes)
     assumptions = _assumptions(model, asked)
-    return Certificate(
+    return theory.Certificate(
         repr(model), "P(outside)", len(T), asked.delta, tuple(found), tuple(shares), assumptions, tuple(notes)
     )
 
 
-def _renamed(bound: Bound, bounds: str) -> Bound:
-    return Bound(
+def _renamed(bound: theory.Bound, bounds: str) -> theory.Bound:
+    return theory.Bound(
         float(bound), bound.name, bounds, bound.terms, bound.delta,
         formula=bound.formula, paid=bound.paid, unpaid=bound.unpaid, trivial=bound.trivial,
     )  # fmt: skip
 
 
-def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
+def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> theory.Certificate:
     element = model._deciding()
     target = real_array(y, "y", (1, 2))
     target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
@@ -353,18 +346,18 @@ def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> Certificate:
     one = element.column(0) if element.outputs else element
     ball = ball_of(model, one, predicted, diagonal_of(model, T), T)
     losses = np.abs(target - np.clip(predicted, low, high))
-    bound = regression_bound(
+    bound = theory.regression_bound(
         losses, ball.norm, ball.complexity, width=high - low, offset=ball.offset, delta=asked.delta,
         choices=asked.candidates,
     )  # fmt: skip
     notes = ["Predictions count as if they were clipped to the range of the targets."]
     given = asked.target_range is not None
     note = "as given" if given else "taken from the sample: targets beyond it are not covered; give target_range"
-    ranged = Assumption(f"all targets lie in [{low:.4g}, {high:.4g}]", None if given else False, note)
+    ranged = theory.Assumption(f"all targets lie in [{low:.4g}, {high:.4g}]", None if given else False, note)
     estimates = mean_errors(model, X, target, losses, (low, high), asked, notes)
     assumptions = (*_assumptions(model, asked), ranged)
     what = "E |y - f|"
-    return Certificate(
+    return theory.Certificate(
         repr(model), what, len(T), asked.delta, (_renamed(bound, what),), tuple(estimates), assumptions, tuple(notes)
     )  # fmt: skip
 
@@ -382,19 +375,23 @@ def _target_range(given: Any, target: Floats) -> tuple[float, float]:
 # assumptions --------------------------------------------------------------------------------------------------
 
 
-def _assumptions(model: Any, asked: Request) -> tuple[Assumption, ...]:
-    independent = Assumption("samples are independent, and new ones are drawn alike", None, "data do not show it")
+def _assumptions(model: Any, asked: Request) -> tuple[theory.Assumption, ...]:
+    independent = theory.Assumption(
+        "samples are independent, and new ones are drawn alike", None, "data do not show it"
+    )
     return independent, _kernel_assumption(model, asked.candidates)
 
 
-def _kernel_assumption(model: Any, candidates: int) -> Assumption:
+def _kernel_assumption(model: Any, candidates: int) -> theory.Assumption:
     text = "the kernel was fixed before the sample was seen"
     given = getattr(model, "kernel", model.kernel_)
     if isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed"):
-        return Assumption(text, None, "the similarities must not depend on the labels")
+        return theory.Assumption(text, None, "the similarities must not depend on the labels")
     if not isinstance(given, Kernel) or given != model.kernel_:
         shown = f"{model.kernel_!r:.80}"
-        return Assumption(text, False, f"fit has learned {shown} from it; give that kernel for the next sample")
+        return theory.Assumption(text, False, f"fit has learned {shown} from it; give that kernel for the next sample")
     if candidates > 1:
-        return Assumption(f"the kernel is one of {candidates} that were fixed before", None, "as you say; paid for")
-    return Assumption(text, None, "fit has learned nothing in it; if it was tuned, say candidates=")
+        return theory.Assumption(
+            f"the kernel is one of {candidates} that were fixed before", None, "as you say; paid for"
+        )
+    return theory.Assumption(text, None, "fit has learned nothing in it; if it was tuned, say candidates=")

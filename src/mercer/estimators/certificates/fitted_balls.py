@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer import theory  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.gram import FeatureExpansion
 from mercer.gram.element import Element
-from mercer.theory import kernel_ball_rademacher
 
 __all__ = ["Ball", "ball_of", "class_codes", "diagonal_of", "two_class_problems"]
 
@@ -37,7 +37,7 @@ class Ball:
     @property
     def complexity(self) -> float:
         """The empirical Rademacher complexity of the ball of radius one."""
-        return kernel_ball_rademacher(self.diagonal)
+        return theory.kernel_ball_rademacher(self.diagonal)
 
 
 def diagonal_of(model: Any, T: Samples) -> Floats:

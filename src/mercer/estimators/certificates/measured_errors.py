@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import clone, is_outlier_detector
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
+from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import real_array
 from mercer.arrays import Array, Floats
 from mercer.domains import Samples
 from mercer.errors import MercerError
-from mercer.theory import Estimate, clopper_pearson, hoeffding_width
 
 __all__ = ["Request", "mean_errors", "shares_of_errors"]
 
@@ -38,13 +38,13 @@ class Request:
 
 def shares_of_errors(
     model: Any, X: Any, y: Array, predicted: Array, asked: Request, notes: list[str]
-) -> list[Estimate]:
+) -> list[theory.Estimate]:
     """Return shares of errors: on the sample, left out, in folds, held out."""
     labels = None if is_outlier_detector(model) else y
 
-    def share(name: str, wrong: Any, exact: bool = False) -> Estimate:
+    def share(name: str, wrong: Any, exact: bool = False) -> theory.Estimate:
         errors, n = int(np.sum(wrong)), len(wrong)
-        return Estimate(name, errors / n, *clopper_pearson(errors, n, asked.delta), n, exact)
+        return theory.Estimate(name, errors / n, *theory.clopper_pearson(errors, n, asked.delta), n, exact)
 
     found = [share("training", predicted != y)]
     if asked.cv is not None:
@@ -66,13 +66,13 @@ def shares_of_errors(
 
 def mean_errors(
     model: Any, X: Any, y: Floats, losses: Floats, ends: tuple[float, float], asked: Request, notes: list[str]
-) -> list[Estimate]:
+) -> list[theory.Estimate]:
     """Return mean absolute errors: on the sample, left out, in folds, held out."""
 
-    def mean(name: str, values: Floats, exact: bool = False) -> Estimate:
-        half = hoeffding_width(len(values), asked.delta, ends[1] - ends[0])
+    def mean(name: str, values: Floats, exact: bool = False) -> theory.Estimate:
+        half = theory.hoeffding_width(len(values), asked.delta, ends[1] - ends[0])
         value = float(values.mean())
-        return Estimate(name, value, max(value - half, 0.0), value + half, len(values), exact)
+        return theory.Estimate(name, value, max(value - half, 0.0), value + half, len(values), exact)
 
     def error(told: Any, truth: Floats) -> Floats:
         return np.abs(truth - np.clip(np.asarray(told, dtype=float).reshape(len(truth)), *ends))
