@@ -22,6 +22,7 @@ from scipy.linalg import eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import SEED, Callback, answer_of, checked, real_array
 from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Plan, Resources
@@ -38,7 +39,6 @@ from mercer.numerics.krylov import krylov_solve
 from mercer.numerics.pivoting import Preconditioner
 from mercer.runtime.interrupts import in_background
 from mercer.runtime.tiling import spans
-from mercer.theory import Bound, process_pac_bayes
 
 __all__ = [
     "CoordinatePosterior",
@@ -250,7 +250,7 @@ class LatentPosterior:
         return max(0.5 * (logarithm + squares - len(array) + float(first.norm()) ** 2), 0.0)
 
 
-def latent_bounds(model: Any, X: Any, sign: Floats, asked: Request) -> list[Bound]:
+def latent_bounds(model: Any, X: Any, sign: Floats, asked: Request) -> list[theory.Bound]:
     """Return the PAC-Bayes bound whose prior and posterior are those of a process of two classes, if B is held."""
     posterior = model.posterior_
     if not isinstance(posterior, LatentPosterior):
@@ -258,7 +258,7 @@ def latent_bounds(model: Any, X: Any, sign: Floats, asked: Request) -> list[Boun
     mean, variance = model.predict_latent(X)
     t = sign * np.divide(mean, np.sqrt(variance), out=np.zeros(len(mean)), where=variance > 0.0)
     divergence = posterior.divergence(model.expansion_)
-    return [process_pac_bayes(t, divergence, asked.delta, choices=asked.candidates)]
+    return [theory.process_pac_bayes(t, divergence, asked.delta, choices=asked.candidates)]
 
 
 @dataclass(frozen=True, eq=False)
