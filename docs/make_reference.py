@@ -13,6 +13,7 @@ FOLDER = Path(__file__).resolve().parent / "reference"
 MODULES = (
     *("mercer", "mercer.kernels", "mercer.gram", "mercer.domains", "mercer.losses", "mercer.solvers"),
     *(
+        "mercer.choosing",
         "mercer.selection",
         "mercer.preimages",
         "mercer.hilbert",
