@@ -21,6 +21,7 @@ MODULES = (
         "mercer.solvers",
     ),
     *(
+        "mercer.choosing",
         "mercer.selection",
         "mercer.theory",
         "mercer.preimages",
