@@ -116,12 +116,14 @@ class WeisfeilerLehmanWasserstein(Kernel, Differentiated):
         Whether the attributes of the nodes are moved instead of their labels. An average is x <- (x + mean of the
         neighbours, weighted) / 2.
 
-    Notes ----- Domain Graphs. No features; differentiable in the length scale. Without attributes positive definite of
-    order 0: d is a distance in a tree, W a sum of absolute differences of shares, and exponentials of those are. With
-    attributes nothing is known, transport in several dimensions is not of negative type, and `order` is None. A graph
-    without nodes counts as no mass, half as far from each other graph as can be; with attributes it is refused.
-    Normalised and bounded. Cost O(h M) for a collection, then O(colours) a pair; with attributes a transport problem a
-    pair, some O(n^3).
+    Notes
+    -----
+    Domain Graphs. No features; differentiable in the length scale. Without attributes positive definite of order 0: d
+    is a distance in a tree, W a sum of absolute differences of shares, and exponentials of those are. With attributes
+    nothing is known, transport in several dimensions is not of negative type, and `order` is None. A graph without
+    nodes counts as no mass, half as far from each other graph as can be; with attributes it is refused. Normalised and
+    bounded. Cost O(h M) for a collection, then O(colours) a pair; with attributes a transport problem a pair, some
+    O(n^3).
 
     Examples
     --------

@@ -52,9 +52,11 @@ class GraphNeuralTangent(Kernel):
     nodes : {"labels", "attributes"}, default "labels"
         What nodes are at the beginning: indicators of their labels, or their attributes.
 
-    Notes ----- Domain Graphs; neighbours are those that arcs lead to, weights and labels of edges are not read. Nodes
-    without a label are alike. No features, no free parameter. Positive definite of order 0, since sums over nodes of
-    products of features, expectations and products of kernels are; not strict; not bounded, as it grows with the graphs
+    Notes
+    -----
+    Domain Graphs; neighbours are those that arcs lead to, weights and labels of edges are not read. Nodes without a
+    label are alike. No features, no free parameter. Positive definite of order 0, since sums over nodes of products of
+    features, expectations and products of kernels are; not strict; not bounded, as it grows with the graphs
     (``.normalized()`` removes that). A graph without nodes has k = 0. Cost O(L (n M' + n' M + R n n')) a pair.
 
     Examples

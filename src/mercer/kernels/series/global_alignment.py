@@ -67,12 +67,13 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     form : {"normalised", "sum", "log"}, default "normalised"
         k as above; K itself, which grows exponentially with the series; or log K, a soft score.
 
-    Notes ----- Domain Sequences, of any lengths. No features. Derivatives in the length scale. "normalised" and "sum"
-    are positive definite of order 0, with any band: w g is a kernel on numbered (or placed) points, and kappa / (1 +
-    kappa) = w g / 2 then is one as well, which makes the sum over alignments one. "log" is symmetric, in general
-    indefinite: `order` is None. Not known to be strict. With a band of b points, series whose lengths differ by b or
-    more have K = 0. Values have a relative error of a few rounding units times n + m. Cost O(n m d) a pair, O(b (n + m)
-    d) with a band.
+    Notes
+    -----
+    Domain Sequences, of any lengths. No features. Derivatives in the length scale. "normalised" and "sum" are positive
+    definite of order 0, with any band: w g is a kernel on numbered (or placed) points, and kappa / (1 + kappa) = w g /
+    2 then is one as well, which makes the sum over alignments one. "log" is symmetric, in general indefinite: `order`
+    is None. Not known to be strict. With a band of b points, series whose lengths differ by b or more have K = 0.
+    Values have a relative error of a few rounding units times n + m. Cost O(n m d) a pair, O(b (n + m) d) with a band.
 
     Points that are more than some 10^7 length scales apart count as that far apart, which is seen in "log" only.
 

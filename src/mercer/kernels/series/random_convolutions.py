@@ -49,8 +49,10 @@ class RandomConvolutions(Kernel, Featured):
     moments : (2, C) array, optional
         m and s; learned in `fit` unless given.
 
-    Notes ----- Domain Sequences, of any lengths. Features one for each pattern, dense: ridge regression on them is what
-    ROCKET does. Weights are normal less their mean, b is uniform between -1 and 1, dilations are powers of two with an
+    Notes
+    -----
+    Domain Sequences, of any lengths. Features one for each pattern, dense: ridge regression on them is what ROCKET
+    does. Weights are normal less their mean, b is uniform between -1 and 1, dilations are powers of two with an
     exponent that is uniform up to a pattern as long as T, half of the patterns reach beyond the ends, where series are
     zero. Of several channels a pattern reads some. Nothing to differentiate. Positive definite of order 0 by its
     features; not strict, as they are finitely many; not bounded. A feature that is the same for all training series

@@ -45,11 +45,13 @@ class SoftDTW(Kernel, Differentiated):
     length_scale : float, default 1.0
         l > 0, in squared units of the data, for a whole series.
 
-    Notes ----- Domain Sequences, of any lengths. No features; differentiable in the length scale. Indefinite: `order`
-    is None; the exponential of -S / gamma is a sum over alignments of products of Gaussians, which is not positive
-    definite either, unless the local similarity is changed as `GlobalAlignmentSeries` does. k(x, x) = 1; D may be
-    negative, so that k is not bounded by one. With gamma = 0 series that repeat points of others have D = 0. Cost O(n m
-    (d + 3 exponentials)) a pair.
+    Notes
+    -----
+    Domain Sequences, of any lengths. No features; differentiable in the length scale. Indefinite: `order` is None; the
+    exponential of -S / gamma is a sum over alignments of products of Gaussians, which is not positive definite either,
+    unless the local similarity is changed as `GlobalAlignmentSeries` does. k(x, x) = 1; D may be negative, so that k is
+    not bounded by one. With gamma = 0 series that repeat points of others have D = 0. Cost O(n m (d + 3 exponentials))
+    a pair.
 
     Examples
     --------

@@ -40,12 +40,14 @@ class Invariant(MeanMap):
         What does not matter: each takes all raw data at once and returns as many objects. The identity is always
         counted, and need not be given.
 
-    Notes ----- Domain that of the kernel, as Sets of an object and its transformed versions. If G is a group (all
-    shifts around a circle, reflections, permutations of parts), k(g(x), x') = k(x, x') for each of its members; for a
-    list of small transformations it is so nearly. Features those of the kernel, averaged; differentiable in its
-    parameters if it is. Positive definite of order 0 if the kernel is, by its features. Not strict, as x and g(x) are
-    alike. Not normalised. Adding transformed samples to the training set instead is `VirtualSamples`. Cost |G|^2 values
-    of the kernel; those of a linear machine on features |G|.
+    Notes
+    -----
+    Domain that of the kernel, as Sets of an object and its transformed versions. If G is a group (all shifts around a
+    circle, reflections, permutations of parts), k(g(x), x') = k(x, x') for each of its members; for a list of small
+    transformations it is so nearly. Features those of the kernel, averaged; differentiable in its parameters if it is.
+    Positive definite of order 0 if the kernel is, by its features. Not strict, as x and g(x) are alike. Not normalised.
+    Adding transformed samples to the training set instead is `VirtualSamples`. Cost |G|^2 values of the kernel; those
+    of a linear machine on features |G|.
 
     Examples
     --------

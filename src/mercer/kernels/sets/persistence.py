@@ -57,11 +57,13 @@ class SlicedWasserstein(Kernel, Differentiated):
     random_state : int, default 0
         Of the directions in three dimensions and more.
 
-    Notes ----- Domain Sets of vectors; weights of members are their masses. No features; differentiable in the length
-    scale. Positive definite of order 0 for any directions: W is the distance in L1 of two functions, which is of
-    negative type. Not strict, as the directions are finitely many. Normalised and bounded. The empty diagram is like
-    points on the diagonal; an empty cloud has no mass, and is refused. Points that never die have no place: give them a
-    latest time. Cost O(R m log m) a set, then O(R (m + m')) a pair.
+    Notes
+    -----
+    Domain Sets of vectors; weights of members are their masses. No features; differentiable in the length scale.
+    Positive definite of order 0 for any directions: W is the distance in L1 of two functions, which is of negative
+    type. Not strict, as the directions are finitely many. Normalised and bounded. The empty diagram is like points on
+    the diagonal; an empty cloud has no mass, and is refused. Points that never die have no place: give them a latest
+    time. Cost O(R m log m) a set, then O(R (m + m')) a pair.
 
     Examples
     --------

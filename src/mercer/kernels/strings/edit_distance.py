@@ -41,11 +41,13 @@ class EditDistance(Kernel, Differentiated):
     relative : bool, default False
         Whether d is divided by the length of the longer string.
 
-    Notes ----- Domain Strings. Features no; differentiable in the length scale. Indefinite: `order` is None, as the
-    edit distance is not of negative type, so that for some l the matrix of some strings has a negative eigenvalue.
-    Small l makes it nearly the identity, and definite on given strings; `Dense(indefinite=...)` says what to do
-    otherwise. For a positive definite kernel of alignments use `LocalAlignment` or `Subsequence`. Two empty strings are
-    equal. Normalised and bounded. Cost O(|s| |t|) a pair.
+    Notes
+    -----
+    Domain Strings. Features no; differentiable in the length scale. Indefinite: `order` is None, as the edit distance
+    is not of negative type, so that for some l the matrix of some strings has a negative eigenvalue. Small l makes it
+    nearly the identity, and definite on given strings; `Dense(indefinite=...)` says what to do otherwise. For a
+    positive definite kernel of alignments use `LocalAlignment` or `Subsequence`. Two empty strings are equal.
+    Normalised and bounded. Cost O(|s| |t|) a pair.
 
     Examples
     --------

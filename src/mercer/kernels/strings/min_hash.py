@@ -48,10 +48,12 @@ class MinHash(Kernel, Featured):
     random_state : int, default 0
         The hashes depend on it and on the symbols alone, not on the process or on what else is in a call.
 
-    Notes ----- Domain Strings: a list of texts, of lists of words, or of Python sets. Features indicators of the
-    hashes, sparse: a linear machine on them is one with the Jaccard kernel on many sets. Nothing to differentiate.
-    Positive definite of order 0 by its features, which the estimate J is not if 2^-b is subtracted. Not strict;
-    normalised and bounded. Empty sets are alike. For exact values use `Jaccard`. Cost O(C) a symbol, then O(C) a pair.
+    Notes
+    -----
+    Domain Strings: a list of texts, of lists of words, or of Python sets. Features indicators of the hashes, sparse: a
+    linear machine on them is one with the Jaccard kernel on many sets. Nothing to differentiate. Positive definite of
+    order 0 by its features, which the estimate J is not if 2^-b is subtracted. Not strict; normalised and bounded.
+    Empty sets are alike. For exact values use `Jaccard`. Cost O(C) a symbol, then O(C) a pair.
 
     Examples
     --------

@@ -32,10 +32,12 @@ class OrdinalMatch(Kernel):
     levels : tuple
         The L >= 2 different categories (texts, whole numbers), from the lowest to the highest.
 
-    Notes ----- Domain Strings of one symbol each, as for `Match`; values that are not among the levels are refused. On
-    a column of a table: ``OrdinalMatch(("S", "M", "L")).on("size")``. Nothing to differentiate. Positive definite,
-    since the tent 1 - |r| / (L - 1) is so on an interval of its width; not strict, since the first and the last level
-    add up to what two levels between them may. Normalised and bounded. Cost O(1) a pair.
+    Notes
+    -----
+    Domain Strings of one symbol each, as for `Match`; values that are not among the levels are refused. On a column of
+    a table: ``OrdinalMatch(("S", "M", "L")).on("size")``. Nothing to differentiate. Positive definite, since the tent 1
+    - |r| / (L - 1) is so on an interval of its width; not strict, since the first and the last level add up to what two
+    levels between them may. Normalised and bounded. Cost O(1) a pair.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class Haversine(Kernel, Differentiated):
            [0.416, 1.   , 0.   ],
            [0.   , 0.   , 1.   ]])
     >>> Haversine.distance_of([berlin], [paris]).round(0)
-    array([[878.]])
+    array([[877.]])
     """
 
     domain = Vectors

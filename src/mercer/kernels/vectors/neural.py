@@ -79,11 +79,12 @@ class DeepArcCosine(_Layers):
     depth : int, default 2
         L >= 1, the number of layers; 1 is `ArcCosine`.
 
-    Notes ----- Domain Vectors, dense or sparse. Features no; no free parameter. Positive definite of order 0, as each
-    layer is an expectation of products of features of the layer before; not strict, since multiples of a vector have
-    proportional features. Bounded for n = 0. For n = 2 values grow like the power 2^(L + 1) of the lengths: scale the
-    columns. Angles shrink with depth, so that all vectors become alike. Cost O(mnd) by one matrix product, and O(L) a
-    pair.
+    Notes
+    -----
+    Domain Vectors, dense or sparse. Features no; no free parameter. Positive definite of order 0, as each layer is an
+    expectation of products of features of the layer before; not strict, since multiples of a vector have proportional
+    features. Bounded for n = 0. For n = 2 values grow like the power 2^(L + 1) of the lengths: scale the columns.
+    Angles shrink with depth, so that all vectors become alike. Cost O(mnd) by one matrix product, and O(L) a pair.
 
     Examples
     --------
@@ -162,9 +163,11 @@ class NeuralTangent(_Layers):
         Added to all dot products of inputs, at least 0: the squared size of a constant input, which makes the kernel
         one of functions that need not vanish at zero. Not a free parameter.
 
-    Notes ----- Domain Vectors, dense or sparse. Features no; no free parameter. Positive definite of order 0 as sums
-    and products of such; not strict without an offset, since Theta(x, 2 x) = 2 Theta(x, x). k(x, x) = (L + 1) |x|^2.
-    Not bounded (``.normalized()`` removes that). Cost O(mnd) by one matrix product, and O(L) a pair.
+    Notes
+    -----
+    Domain Vectors, dense or sparse. Features no; no free parameter. Positive definite of order 0 as sums and products
+    of such; not strict without an offset, since Theta(x, 2 x) = 2 Theta(x, x). k(x, x) = (L + 1) |x|^2. Not bounded
+    (``.normalized()`` removes that). Cost O(mnd) by one matrix product, and O(L) a pair.
 
     Examples
     --------

@@ -40,19 +40,21 @@ class Gibbs(Kernel):
     length_scale : callable
         l: takes the (n, d) array of points and returns n positive numbers.
 
-    Notes ----- Domain Vectors. Features no; the function is the user's, and nothing is differentiated. Positive
-    definite of order 0 for any positive function: k is, up to a factor, the integral over u of N(u; x, l(x)^2 / 2) N(u;
-    x', l(x')^2 / 2), an inner product of normal densities. Strict where the densities of different points are linearly
-    independent, as normal densities with different means or variances are. Normalised and bounded. Cost O(mnd), an
-    exponential for each pair.
+    Notes
+    -----
+    Domain Vectors. Features no; the function is the user's, and nothing is differentiated. Positive definite of order 0
+    for any positive function: k is, up to a factor, the integral over u of N(u; x, l(x)^2 / 2) N(u; x', l(x')^2 / 2),
+    an inner product of normal densities. Strict where the densities of different points are linearly independent, as
+    normal densities with different means or variances are. Normalised and bounded. Cost O(mnd), an exponential for each
+    pair.
 
     Examples
     --------
     >>> k = Gibbs(lambda X: 0.5 + X[:, 0])
     >>> k([[0.0], [1.0], [2.0]]).round(3)
-    array([[1.   , 0.52 , 0.335],
-           [0.52 , 1.   , 0.833],
-           [0.335, 0.833, 1.   ]])
+    array([[1.   , 0.519, 0.335],
+           [0.519, 1.   , 0.835],
+           [0.335, 0.835, 1.   ]])
     """
 
     domain = Vectors
@@ -133,13 +135,13 @@ class ChangePoint(Kernel, Differentiated):
 
     Examples
     --------
-    >>> from mercer.kernels import Constant, Gaussian
+    >>> from mercer.kernels import Gaussian
     >>> k = ChangePoint(Gaussian(10.0), Gaussian(0.1), location=0.0, width=0.5)
     >>> k([[-3.0], [-2.0], [2.0], [3.0]]).round(3)
     array([[0.995, 0.975, 0.016, 0.002],
-           [0.975, 0.964, 0.016, 0.002],
-           [0.016, 0.016, 0.964, 0.002],
-           [0.002, 0.002, 0.002, 0.995]])
+           [0.975, 0.965, 0.016, 0.002],
+           [0.016, 0.016, 0.965, 0.   ],
+           [0.002, 0.002, 0.   , 0.995]])
     """
 
     domain = Vectors

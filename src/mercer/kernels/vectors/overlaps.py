@@ -76,7 +76,9 @@ class Jaccard(_Share):
 
     Seed: none of the five gives it; Jaccard (1901), for weights Ruzicka (1958).
 
-    Notes ----- Domain Vectors without negative entries, dense or sparse, or a list of Python sets or of dicts of counts
+    Notes
+    -----
+    Domain Vectors without negative entries, dense or sparse, or a list of Python sets or of dicts of counts
     (`collections.Counter`). On sets it is the `Tanimoto` kernel; on weights that one takes products, and this one
     minima. Two empty sets have the value 1, an empty one and any other 0. Features no (random ones: `MinHash`), no
     parameters. Positive definite of order 0: it is the probability that a random ordering of what there is, drawn by
