@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from mercer import NuclearNormClassifier, NuclearNormRegressor, load, save
+from mercer import KernelRidge, NuclearNormClassifier, NuclearNormRegressor, load, save
 from mercer.errors import CapabilityError, TargetError
-from mercer.gram import Dense, Features, Tiles
+from mercer.gram import Dense, Features, Kronecker, Tiles
 from mercer.hilbert import Rank
 from mercer.kernels import Gaussian, Linear, Match
+from mercer.solvers import ConjugateGradient
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -80,3 +81,29 @@ def test_classes_and_tasks(tmp_path):
 def test_two_tables_of_tasks_are_refused():
     with pytest.raises(TargetError, match="one number per sample"):
         NuclearNormRegressor().fit(X, Y, tasks=np.zeros(60, int))
+
+
+def test_ratings_of_films_that_nobody_has_seen():
+    """Rows are films, columns are users: a kernel on attributes of films gives ratings of new ones."""
+    films, taste = RNG.normal(size=(30, 2)), RNG.normal(size=(2, 12))
+    ratings = films @ taste
+    seen = np.where(RNG.random(ratings.shape) < 0.5, ratings, np.nan)[:25]
+    table = {"film": [f"film {i}" for i in range(30)], "x": films[:, 0], "y": films[:, 1]}
+    known = {name: values[:25] for name, values in table.items()}
+    kernel = 0.1 * Match().on("film") + Linear().on(["x", "y"])
+    model = NuclearNormRegressor(kernel, 0.1, fit_intercept=False).fit(known, seen)
+    cold = model.predict({name: values[25:] for name, values in table.items()})
+    assert cold.shape == (5, 12) and np.sqrt(np.mean((cold - ratings[25:]) ** 2)) < 0.2 * ratings[25:].std()
+
+
+def test_pairs_of_users_and_films_without_a_matrix_of_pairs():
+    """The same by a kernel on pairs, held as two small matrices, is the machine with all of K."""
+    users, films = [f"user {i}" for i in range(6)], RNG.normal(size=(8, 2))
+    pairs = [(users[i], tuple(films[j])) for i in range(6) for j in range(8) if (i + j) % 3]
+    y = np.array([x[0] * (1 + int(u[-1])) for u, x in pairs])
+    kernel = (0.5 + Match()).tensor(Gaussian(1.0))
+    options = {"alpha": 0.1, "solver": ConjugateGradient(tol=1e-10)}
+    small = KernelRidge(kernel, gram=Kronecker(), **options).fit(pairs, y)
+    whole = KernelRidge(kernel, alpha=0.1, gram=Dense()).fit(pairs, y)
+    new = [(users[0], (0.1, 0.2)), ("a new user", (0.3, -0.2))]  # a film and a user that nobody has seen
+    assert np.allclose(small.predict(new), whole.predict(new), atol=1e-6) and small.predict(new)[1] != 0.0
