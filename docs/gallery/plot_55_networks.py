@@ -3,9 +3,9 @@ Where loopy propagation fails, and the junction tree does not
 =============================================================
 
 Sixteen variables on a grid, each with two states; neighbours attract or repel each other. Messages between neighbours
-are exact on trees. On a grid they go round in circles, and count evidence twice: with weak couplings that hardly matters,
-with strong ones they are wrong, or never settle. The junction tree sums over all states, in tables that are as wide as
-the grid.
+are exact on trees. On a grid they go round in circles, and count evidence twice: with weak couplings that hardly
+matters, with strong ones they are wrong, or never settle. The junction tree sums over all states, in tables that are as
+wide as the grid.
 """
 
 import warnings

@@ -11,9 +11,9 @@ from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples
 from mercer.domains.sequences import Sequences
 from mercer.errors import DomainError
-from mercer.numerics.chains import Observe, Observed, Posterior
 from mercer.models.hidden_markov import Hidden, drawn_lengths, drawn_states, normed
 from mercer.models.model import numbers
+from mercer.numerics.chains import Observe, Observed, Posterior
 from mercer.numerics.ragged import Ragged
 
 __all__ = ["GaussianHiddenMarkovModel"]

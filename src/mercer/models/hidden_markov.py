@@ -17,8 +17,8 @@ from mercer.constraints import Fixed, Integer, Interval, OneOf
 from mercer.domains import Samples, Strings, doors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed, strings_of
-from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
 from mercer.models.model import Model, stochastic, weights_of
+from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Hidden", "HiddenMarkovModel"]
