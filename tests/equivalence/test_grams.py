@@ -26,6 +26,7 @@ CLASSES = np.repeat([0, 1, 2], 12)
 NUMBERS = np.sin(X[:, 0]) + 0.3 * X[:, 1]
 FULL = [Tiles(), Nystrom(N), IncompleteCholesky(N, tol=0.0)]
 
+WITHOUT_NUMBERS = {"MultiInstanceSVC", "OrdinalSVC", "StructuredPerceptron", "StructuredSVC"}  # they say classes only
 ESTIMATORS = [
     value
     for name in mercer.estimators.__all__
@@ -33,6 +34,7 @@ ESTIMATORS = [
     and hasattr(value, "fit")
     and "gram" in inspect.signature(value.__init__).parameters
     and value is not mercer.KernelFeatures  # which takes factors alone
+    and value.__name__ not in WITHOUT_NUMBERS
 ]
 OPTIONS = {
     "GaussianProcessRegressor": {"fixed": "all"},
@@ -49,6 +51,11 @@ REFUSALS = {  # what an estimator says it cannot use, in words, rather than answ
     ("SemiparametricLatentFactor", Tiles): "the determinant",
     ("KernelCCA", Tiles): "eigenvectors need",
     ("LeastSquaresCCA", Tiles): "eigenvectors need",
+    ("NuclearNormClassifier", Tiles): "needs a factor",
+    ("NuclearNormRegressor", Tiles): "needs a factor",
+    ("SVM2K", Tiles): "needs a factor",
+    ("SparseLaplacianRegressor", Tiles): "needs a factor",
+    ("TransductiveLSSVC", Tiles): "needs a factor",
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -49,9 +49,10 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, str, callable or None
-        None is a Gaussian: of predictors ``Gaussian("columns")``, with a length scale for each column, otherwise
-        ``Gaussian("median")``; a str is one of scikit-learn's names; a function of two collections is wrapped in
-        `mercer.kernels.Custom`, which checks what it returns; a kernel object of scikit-learn is translated.
+        None is a Gaussian: of support vector machines, ridge and logistic regression ``Gaussian("columns")``, with a
+        length scale for each column, otherwise ``Gaussian("median")``; a str is one of scikit-learn's names; a function
+        of two collections is wrapped in `mercer.kernels.Custom`, which checks what it returns; a kernel object of
+        scikit-learn is translated.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels; an error together with a Kernel.
     gram : GramSpec, optional
@@ -74,6 +75,7 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
     expansion_: Expansion | FeatureExpansion
     target_: Any  # what y is, of estimators that read it; kept by `fitting`
     classes_: Any  # of classifiers
+    _default_length: ClassVar[str] = "median"  # of the Gaussian that None stands for
     highest_order: int = 0  # of conditional definiteness that this estimator accepts
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow
     constraints: ClassVar[Mapping[str, Constraint]] = {  # what a class adds to those of its bases
@@ -173,9 +175,8 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         return kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
 
     def _default_kernel(self) -> Kernel:
-        """Return a Gaussian: predictors take all columns alike, embeddings and clusters keep the metric of the data."""
-        predicts = isinstance(self, (ClassifierMixin, RegressorMixin, OutlierMixin))
-        return Gaussian("columns" if predicts else "median")
+        """Return a Gaussian: machines that predict take all columns alike, others keep the metric of the data."""
+        return Gaussian(self._default_length)
 
     def _settled(self) -> dict[str, Any]:
         """Return the parameters whose defaults depend on whether a kernel is given, as they are without one."""

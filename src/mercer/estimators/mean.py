@@ -36,7 +36,7 @@ class KernelMeanClassifier(Certified, ClassifierMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Conditionally positive
+        None is the Gaussian at the median distance between training samples. Conditionally positive
         definite kernels of order 1 are accepted: only distances matter.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.

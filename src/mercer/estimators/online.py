@@ -83,7 +83,7 @@ class KernelPerceptron(Scoring):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column.
+        None is the Gaussian at the median distance between training samples.
     averaged : bool, default False
         Whether predictions use the mean of the functions after each visit instead of the last one: it varies
         less with the order of the visits, and on classes that overlap is usually the better one.

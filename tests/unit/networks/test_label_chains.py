@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from mercer.errors import DomainError, ParameterError
-from mercer.networks import Chains, MarkovNetwork, chains, junction_tree
+from mercer.networks import Chains, MarkovNetwork, junction_tree
+from mercer.networks import label_chains as chains
 
 LENGTHS = (3, 0, 1, 4)
 

@@ -54,7 +54,7 @@ class KernelLasso(SparseRegressor):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column.
+        None is the Gaussian at the median distance between training samples.
     alpha : float, default 1.0
         Weight of the penalty. Positive.
     solver : {"coordinate_descent", "lars", "linear_program"}, default "coordinate_descent"

@@ -163,7 +163,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Any kernel on any domain; it need not be
+        None is the Gaussian at the median distance between training samples. Any kernel on any domain; it need not be
         positive definite.
     algorithm : {"fast", "plain"}, default "fast"
         Grow the model one basis function at a time (`IncrementalEvidence`), or begin with all of them and update all

@@ -55,7 +55,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column; a scikit-learn name means what it
+        None is the Gaussian at the median distance between training samples; a scikit-learn name means what it
         means there. Conditionally positive definite kernels of order 1 are accepted: centring removes the constant.
     n_components : int, optional
         r; at most as many as there are directions in which the samples vary. None chooses it by `criterion`.

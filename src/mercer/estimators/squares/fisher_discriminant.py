@@ -65,7 +65,7 @@ class KernelFisherDiscriminant(
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Conditionally positive definite kernels
+        None is the Gaussian at the median distance between training samples. Conditionally positive definite kernels
         of order 1 are accepted by the dual form.
     alpha : float, default 1.0
         mu, the ridge. Positive; in the unit of k(x, x).

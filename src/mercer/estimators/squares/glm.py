@@ -71,7 +71,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf",
         "linear", "poly", "precomputed", ...) means what it means there. A sum of kernels is fitted as a sum of
         functions, see `components`.
     family : str or Loss, default "poisson"

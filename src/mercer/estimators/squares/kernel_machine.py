@@ -87,7 +87,7 @@ class KernelMachine(Certified, MultiOutputMixin, RegressorMixin, RepresenterMach
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf", "linear",
+        None is the Gaussian at the median distance between training samples. A scikit-learn name ("rbf", "linear",
         "poly", "precomputed", ...) means what it means there. Conditionally positive definite kernels are accepted.
     loss : str or Loss, default "squared"
         psi, convex: "squared", "absolute", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "pinball",

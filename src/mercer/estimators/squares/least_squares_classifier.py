@@ -55,7 +55,7 @@ class LSSVC(Certified, ClassifierMixin, LeastSquaresMachine):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Conditionally positive definite kernels
+        None is the Gaussian at the median distance between training samples. Conditionally positive definite kernels
         of order 1 are accepted.
     C : float or None, default 1.0
         What an error costs, the seed's gamma. Positive. None takes the C of the smallest left-out squared error, all

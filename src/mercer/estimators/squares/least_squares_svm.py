@@ -50,7 +50,7 @@ class LSSVR(Certified, MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Conditionally positive definite kernels
+        None is the Gaussian at the median distance between training samples. Conditionally positive definite kernels
         of order 1 are accepted.
     C : float or None, default 1.0
         What an error costs, the seed's gamma; kernel ridge regression has alpha = 1 / C. Positive. None takes the C of

@@ -106,6 +106,8 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
     array([[0.15, 0.85]])
     """
 
+    _default_length = "columns"
+
     constraints = {
         "C": Optional(Positive()),
         "fit_intercept": Boolean(),

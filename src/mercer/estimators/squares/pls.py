@@ -50,7 +50,7 @@ class KernelPLS(
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column.
+        None is the Gaussian at the median distance between training samples.
     n_components : int, "dof" or "cv", default 2
         m. "dof": the number with the best ``criterion``, computed from the degrees of freedom (one target, no sparsity;
         needs the eigenvalues of K). "cv": the number with the smallest squared error in cross-validation.

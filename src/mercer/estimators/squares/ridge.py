@@ -178,6 +178,8 @@ class KernelRidge(RidgeEstimator):
     array([1.])
     """
 
+    _default_length = "columns"
+
     synonyms = ("least squares support vector machine, for numbers",)
 
     @derived

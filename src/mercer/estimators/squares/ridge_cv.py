@@ -38,7 +38,7 @@ from mercer.free_parameters import free_names
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_plan import SHARE
-from mercer.kernels import Gaussian, Kernel
+from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
@@ -256,9 +256,6 @@ class KernelRidgeCV(RidgeEstimator):
                 "move them it needs one. Hold them by fixed='all', or compare kernels by GridSearchCV."
             )
         return True
-
-    def _default_kernel(self) -> Kernel:
-        return Gaussian("median")  # whose one length is searched, not one for each column
 
     def _border(self, n: int) -> Floats | None:
         return np.ones((n, 1)) if self.fit_intercept else None

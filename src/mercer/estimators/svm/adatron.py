@@ -40,7 +40,7 @@ class KernelAdatron(Scoring):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Where the classes do not lie around
+        None is the Gaussian at the median distance between training samples. Where the classes do not lie around
         the origin of the feature space, add a constant: ``kernel + 1.0 * Constant()`` acts like a bias.
     C : float, default 1.0
         Price of a unit of slack. Positive; infinite for the hard margin.

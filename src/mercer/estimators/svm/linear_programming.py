@@ -66,7 +66,7 @@ class LinearProgrammingMachine(Certified, ClassifierMixin, KernelEstimator):
     Parameters
     ----------
     kernel : Kernel, str or None, default None
-        None is ``Gaussian("columns")``, with a length scale for each column. Any kernel on any domain: the
+        None is the Gaussian at the median distance between training samples. Any kernel on any domain: the
         program is linear whatever K is, so indefinite and conditionally definite kernels are accepted.
     C : float, default 1.0
         Price of a unit of margin error. Positive; inf allows none.

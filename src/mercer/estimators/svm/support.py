@@ -54,6 +54,8 @@ class SupportVectorMachine(KernelEstimator):
         Memory for rows of K in MB, used where computing them again costs more.
     """
 
+    _default_length = "columns"
+
     highest_order = 1
     constraints = {
         "gamma": Optional(AnyOf(Positive(), OneOf("scale", "auto"))),

@@ -350,7 +350,11 @@ def _is_bags(X: Any) -> bool:
     if isinstance(X, Samples):
         return isinstance(X, Sets)
     if not isinstance(X, (list, tuple)):
-        return len(getattr(X, "shape", ())) == 3 or (np.ndim(X) == 1 and np.asarray(X).dtype.kind == "O")
+        shape = getattr(X, "shape", None)
+        if shape is not None and len(shape) != 1:
+            return len(shape) == 3
+        array = np.asarray(X)
+        return array.ndim == 1 and array.dtype.kind == "O"
     if not len(X) or isinstance(X[0], (str, bytes)):
         return False
     first: Any = next((bag for bag in X if not hasattr(bag, "__len__") or len(bag)), None)

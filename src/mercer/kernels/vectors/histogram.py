@@ -310,13 +310,13 @@ class Tanimoto(Tiled, Differentiated, DifferentiatedInInputs):
         return np.empty(0)
 
     def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_j W_ij (b_j (a + b) - 2 t a_i) / (a + b - t)^2; 0 at zero vectors."""
+        """Return sum_j W_ij (b_j (a + b) - 2 t a_i) / (a + b - t)^2; 0 between zero vectors, where k jumps."""
         if isinstance(A, Strings):
             raise self._lacks("a derivative in its inputs where they are sets")
         X, Z = dense(A), dense(B)
         a, b, t = (X * X).sum(axis=1), (Z * Z).sum(axis=1), X @ Z.T
         total = np.add.outer(a, b)
-        G = np.divide(W, (total - t) ** 2, out=np.zeros_like(t), where=(np.multiply.outer(a, b) > 0))
+        G = np.divide(W, (total - t) ** 2, out=np.zeros_like(t), where=total - t > 0)
         return (G * total) @ Z - 2.0 * (G * t).sum(axis=1)[:, None] * X
 
 

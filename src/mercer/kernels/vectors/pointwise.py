@@ -24,6 +24,7 @@ from mercer.kernels.protocols import Pullback
 
 LENGTH_SCALE = Positive(vector=True, words=("columns", "median"))
 _BLOCK = 2**14  # rows of a stream that are read together
+_DIGITS = 9  # of lengths per column: the order of a sum, or weights instead of copies, must not show
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
 
@@ -276,7 +277,8 @@ def column_lengths(S: Vectors, weight: Floats | None = None) -> float | tuple[fl
     varies = variance > rounding
     deviation = np.where(varies, size * np.sqrt(np.maximum(variance, 0.0)), 1.0)
     lengths = deviation * np.sqrt(max(int(varies.sum()), 1) / 2.0)
-    return float(lengths[0]) if S.width == 1 else tuple(lengths.tolist())
+    shown = tuple(float(f"{length:.{_DIGITS}g}") for length in lengths)
+    return shown[0] if S.width == 1 else shown
 
 
 def _spread(S: Vectors, w: Floats, mean: Floats, size: float) -> Floats:

@@ -8,7 +8,7 @@ from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial
 from mercer.selection import leave_one_out
-from mercer.selection import span_bound as span
+from mercer.selection.bounds import span_bound as span
 from mercer.selection.bounds.span_bound import leave_one_out_decisions
 from tests.unit.solvers.matrices import Products
 
