@@ -10,7 +10,7 @@ import numpy as np
 from mercer.arguments import checked, sample_weights
 from mercer.arrays import Array, Floats
 from mercer.budget import Resources
-from mercer.constraints import Interval, OneOf, Optional, Positive
+from mercer.constraints import OneOf, Optional, Positive
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.mixtures.kernel_family import NORMALIZATIONS, Kernels, build, family_of
 from mercer.gram import Dense
@@ -22,6 +22,7 @@ from mercer.targets import Multiclass
 __all__ = ["Transduction", "definite_mixture"]
 __public__ = __all__
 
+_TOL = 1e-7  # of the semidefinite program
 _LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
@@ -64,7 +65,7 @@ class Transduction:
 
 @checked(
     kernels=Kernels(), C=Positive(), machine=OneOf(*_LOSSES), normalization=Optional(OneOf(*NORMALIZATIONS)),
-    trace=Positive(), tol=Interval(0.0, 1.0, closed="neither"),
+    trace=Positive(),
 )  # fmt: skip
 def definite_mixture(
     kernels: Any,
@@ -77,7 +78,6 @@ def definite_mixture(
     normalization: str | None = "trace",
     trace: float = 1.0,
     sample_weight: Any = None,
-    tol: float = 1e-7,
 ) -> Transduction:
     r"""Learn weights of any sign, so that the sum of the kernels is positive definite on all samples that are given.
 
@@ -107,8 +107,6 @@ def definite_mixture(
         c, the largest mean of the diagonal of the sum. Positive.
     sample_weight : (n,) array, optional
         A sample of weight w counts as w copies.
-    tol : float, default 1e-7
-        Tolerance of the semidefinite program.
 
     Returns
     -------
@@ -150,7 +148,7 @@ def definite_mixture(
     matrices = [np.asarray(gram.array) for gram in built.grams]
     sign = np.where(codes == 1, 1.0, -1.0)
     dual = _LOSSES[machine].box_dual(sign, C * w)
-    found = definite_program(matrices, Program(dual.linear, dual.lower, dual.upper, ridge=dual.ridge), trace, tol)
+    found = definite_program(matrices, Program(dual.linear, dual.lower, dual.upper, ridge=dual.ridge), trace, _TOL)
     K = np.asarray(sum(d * matrix for d, matrix in zip(found.weights, matrices, strict=True)))
     values = K[:, :n] @ found.machine.coef - float(found.machine.multipliers[0])
     labels = target.classes[(values[n:] > 0).astype(np.intp)]
