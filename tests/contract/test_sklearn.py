@@ -23,7 +23,6 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.GaussianProcessClassifier: {"tol": 0.1},
     mercer.SparseGaussianProcessRegressor: {"tol": 0.1, "inducing": 20},
     mercer.SemiparametricLatentFactor: {"tol": 0.1},
-    mercer.LPBoostClassifier: {"tol": 0.02},
     mercer.LPBoostRegressor: {"tol": 0.1},
     mercer.StructuredSVC: {"tol": 1e-2},
     mercer.KernelICA: {"n_init": 1, "tol": 0.05},

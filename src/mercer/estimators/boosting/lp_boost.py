@@ -28,7 +28,7 @@ from mercer.targets import Multiclass, Real
 __all__ = ["LPBoostClassifier", "LPBoostRegressor"]
 __public__ = __all__
 
-_NU, _EPSILON = 0.5, 0.1  # where neither form is asked for
+_NU, _EPSILON = 0.2, 0.1  # where neither form is asked for
 _SOLVERS = OneOf("interior", "simplex")
 
 
@@ -99,7 +99,7 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
         The weak learners; None is `Stumps`. Of a classifier of scikit-learn the gap is what it can find, no bound.
     nu : float, optional
         Margin form: at most this share of the weight lies inside the margin, and at least this share at it or inside.
-        In (0, 1]; 0.5 if neither nu nor C is given. Noisy classes need many weak learners where it is small.
+        In (0, 1]; 0.2 if neither nu nor C is given. Noisy classes need many weak learners where it is small.
     C : float, optional
         Penalty form: price of a unit of margin error. Positive; an error together with nu.
     solver : {"interior", "simplex"}, default "interior"
