@@ -65,7 +65,7 @@ def test_schemes_and_weights_of_classes(options):
 def test_fifty_random_problems_have_the_same_choice():
     for seed in range(50):
         rng = np.random.default_rng(seed)
-        n, d = int(rng.integers(24, 48)), int(rng.integers(1, 5))
+        n, d = int(rng.integers(20, 32)), int(rng.integers(1, 5))
         X = rng.normal(size=(n, d))
         y = (X[:, 0] ** 2 + rng.normal(size=n) > 0.7).astype(int)
         y[:4] = [0, 1, 0, 1]
