@@ -1,5 +1,4 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
-from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
 from mercer.choosing.search import search as search
 from mercer.estimators.clustering.cuts import normalized_cut as normalized_cut
 from mercer.estimators.clustering.kmeans import KernelKMeans as KernelKMeans
@@ -149,7 +148,6 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
-    "KernelSearchCV",
     "LSSVC",
     "LSSVR",
     "LaplacianEigenmap",
