@@ -17,8 +17,8 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 
 import mercer
-from mercer import SVC, KernelRidge, KernelSearchCV
-from mercer.choosing import LeaveOneOut
+from mercer import SVC, KernelRidge
+from mercer.choosing import KernelSearchCV, LeaveOneOut
 from mercer.kernels import Gaussian, Precomputed, Spectrum
 
 PART = 50  # of the refits, or of the ridges, that are timed where all would take minutes

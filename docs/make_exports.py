@@ -19,7 +19,6 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost."
 # Besides the estimators, what users do with them is imported from mercer itself.
 VERBS = {
-    "mercer.choosing.kernel_search": ["KernelSearchCV"],
     "mercer.choosing.search": ["search"],
     "mercer.first_model": ["automatic", "source_kernels"],
     "mercer.io.checkpoint": ["Checkpoint"],

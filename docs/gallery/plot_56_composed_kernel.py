@@ -16,11 +16,11 @@ from mercer.choosing import compose_kernel
 from mercer.kernels import Gaussian, Linear, Periodic
 
 rng = np.random.default_rng(0)
-t = np.linspace(0.0, 6.0, 90)[:, None]
+t = np.linspace(0.0, 5.0, 50)[:, None]
 trend, season = 0.6 * t[:, 0], 0.3 * t[:, 0] * np.sin(2.0 * np.pi * t[:, 0])
 y = trend + season + 0.15 * rng.normal(size=len(t))
 
-found = compose_kernel(t, y, [Linear(), Periodic(1.0), Gaussian(1.0)], depth=3, max_fits=40)
+found = compose_kernel(t, y, [Linear(), Periodic(1.0), Gaussian(1.0)], depth=2, max_fits=15)
 for expression, value in found.steps:
     print(f"{value:8.1f}  {expression}")
 

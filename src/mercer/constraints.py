@@ -462,7 +462,7 @@ class Array(Constraint):
         if not isinstance(value, np.ndarray):
             return f"Give {name} as an array, or as a tuple of numbers or of rows."
         if value.ndim not in self.axes or not value.size:
-            return f"This one has the shape {value.shape}."
+            return f"Reshape it, or give another: this one has the shape {value.shape}."
         return f"Look at how {name} was computed."
 
 

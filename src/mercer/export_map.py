@@ -5,7 +5,6 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
-        "mercer.choosing.kernel_search": ("KernelSearchCV",),
         "mercer.choosing.search": ("search",),
         "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
         "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),

@@ -61,7 +61,7 @@ def _folders(folder: Path) -> Iterator[tuple[Path, str]]:
             if text is not None:
                 (home / f"TOY_{part}.txt").write_text(text)
         yield home, f"graphs: {reason}"
-    for name, text in {"a.mrg": "(S", "a.xml": "<a>", "a.json": "[", "a.py": "def", "a.txt": "hello"}.items():
+    for name, text in {"a.mrg": "(S", "a.xml": "<a>", "a.json": "[", "a.py": "def", "a.txt": ""}.items():
         home = folder / name.replace(".", "_")
         (home / "inner").mkdir(parents=True)
         (home / "inner" / name).write_text(text)

@@ -7,6 +7,7 @@ fitted on the rows and columns of one matrix; what belongs to no group is fitted
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections import defaultdict
@@ -126,6 +127,9 @@ def scored(work: Work, candidates: Sequence[Mapping[str, Any]]) -> dict[tuple[in
     out: dict[tuple[int, int], dict[str, Any]] = {}
     groups, alone = _planned(work, candidates)
     threads = min(thread_count(work.n_threads), max(1, len(groups)))
+    ended = threading.Event()  # set by Ctrl-C: what is being fitted ends after the cost it is at
+    asked = work.stop
+    work = dataclasses.replace(work, stop=lambda: ended.is_set() or asked())
     failed: list[tuple[int, int]] = []
 
     def do(group: _Group) -> None:
@@ -139,7 +143,7 @@ def scored(work: Work, candidates: Sequence[Mapping[str, Any]]) -> dict[tuple[in
             work.told(done)
         group.matrix.leave()
 
-    run_tasks(groups, do, n_threads=threads)
+    run_tasks(groups, do, n_threads=threads, stop=ended)
     for place, number in sorted({*failed, *alone}):
         if work.stop():
             break

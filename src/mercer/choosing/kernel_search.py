@@ -75,7 +75,8 @@ class KernelSearchCV(GridSearchCV):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import SVC, KernelSearchCV
+    >>> from mercer import SVC
+    >>> from mercer.choosing import KernelSearchCV
     >>> from mercer.kernels import Gaussian
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> grid = {"C": [0.1, 1.0, 10.0], "kernel__length_scale": [0.5, 2.0]}

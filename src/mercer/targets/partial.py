@@ -66,7 +66,8 @@ class PartialClasses(Target):
         values = np.asarray(y, dtype=object if self.unlabelled is None and isinstance(y, (list, tuple)) else None)
         flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
         if flat.ndim != 1:
-            return np.ones(len(flat), dtype=bool), labels(y)
+            found = labels(y)  # which says what is wrong
+            return np.ones(len(found), dtype=bool), found
         if self.unlabelled is None:
             known = np.array([not _is_missing(value) for value in flat.tolist()], dtype=bool).reshape(len(flat))
         else:

@@ -192,12 +192,12 @@ def test_expected_improvement_between_bounds():
     bounds = {"C": (0.01, 1000.0), "kernel__length_scale": (0.01, 100.0)}
     told = []
     found = mercer.search(
-        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=16, progress=told.append
+        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=12, progress=told.append
     )
-    assert len(found.params) == 16 and told[-1] == 1.0
+    assert len(found.params) == 12 and told[-1] == 1.0
     grid = {"C": [0.1, 10.0], "kernel__length_scale": [0.1, 1.0, 10.0]}
     assert found.best_value >= mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=CrossValidation(3)).values.mean()
-    again = mercer.search(SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=16, refit=False)
+    again = mercer.search(SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=12, refit=False)
     assert again.params == found.params
 
 

@@ -50,6 +50,7 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
     constraints = {"outputs": Optional(InstanceOf(OutputSpace))}
 
     def _space(self) -> OutputSpace:
+        self.constraints["outputs"].check("outputs", self.outputs, self)
         return ClassLabels() if self.outputs is None else self.outputs.check()
 
     def _read(self, X: Any) -> tuple[Any, Any]:

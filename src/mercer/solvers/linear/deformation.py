@@ -164,7 +164,10 @@ def _by_elimination(grams: Sequence[Any], scales: Floats, Q: Any, S: Any) -> Flo
     work = 2.0 / 3.0 * float(size) ** 3
 
     def eliminate() -> Floats:
-        return scipy.linalg.solve(system, rhs, overwrite_a=True, overwrite_b=True, check_finite=False)
+        *_, found, info = scipy.linalg.lapack.dgesv(system, rhs, overwrite_a=True, overwrite_b=True)
+        if info > 0:
+            raise np.linalg.LinAlgError("singular matrix")
+        return found
 
     return np.ascontiguousarray(in_background(eliminate, work=work))
 

@@ -72,6 +72,8 @@ class _Smooth:
         """Return the largest eigenvalue of F_t' W_t F_t over the tasks, or a bound on it."""
         seen, F = self.seen, self.F
         T, r = seen.shape[1], F.shape[1]
+        if not r:  # K is zero
+            return 0.0
         if T * min(r, len(seen.y) / T) ** 2 * r <= _EIGEN:
             found = 0.0
             order = np.argsort(seen.tasks, kind="stable")
