@@ -4,6 +4,7 @@ from mercer.domains.distributions import Distributions as Distributions
 from mercer.domains.frames import Frames as Frames
 from mercer.domains.frames import WHOLE as WHOLE
 from mercer.domains.frames import Whole as Whole
+from mercer.domains.mixed_tables import Tables as Tables
 from mercer.domains.objects import Objects as Objects
 from mercer.domains.pairs import Pairs as Pairs
 from mercer.domains.samples import Samples as Samples
@@ -17,7 +18,6 @@ from mercer.domains.structures.nodes import Network as Network
 from mercer.domains.structures.nodes import Nodes as Nodes
 from mercer.domains.structures.trees import Trees as Trees
 from mercer.domains.systems import Systems as Systems
-from mercer.domains.tables import Tables as Tables
 from mercer.domains.tensors import Tensors as Tensors
 from mercer.domains.texts import Texts as Texts
 from mercer.domains.vectors import Vectors as Vectors

@@ -69,7 +69,7 @@ from mercer.kernels.strings.edit_distance import EditDistance as EditDistance
 from mercer.kernels.strings.min_hash import MinHash as MinHash
 from mercer.kernels.strings.mismatch import Mismatch as Mismatch
 from mercer.kernels.strings.mismatch import Wildcard as Wildcard
-from mercer.kernels.strings.ordinal import OrdinalMatch as OrdinalMatch
+from mercer.kernels.strings.ordinal_match import OrdinalMatch as OrdinalMatch
 from mercer.kernels.strings.spectrum import BlendedSpectrum as BlendedSpectrum
 from mercer.kernels.strings.spectrum import Match as Match
 from mercer.kernels.strings.spectrum import Spectrum as Spectrum

@@ -16,7 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.domains.doors import packed_pair
-from mercer.domains.tables import CATEGORY, NUMBER, Tables
+from mercer.domains.mixed_tables import CATEGORY, NUMBER, Tables
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.kernel import Kernel, mirror
