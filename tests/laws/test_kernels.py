@@ -89,9 +89,8 @@ HISTOGRAMS = Data(points(least=0), _grid(5, 2, 0.25, 2.0))
 POSITIVE = Data(points(least=1), _grid(5, 2, 0.25, 2.0))
 IMAGES = Data(points(6, -2, 2), _grid(4, 6))
 WORDS = Data(strings(max_samples=5, alphabet="ab", max_length=5), ["ab", "ba", "aab", "", "abab"])
-LEVELS = Data(
-    st.lists(st.sampled_from(["low", "middle", "high"]), min_size=1, max_size=5), ["low", "high", "middle", "low"]
-)
+LEVELS = ("low", "middle", "high")
+RANKS = Data(st.lists(st.sampled_from(LEVELS), min_size=1, max_size=5), ["low", "high", "middle", "low"])
 MATRICES = Data(similarities(max_samples=5, square=True), np.array([[2.0, 1.0], [1.0, 2.0]]))
 MEMBER = st.tuples(st.integers(-8, 8).map(lambda v: (v / 4,)), st.text("ab", max_size=3))
 COUPLES = Data(st.lists(MEMBER, min_size=1, max_size=5), [((0.5,), "a"), ((1.5,), "ab"), ((1.5,), "")])
@@ -158,7 +157,7 @@ LEAVES = Data(st.lists(st.text("ab", min_size=3, max_size=3), min_size=1, max_si
 NODES = Data(st.lists(st.integers(0, 3), min_size=1, max_size=5), [0, 1, 2, 3, 1])
 OF_DOMAIN = {  # the first that a kernel takes are its data
     D.Vectors: [VECTORS, HISTOGRAMS, POSITIVE, SMALL, LINE, PAIRS_OF_NUMBERS, TRIPLES, IMAGES],
-    D.Strings: [WORDS, GENES, LEVELS],
+    D.Strings: [WORDS, GENES, RANKS],
     D.Texts: [TEXTS],
     D.Trees: [TREES],
     D.Graphs: [GRAPHS],
@@ -379,6 +378,7 @@ def _entries() -> dict[str, Entry]:
             LINE,
         ),
         "FeatureDistance": ([K.FeatureDistance(K.Spectrum(2)), K.FeatureDistance(K.Spectrum(1), 1.4)], WORDS),
+        "OrdinalMatch": ([K.OrdinalMatch(LEVELS), K.OrdinalMatch(LEVELS[::-1])], RANKS),
         "Match": ([K.Match(), K.Match() + 0.5 * K.Match()], WORDS),
         "Subspace": (
             [

@@ -10,7 +10,6 @@ from mercer.language import parse
 from mercer.testing import check_kernel
 
 LEVELS = ("low", "middle", "high", "top")
-MEMBERS = {"OrdinalMatch": [OrdinalMatch(("low", "middle", "high"))]}
 
 
 def test_agrees_with_ranks_and_with_the_thermometer_code():
