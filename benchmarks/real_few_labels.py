@@ -46,7 +46,7 @@ def draw(y: np.ndarray, rate: float, seed: int) -> np.ndarray:
 def rates(draws: int, samples: int) -> None:
     """Print the table of accuracies."""
     with np.load(Path(os.environ["MERCER_DATA"]) / "optdigits.npz") as data:
-        X, y = data["X"][:samples] / 16.0, data["y"][:samples]
+        X, y = data["X"][:samples] / 16.0, data["y"][:samples].astype(int)
     width = float(Gaussian("median").learn(X).length_scale)
     kernel, gamma = Gaussian(width), 0.5 / width**2
     contenders = {

@@ -1,5 +1,4 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
-from mercer.choosing.kernel_search import KernelSearchCV as KernelSearchCV
 from mercer.choosing.search import search as search
 from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
@@ -205,7 +204,6 @@ __all__ = [
     "KernelProjectionPursuit",
     "KernelRidge",
     "KernelRidgeCV",
-    "KernelSearchCV",
     "KernelStumps",
     "LPBoostClassifier",
     "LPBoostRegressor",

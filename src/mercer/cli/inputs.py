@@ -25,7 +25,7 @@ from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.readers import read
 from mercer.io.tables import Table
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Sum, task_kernel
 from mercer.kernels.algebra.maps import Selected
 from mercer.spec import Spec
 
@@ -38,6 +38,7 @@ __all__ = [
     "open_data",
     "pose",
     "samples",
+    "reading",
     "selected_columns",
     "usable_columns",
 ]
@@ -111,6 +112,26 @@ def selected_columns(kernel: Any) -> tuple[str | int, ...]:
             names = node.columns if isinstance(node.columns, (list, tuple)) else [node.columns]
             found |= dict.fromkeys(name if isinstance(name, str) else int(name) for name in names)
     return tuple(found)
+
+
+def reading(estimator: Any, *, fitted: bool = False) -> Any:
+    """Return a kernel that names all columns which an estimator reads: of its kernel or kernels, and of the task.
+
+    Examples
+    --------
+    >>> from mercer import MultiTaskRidge
+    >>> from mercer.kernels import Linear
+    >>> selected_columns(reading(MultiTaskRidge(Linear().on(["age"]), task="school")))
+    ('school', 'age')
+    """
+    kernel = getattr(estimator, "kernel_" if fitted else "kernel", None)
+    views = getattr(estimator, "kernels_", None) if fitted and kernel is None else kernel
+    if isinstance(views, (tuple, list)) and all(isinstance(view, Kernel) for view in views):
+        kernel = Sum(tuple(views)) if any(view.domain is Frames for view in views) else kernel
+    task = getattr(estimator, "task", None)
+    if isinstance(task, str) and isinstance(kernel, Kernel) and kernel.domain is Frames:
+        kernel = kernel if task in selected_columns(kernel) else task_kernel(kernel, task)
+    return kernel
 
 
 def column_kinds(kernel: Any) -> dict[str, str]:

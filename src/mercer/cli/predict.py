@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import Reading, as_target, column_kinds, open_data, samples, selected_columns
+from mercer.cli.inputs import Reading, as_target, column_kinds, open_data, reading, samples, selected_columns
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
 from mercer.cli.terminal import Terminal
@@ -104,7 +104,7 @@ def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
 
 def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     """The samples as the model takes them; rows that miss a value are named."""
-    kernel = getattr(model, "kernel_", None)
+    kernel = reading(model, fitted=True)
     X, used = samples(data, kernel, known.get("columns"))
     if isinstance(data, Table):
         whole = data.complete(used)

@@ -4,10 +4,20 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mercer import SVM2K, MultiTaskRidge, NuclearNormRegressor
 from mercer.cli import inputs as module
 from mercer.cli.application import application
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import as_target, column_kinds, open_data, pose, samples, selected_columns, usable_columns
+from mercer.cli.inputs import (
+    as_target,
+    column_kinds,
+    open_data,
+    pose,
+    reading,
+    samples,
+    selected_columns,
+    usable_columns,
+)
 from mercer.errors import DomainError
 from mercer.io.limits import FileBudgetError, FileError
 from mercer.kernels import Gaussian, Linear, Match, PartialTree, Precomputed, Spectrum, TfIdf, WeisfeilerLehman
@@ -26,6 +36,20 @@ def test_columns_that_a_kernel_names():
     assert column_kinds(kernel) == {"c": "category", "d": "text"}
     assert column_kinds(Match().normalized().on("zip")) == {"zip": "category"}
     assert column_kinds(TfIdf().on("a") + PartialTree().on("b")) == {"a": "text", "b": "text"}
+
+
+def test_columns_that_an_estimator_reads():
+    k = Linear().on(["a"])
+    for estimator in (MultiTaskRidge(k, task="school"), NuclearNormRegressor(k, task="school")):
+        assert selected_columns(reading(estimator)) == ("school", "a")
+        table = {"a": np.arange(4.0), "school": ["x", "y", "x", "y"]}
+        fitted = estimator.fit(table, np.arange(4.0))
+        assert set(selected_columns(reading(fitted, fitted=True))) == {"school", "a"}
+        packed = reading(estimator).pack(table)
+        assert np.allclose(fitted.predict(packed), fitted.predict(table))
+    two = SVM2K((k, Gaussian(1.0).on(["b"])))
+    assert selected_columns(reading(two)) == ("a", "b")
+    assert reading(MultiTaskRidge(Linear())) == Linear() and reading(None) is None
 
 
 def test_numbers_that_are_meant_as_categories_stay_texts(tmp_path):

@@ -45,6 +45,9 @@ def split_tasks(X: Any, task: Any) -> TaskedData:
     >>> split_tasks(np.array([[1.0, 7.0], [2.0, 8.0]]), 1).tasks
     [7, 8]
     """
+    if isinstance(X, Frames):
+        part: Any = X.part(task)
+        return TaskedData(X, [part.symbols(i)[0] for i in range(len(part))])
     if nw.dependencies.is_into_dataframe(X):
         frame = nw.from_native(X, eager_only=True)
         name = _column(task, frame.columns)
