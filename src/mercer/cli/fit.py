@@ -21,7 +21,7 @@ from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.hardware import peak_memory
-from mercer.cli.inputs import Problem, Reading, STDIN, column_kinds, open_data, pose, reading, samples, usable_columns
+from mercer.cli.inputs import STDIN, Problem, Reading, column_kinds, open_data, pose, reading, samples, usable_columns
 from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
@@ -175,13 +175,8 @@ def _time_left(clock: Clock) -> float | None:
 
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
-<<<<<<< HEAD
     kernel = _kernel_of(estimator)
     data = open_data(request.data, request, column_kinds(kernel))
-=======
-    kernel = reading(estimator)
-    data = open_data(request.data, request.format, request.memory, column_kinds(kernel))
->>>>>>> few
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     data = _columns_asked_for(data, request)
@@ -248,11 +243,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
-<<<<<<< HEAD
     kernel = _kernel_of(estimator)
-=======
-    kernel = reading(estimator)
->>>>>>> few
     X, used = samples(problem.data, kernel)
     steps = []
     left = [name for name in usable_columns(problem.data) if used and name not in used]
@@ -308,7 +299,7 @@ def _kernel_of(estimator: Any) -> Any:
     """The kernel of an estimator; of several kernels their sum, which reads what each of them does."""
     kernels = getattr(estimator, "kernels", None)
     if kernels is None:
-        return getattr(estimator, "kernel", None)
+        return reading(estimator)
     return importlib.import_module("mercer.estimators.mixtures.kernel_family").family_of(kernels).kernel
 
 
@@ -437,7 +428,7 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
     if isinstance(data, Table):
-        used = samples(data, reading(outcome.model))[1]
+        used = samples(data, _kernel_of(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
     if isinstance(data, Sparse):
         known |= {"width": data.width, "zero_based": data.zero_based}
