@@ -38,18 +38,20 @@ def network(strength):
 # For each strength of the couplings: the largest error of a marginal, with and without damping. A cross marks runs that
 # did not converge.
 
-strengths = np.linspace(0.0, 5.0, 11)
+strengths = np.linspace(0.0, 5.0, 6)
 errors = {0.0: [], 0.5: []}
 settled = {0.0: [], 0.5: []}
+said = []  # of the log-partition function, with damping
 for strength in strengths:
     one = network(strength)
     exact = junction_tree(one).marginals()
     for damping in errors:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = loopy_propagation(one, schedule="parallel", damping=damping, max_iter=300, tol=1e-6)
+            found = loopy_propagation(one, schedule="parallel", damping=damping, max_iter=60, tol=1e-4)
         errors[damping].append(max(abs(found.marginals()[v][1] - exact[v][1]) for v in one.variables))
         settled[damping].append(found.converged)
+    said.append(found.log_partition)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for damping, marker in ((0.0, "C3"), (0.5, "C0")):
@@ -67,18 +69,15 @@ left.legend()
 # blocks that are exact inside (here the rows); the log-determinant relaxation is above it.
 
 rows = [[(i, j) for j in range(SIDE)] for i in range(SIDE)]
-few = strengths[::2]
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    gaps = {
-        "log-determinant": [log_determinant_bound(network(s)).log_partition for s in few],
-        "loopy propagation": [loopy_propagation(network(s), damping=0.5, max_iter=300).log_partition for s in few],
-        "mean field, rows": [mean_field(network(s), rows, tol=1e-6).log_partition for s in few],
-        "mean field": [mean_field(network(s), tol=1e-6).log_partition for s in few],
-    }
-truth = np.array([junction_tree(network(s)).log_partition for s in few])
+gaps = {
+    "log-determinant": [log_determinant_bound(network(s)).log_partition for s in strengths],
+    "loopy propagation": said,
+    "mean field, rows": [mean_field(network(s), rows, tol=1e-3).log_partition for s in strengths],
+    "mean field": [mean_field(network(s), tol=1e-3).log_partition for s in strengths],
+}
+truth = np.array([junction_tree(network(s)).log_partition for s in strengths])
 for name, values in gaps.items():
-    right.plot(few, np.array(values) - truth, label=name)
+    right.plot(strengths, np.array(values) - truth, label=name)
 right.axhline(0.0, color="0.6")
 right.set(xlabel="strength of the couplings", ylabel="minus the exact value", title="Log-partition function")
 right.legend()
