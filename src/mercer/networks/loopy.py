@@ -158,6 +158,10 @@ class _Messages:
         for c, factor in enumerate(network.factors):
             for v in factor.scope:
                 self.of[v].append(c)
+        self.active = [c for c, factor in enumerate(network.factors) if len(factor.scope) > 1]
+        for c, (scope, scores) in enumerate(network.factors):
+            if len(scope) == 1:  # what a factor of one variable says never changes
+                self.sent[c, scope[0]] = scores - log_sum(scores)
 
     def received(self, v: int, besides: int = -1) -> Floats:
         """Return the sum of the messages to a variable, but for those of one factor."""
@@ -192,8 +196,8 @@ class _Messages:
 
     def sweep(self, iteration: int) -> float:
         """Update the factors one after the other."""
-        count, worst = len(self.network.factors), 0.0
-        for c in range(count) if iteration % 2 == 0 else range(count - 1, -1, -1):
+        worst = 0.0
+        for c in self.active if iteration % 2 == 0 else reversed(self.active):
             new = self.of_factor(c)
             worst = max(worst, self.change(new))
             self.sent.update(new)
@@ -202,7 +206,7 @@ class _Messages:
     def at_once(self, iteration: int) -> float:
         """Update all factors from the messages of the last sweep."""
         new = {}
-        for c in range(len(self.network.factors)):
+        for c in self.active:
             new.update(self.of_factor(c))
         worst = self.change(new) if new else 0.0
         self.sent.update(new)
@@ -210,9 +214,9 @@ class _Messages:
 
     def by_residual(self, iteration: int) -> float:
         """Make as many updates as there are factors, each where messages would change most; return what is left."""
-        count = len(self.network.factors)
-        residuals = [self.change(self.of_factor(c)) for c in range(count)]
-        heap = [(-r, c) for c, r in enumerate(residuals)]
+        count = len(self.active)
+        residuals = {c: self.change(self.of_factor(c)) for c in self.active}
+        heap = [(-r, c) for c, r in residuals.items()]
         heapq.heapify(heap)
         done = 0
         while heap and done < count:
@@ -223,11 +227,11 @@ class _Messages:
                 break
             self.sent.update(self.of_factor(c))
             done += 1
-            touched = {d for v in self.network.factors[c].scope for d in self.of[v]}
+            touched = {d for v in self.network.factors[c].scope for d in self.of[v] if d in residuals}
             for d in touched:
                 residuals[d] = self.change(self.of_factor(d))
                 heapq.heappush(heap, (-residuals[d], d))
-        return max(residuals, default=0.0)
+        return max(residuals.values(), default=0.0)
 
     def beliefs(self) -> tuple[list[Floats], list[Floats]]:
         """Return the beliefs of factors and of variables."""
