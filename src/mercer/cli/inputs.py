@@ -25,7 +25,7 @@ from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.readers import read
 from mercer.io.tables import Table
-from mercer.kernels import Kernel, Sum, task_kernel
+from mercer.kernels import Kernel, Sum
 from mercer.kernels.algebra.maps import Selected
 from mercer.spec import Spec
 
@@ -130,7 +130,7 @@ def reading(estimator: Any, *, fitted: bool = False) -> Any:
         kernel = Sum(tuple(views)) if any(view.domain is Frames for view in views) else kernel
     task = getattr(estimator, "task", None)
     if isinstance(task, str) and isinstance(kernel, Kernel) and kernel.domain is Frames:
-        kernel = kernel if task in selected_columns(kernel) else task_kernel(kernel, task)
+        kernel = kernel if task in selected_columns(kernel) else mercer.kernels.task_kernel(kernel, task)
     return kernel
 
 
