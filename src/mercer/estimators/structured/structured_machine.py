@@ -41,16 +41,19 @@ class Sites:
         return Sites(self.flat.take(places), offsets)
 
 
+_OUTPUTS = Optional(InstanceOf(OutputSpace))
+
+
 class StructuredMachine(ClassifierMixin, KernelEstimator):
     """Base of the machines with structured outputs: a kernel on sites, and an output space."""
 
     outputs: Any
     weights_: Floats
     target_: OutputSpace
-    constraints = {"outputs": Optional(InstanceOf(OutputSpace))}
+    constraints = {"outputs": _OUTPUTS}
 
     def _space(self) -> OutputSpace:
-        self.constraints["outputs"].check("outputs", self.outputs, self)
+        _OUTPUTS.check("outputs", self.outputs, self)
         return ClassLabels() if self.outputs is None else self.outputs.check()
 
     def _read(self, X: Any) -> tuple[Any, Any]:
