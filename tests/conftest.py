@@ -31,9 +31,15 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis.internal.conjecture import providers
 
 # Hypothesis counts the first compilation of a loop as a slow example, hence no deadline and no "too slow".
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+# Hypothesis draws constants of the modules that happen to be loaded, so that examples would depend on which tests a
+# worker has run before. Without them the same examples are tried everywhere.
+if hasattr(providers, "is_local_module_file"):
+    providers.is_local_module_file = lambda path: False
+
 settings.register_profile("default", max_examples=25, derandomize=True, database=None, **_COMMON)
 settings.register_profile("deep", max_examples=1000, derandomize=False, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -274,7 +274,7 @@ def written(thing: Any, always: Collection[str] = (), shown: Mapping[str, str] |
     >>> written(KernelRidge(Gaussian(2.0), alpha=0.1))
     'KernelRidge(Gaussian(2.0), alpha=0.1)'
     >>> written(KernelRidge(Gaussian(2.0)), always=["alpha"], shown={"kernel": "kernel"})
-    'KernelRidge(kernel, alpha=1.0)'
+    'KernelRidge(kernel, alpha=None)'
     """
     parts: list[str] = []
     for place, (name, parameter) in enumerate(_parameters(type(thing)).items()):

@@ -158,6 +158,9 @@ def test_memory_is_planned():
 NOT_THIS = (  # affinities have no need to be definite, and must not be negative; a second view has a kernel of its own
     *(mercer.DiffusionMap, mercer.SpectralClustering, mercer.LaplacianEigenmap, mercer.ReferencePointMap),
     *(mercer.KernelCCA, mercer.LeastSquaresCCA),
+    *(mercer.CoRegularizedRidge, mercer.MultiViewLaplacianSVC, mercer.SVM2K),
+    *(mercer.LaplacianRidge, mercer.LaplacianSVC, mercer.SparseLaplacianRegressor),  # as the next
+    mercer.MultiInstanceSVC,  # of two classes
     mercer.KernelLPP,  # whose graph of neighbours is that of the kernel as it is
     mercer.KernelFeatures,  # which takes factors alone
     mercer.KernelProjectionPursuit,  # a search that ends elsewhere for other rounding

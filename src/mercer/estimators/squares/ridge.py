@@ -290,6 +290,7 @@ def kernel_unit(kernel: Kernel, K: Floats, w: Floats) -> float:
 
     Examples
     --------
+    >>> from mercer.kernels import Linear
     >>> kernel_unit(Linear(), np.array([[4.0, 0.0], [0.0, 2.0]]), np.ones(2))
     3.0
     """

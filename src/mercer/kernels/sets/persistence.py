@@ -211,7 +211,7 @@ class PersistenceScaleSpace(Kernel, Differentiated):
     """
 
     domain = Sets
-    formula = r"\sum_{p, p'} (\exp(-\|p - p'\|^2 / (8 s)) - \exp(-\|p - \bar{p}'\|^2 / (8 s))) / (8 \pi s)"
+    formula = r"\sum_{p, q} (\exp(-\|p - q\|^2 / (8 s)) - \exp(-\|p - q^*\|^2 / (8 s))) / (8 \pi s)"
     cost = "O(m m') exponentials a pair"
     constraints = {"scale": Positive()}
 

@@ -61,15 +61,15 @@ def test_lengths_of_columns_are_those_of_standardised_columns():
     A = rng.normal(size=(40, 4)) * [1.0, 1e6, 1e-6, 0.0] + [0.0, 5.0, 1e-3, 0.1]
     A[:9, 1] = 0.0
     kernel = Gaussian("columns").learn(Vectors.pack(A))
-    np.testing.assert_allclose(kernel(A), rbf_kernel(StandardScaler().fit_transform(A), gamma=1 / 3), rtol=1e-10)
+    np.testing.assert_allclose(kernel(A), rbf_kernel(StandardScaler().fit_transform(A), gamma=1 / 3), rtol=1e-7)
     lengths = np.array(column_lengths(Vectors.pack(A)))
-    np.testing.assert_allclose(column_lengths(Vectors.pack(sp.csr_array(A))), lengths, rtol=1e-12)
-    np.testing.assert_allclose(column_lengths(Vectors.pack(A * 1e200))[:3], 1e200 * lengths[:3], rtol=1e-12)
+    np.testing.assert_allclose(column_lengths(Vectors.pack(sp.csr_array(A))), lengths, rtol=1e-8)
+    np.testing.assert_allclose(column_lengths(Vectors.pack(A * 1e200))[:3], 1e200 * lengths[:3], rtol=1e-8)
     w = rng.integers(1, 4, len(A))
     repeated = column_lengths(Vectors.pack(np.repeat(A, w, axis=0)))
-    np.testing.assert_allclose(column_lengths(Vectors.pack(A), w.astype(float)), repeated, rtol=1e-12)
-    assert column_lengths(Vectors.pack([[0.0], [2.0]])) == pytest.approx(np.sqrt(0.5))
-    assert column_lengths(Vectors.pack([[3.0, 3.0]])) == pytest.approx((np.sqrt(0.5),) * 2)
+    np.testing.assert_allclose(column_lengths(Vectors.pack(A), w.astype(float)), repeated, rtol=1e-8)
+    assert column_lengths(Vectors.pack([[0.0], [2.0]])) == pytest.approx(np.sqrt(0.5), rel=1e-8)
+    assert column_lengths(Vectors.pack([[3.0, 3.0]])) == pytest.approx((np.sqrt(0.5),) * 2, rel=1e-8)
 
 
 def test_weight_is_repetition_for_the_median():
