@@ -31,7 +31,7 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
-from hypothesis.internal.conjecture import providers
+from hypothesis.internal.conjecture import providers  # noqa: E402
 
 # Hypothesis counts the first compilation of a loop as a slow example, hence no deadline and no "too slow".
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}

@@ -18,7 +18,7 @@ import mercer.estimators
 import mercer.gram
 import mercer.kernels
 import mercer.solvers
-from mercer.domains import Vectors
+from mercer.domains import Pairs, Vectors
 from mercer.kernels import Kernel
 from mercer.kernels.protocols import log_integral
 from mercer.spec import Spec
@@ -107,6 +107,10 @@ def _is_taken(cls: type, kernel: Any) -> bool:
         return isinstance(kernel, Kernel) and kernel.domain is Vectors and log_integral(kernel, 3) is not None
     if cls in OF_COLUMNS and kernel is not None:
         return isinstance(kernel, Kernel) and kernel.domain is Vectors
+    if cls in (mercer.CoRegularizedRidge, mercer.MultiViewLaplacianSVC, mercer.SVM2K):  # a kernel for each view
+        return kernel is None or isinstance(kernel, Kernel)
+    if cls is mercer.MultiInstanceSVC and isinstance(kernel, Kernel):  # a pair might be a bag of two
+        return kernel.domain is not Pairs
     return not (cls in AFFINITIES and isinstance(kernel, (K.Linear, K.Spectrum)))
 
 
