@@ -30,7 +30,7 @@ from tests.trust.probe import SAMPLES, Probe, gram
 
 MODULES = (mercer, mercer.hilbert, mercer.inference)
 ELSEWHERE = ("from_libsvm", "from_sklearn", "load", "save", "parse", "report")  # of files and texts
-ELSEWHERE += ("definite_mixture", "infinite_family", "nonlinear_family", "search", "weight_path")  # of estimators
+ELSEWHERE += ("definite_mixture", "infinite_family", "nonlinear_family", "search", "weight_path")  # not probed yet
 
 _random = np.random.default_rng(11)
 X = _random.normal(size=(SAMPLES, 3))

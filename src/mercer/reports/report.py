@@ -366,7 +366,7 @@ def _versions() -> tuple[tuple[str, str], ...]:
 @functools.cache
 def _template() -> Any:
     """Return the template, everything it prints escaped unless it is markup of our own."""
-    jinja2: Any = importlib.import_module("jinja2")  # 0.1 s that only reports take
+    jinja2: Any = importlib.import_module("jinja2")  # which only reports need
 
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
