@@ -14,6 +14,7 @@ import re
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from mercer.spec import constraints_of
@@ -114,6 +115,7 @@ class KernelEntry(Entry):
     cost: str = ""
 
 
+@cache
 def kernels() -> tuple[KernelEntry, ...]:
     """Return one row per public kernel, by name.
 
@@ -125,6 +127,7 @@ def kernels() -> tuple[KernelEntry, ...]:
     return tuple(_kernel(cls) for cls in _public("kernels"))
 
 
+@cache
 def losses() -> tuple[Entry, ...]:
     """Return one row per public loss."""
     names = {"derivative": "gradient", "curvature": "curvature", "box dual": "box_dual"}
@@ -133,6 +136,7 @@ def losses() -> tuple[Entry, ...]:
     )
 
 
+@cache
 def grams() -> tuple[Entry, ...]:
     """Return one row per public way to hold K, with what its operator offers.
 
@@ -149,6 +153,7 @@ def grams() -> tuple[Entry, ...]:
     return tuple(rows)
 
 
+@cache
 def solvers() -> tuple[Entry, ...]:
     """Return one row per public solver; `offers` says with which ways to hold K it works."""
     base = importlib.import_module("mercer.gram")
@@ -160,6 +165,7 @@ def solvers() -> tuple[Entry, ...]:
     return tuple(rows)
 
 
+@cache
 def estimators() -> tuple[Entry, ...]:
     """Return one row per public estimator; `offers` names the methods that users call after fit."""
     verbs = ("predict", "decision_function", "predict_proba", "transform", "score_samples")

@@ -55,7 +55,9 @@ PRODUCTS = {  # of K, or its rows, are all that these need, so that an exact Gra
 }
 OPTIONS = {
     "DependenceSelector": {"target_kernel": Gaussian(1.0)},
+    "GaussianProcessMixture": {"fixed": "all", "max_iter": 1},
     "GaussianProcessRegressor": {"fixed": "all"},
+    "HuberSVR": {"max_iter": 2000},
     "KernelFisherDiscriminant": {"n_components": None},
     "KernelGLM": {"family": "gaussian"},
     "StructuredPerceptron": {"max_iter": 2},

@@ -117,7 +117,7 @@ def cases():
                 yield f"{member.__name__}-{domain}-None", member(), domain, True
             continue
         for place, (domain, (_, kernel, has_features)) in enumerate(DOMAINS.items()):
-            if member not in EVERY_DOMAIN and place and (place + turn) % 4:  # the others take turns
+            if member not in EVERY_DOMAIN and place and (place + turn) % 6:  # the others take turns
                 continue
             grams = [None, Tiles(), *([Dense(), Features()] if has_features else [])]
             if member not in ALL_GRAMS:

@@ -52,7 +52,7 @@ def _with_word(rows: tuple[KernelEntry, ...], word: str) -> tuple[KernelEntry, .
 
 
 def _described(row: KernelEntry) -> str:
-    synonyms = [other for other, own in catalogue.synonyms().items() if own == row.name]
+    synonyms = vars(row.cls).get("synonyms", ())
     return " ".join([row.name, row.domain, row.validity, *synonyms, inspect.getdoc(row.cls) or ""]).lower()
 
 

@@ -244,8 +244,17 @@ def row_products(left: Any, right: Any) -> Any:
     """Return, row by row, all products of an entry of `left` and one of `right`."""
     if sp.issparse(left) or sp.issparse(right):
         left, right = sp.csr_array(left), sp.csr_array(right)
-        rows = [sp.kron(left[[i]], right[[i]], format="csr") for i in range(left.shape[0])]
-        return sp.vstack(rows, format="csr") if rows else sp.csr_array((0, left.shape[1] * right.shape[1]))
+        partners = np.repeat(np.diff(right.indptr), np.diff(left.indptr))  # of each entry of `left`
+        starts = np.repeat(right.indptr[:-1], np.diff(left.indptr))
+        one = np.repeat(np.arange(left.nnz), partners)
+        other = np.arange(len(one)) + np.repeat(starts - (np.cumsum(partners) - partners), partners)
+        width = right.shape[1]
+        columns = left.indices[one].astype(np.int64) * width + right.indices[other]
+        ends = np.concatenate([[0], np.cumsum(np.diff(left.indptr).astype(np.int64) * np.diff(right.indptr))])
+        shape = (left.shape[0], left.shape[1] * width)
+        whole = np.int32 if max(shape[1], ends[-1]) <= np.iinfo(np.int32).max else np.int64  # as SciPy chooses
+        entries = left.data[one] * right.data[other]
+        return sp.csr_array((entries, columns.astype(whole), ends.astype(whole)), shape=shape)
     return np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
 
 
