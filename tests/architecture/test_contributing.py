@@ -35,9 +35,7 @@ RECIPES = {
 ASK = """
 import json, tempfile
 import numpy as np
-from hypothesis import settings
-settings.register_profile("patient", deadline=None, database=None)
-settings.load_profile("patient")
+import tests.conftest  # settings of Hypothesis
 import mercer, mercer.kernels, mercer.losses
 from docs import make_catalogue, make_reference
 from mercer import catalogue

@@ -426,8 +426,9 @@ def _by_itself(name: str) -> Entry | None:
     """The entry of a kernel that is not in the table, from its class and its unit test."""
     cls = getattr(K, name)
     made = declared(cls, "MEMBERS") or [member(cls)]
-    data = [data for data in OF_DOMAIN[made[0].domain] if _takes(made[0], data)] if made[0] is not None else []
-    return Entry(made, data[0]) if data else None
+    data = OF_DOMAIN[made[0].domain] if made[0] is not None else []
+    taken = data[0] if len(data) == 1 else next((one for one in data if _takes(made[0], one)), None)
+    return Entry(made, taken) if taken else None
 
 
 def _takes(kernel: Kernel, data: Data) -> bool:
