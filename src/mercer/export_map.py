@@ -105,6 +105,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.choosing.kernel_search": ("KernelSearchCV",),
         "mercer.choosing.machine_criteria": ("GACV", "PACBayes", "RadiusMarginBound", "SpanBound", "SpanRule", "VCBound",),
         "mercer.choosing.model_based": ("expected_improvement",),
+        "mercer.choosing.power_of_tests": ("tuned_kernel",),
         "mercer.choosing.search": ("Found", "left_out_predictions", "search",),
     },
     "mercer.domains": {
@@ -263,7 +264,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.inference.relative": ("relative_hsic_test", "relative_mmd_test",),
         "mercer.inference.result": ("Null", "TestResult",),
         "mercer.inference.tests": ("hsic_test", "mmd_test",),
-        "mercer.inference.tuning": ("tuned_kernel",),
     },
     "mercer.io": {
         "mercer.io.checkpoint": ("Checkpoint",),

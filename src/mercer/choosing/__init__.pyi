@@ -16,6 +16,7 @@ from mercer.choosing.machine_criteria import SpanBound as SpanBound
 from mercer.choosing.machine_criteria import SpanRule as SpanRule
 from mercer.choosing.machine_criteria import VCBound as VCBound
 from mercer.choosing.model_based import expected_improvement as expected_improvement
+from mercer.choosing.power_of_tests import tuned_kernel as tuned_kernel
 from mercer.choosing.search import Found as Found
 from mercer.choosing.search import left_out_predictions as left_out_predictions
 from mercer.choosing.search import search as search
@@ -40,4 +41,5 @@ __all__ = [
     "expected_improvement",
     "left_out_predictions",
     "search",
+    "tuned_kernel",
 ]

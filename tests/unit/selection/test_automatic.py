@@ -7,6 +7,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection import automatic
 from mercer.selection.automatic import (
+    base_kernels,
     column_kernels,
     find_task,
     packed_for,
@@ -106,3 +107,18 @@ def test_one_kernel_for_each_column():
     assert list(found) == ["age", "city"] and found["city"] == Match().on("city")
     with pytest.raises(DomainError, match="at least one must"):
         column_kernels({"flat": [1.0, 1.0]}, {"flat": "number"})
+
+
+def test_kernels_to_be_composed():
+    t = np.arange(36.0)
+    bases = base_kernels({"t": t, "city": ["a", "b"] * 18}, {"t": "number", "city": "category"}, np.sin(t * np.pi / 4))
+    assert [type(kernel.kernel).__name__ for kernel in bases] == ["Sum", "Gaussian", "Periodic", "Match"]
+    assert bases[2].kernel.period == pytest.approx(8.0, rel=0.05)
+    many = {name: np.arange(20.0) % 7 * (1 + place) for place, name in enumerate("abcde")}
+    bases = base_kernels(many, dict.fromkeys(many, "number"), np.ones(20))
+    assert [type(kernel.kernel).__name__ for kernel in bases] == ["Linear", "Gaussian"]
+    repeated = base_kernels({"t": t % 5}, {"t": "number"}, t)
+    assert len(repeated) == 2  # what occurs twice is no time
+    assert base_kernels({"t": t}, {"t": "number"}, 2.0 * t)[2].kernel.period > 0.0  # nothing is left of a line
+    with pytest.raises(DomainError, match="at least one must"):
+        base_kernels({"flat": [1.0, 1.0]}, {"flat": "number"}, [1.0, 2.0])
