@@ -23,7 +23,7 @@ from mercer.budget import Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneOut
 from mercer.choosing.sheets import fresh
 from mercer.choosing.workers import by_kernel, in_order, is_ridge, require_workers
-from mercer.errors import CapabilityError, MercerError, ParameterError, TimeBudgetError, warn_caller
+from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
@@ -375,9 +375,19 @@ def on_kernel(criterion: Criterion, estimator: Any, X: Any, y: Any, params: list
         models.append(model)
     for model in models:
         model._check_parameters()
+    return criterion.values(_case(models, X, y))
+
+
+def _case(models: list[Any], X: Any, y: Any) -> Case:
+    """Return models with the matrix of the kernel they share, if there is a target for each sample."""
     S, kernel = models[0]._pack(X)
     y = np.asarray(y)
-    return criterion.values(Case(models, kernel.learn(S, y), S, y))
+    if y.ndim not in (1, 2) or len(y) != len(S):
+        raise TargetError(
+            f"{len(S)} samples with y of shape {y.shape} were given; one target, or one row of them, for each sample is "
+            "needed. Give X and y of the same length."
+        )
+    return Case(models, kernel.learn(S, y), S, y)
 
 
 def left_out_predictions(estimator: Any, X: Any, y: Any) -> Array:
@@ -408,15 +418,18 @@ def left_out_predictions(estimator: Any, X: Any, y: Any) -> Array:
     >>> left_out_predictions(KernelMeanClassifier(Gaussian(1.0)), [[0.0], [1.0], [4.0], [5.0]], list("aabb")).tolist()
     ['a', 'a', 'b', 'b']
     """
-    y = np.asarray(y)
+    if not isinstance(estimator, KernelEstimator):
+        raise CapabilityError(
+            f"left_out_predictions was given {type(estimator).__name__}; an estimator of mercer's with a kernel is "
+            "needed. Use scikit-learn's cross_val_predict with cv=LeaveOneOut()."
+        )
     if isinstance(estimator, mercer.estimators.KernelRidge) and estimator.alpha is not None and estimator.gram is None:
         model = fresh(
             estimator, {"leave_one_out": True, "gram": mercer.gram.Dense(), "solver": mercer.solvers.Cholesky()}
         )  # no spectrum is needed
         return model.fit(X, y).loo_predictions_
     estimator._check_parameters()
-    S, kernel = estimator._pack(X)
-    return LeaveOneOut().predictions(Case([estimator], kernel.learn(S, y), S, y))[0]
+    return LeaveOneOut().predictions(_case([estimator], X, y))[0]
 
 
 def _on_kernel_of(held: tuple[Any, ...], params: list[dict[str, Any]]) -> Floats:

@@ -21,7 +21,7 @@ from mercer.choosing import (
     left_out_predictions,
 )
 from mercer.domains import Pairs, Vectors
-from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
+from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
 from mercer.gram import Kronecker, Nystrom
 from mercer.kernels import Gaussian
 from mercer.selection import radius_margin, target_alignment
@@ -291,3 +291,13 @@ def test_what_does_not_fit_is_refused():
         mercer.search(make_pipeline(StandardScaler(), SVC()), X, y, {"svc__C": [1.0]}, criterion=GACV())
     with pytest.raises(ParameterError, match="bounds"):
         mercer.search(SVC(Gaussian(1.0)), X, y, {"C": (1.0, 2.0), "kernel__length_scale": [1.0]})
+
+
+def test_targets_and_models_that_do_not_fit_are_refused():
+    X, y = numbers(12)
+    with pytest.raises(TargetError, match="same length"):
+        mercer.search(KernelRidge(Gaussian(1.0)), X, y[:5], {"alpha": [1.0]}, criterion=LeaveOneOut())
+    with pytest.raises(TargetError, match="same length"):
+        left_out_predictions(LSSVR(Gaussian(1.0), C=1.0), X, y[:5])
+    with pytest.raises(CapabilityError, match="cross_val_predict"):
+        left_out_predictions(StandardScaler(), X, y)
