@@ -384,8 +384,8 @@ def _case(models: list[Any], X: Any, y: Any) -> Case:
     y = np.asarray(y)
     if y.ndim not in (1, 2) or len(y) != len(S):
         raise TargetError(
-            f"{len(S)} samples with y of shape {y.shape} were given; one target, or one row of them, for each sample is "
-            "needed. Give X and y of the same length."
+            f"{len(S)} samples with y of shape {y.shape} were given; one target, or one row of them, for each sample "
+            "is needed. Give X and y of the same length."
         )
     return Case(models, kernel.learn(S, y), S, y)
 
