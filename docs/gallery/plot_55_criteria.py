@@ -2,7 +2,7 @@
 Which criterion picks what
 ==========================
 
-Ten problems, one grid of costs and widths, six criteria. Each picks a support vector classifier from the training
+Ten problems, one grid of costs and widths, nine criteria. Each picks a support vector classifier from the training
 samples alone; what counts is its error on samples that no criterion has seen.
 """
 
@@ -14,7 +14,17 @@ import numpy as np
 
 import mercer
 from mercer import SVC
-from mercer.choosing import GACV, Alignment, CrossValidation, LeaveOneOut, RadiusMarginBound, SpanRule
+from mercer.choosing import (
+    GACV,
+    Alignment,
+    CrossValidation,
+    LeaveOneOut,
+    PACBayes,
+    RadiusMarginBound,
+    SpanBound,
+    SpanRule,
+    VCBound,
+)
 from mercer.kernels import Gaussian
 
 BOUNDARIES = {
@@ -42,8 +52,11 @@ criteria = {
     "5 folds": CrossValidation(5),
     "leave one out": LeaveOneOut(),
     "span": SpanRule(),
+    "span bound": SpanBound(),
     "GACV": GACV(),
     "radius-margin": RadiusMarginBound(),
+    "VC bound": VCBound(),
+    "PAC-Bayes": PACBayes(),
     "alignment": Alignment(),
 }
 

@@ -17,26 +17,27 @@ import scipy.sparse as sp
 import mercer.estimators  # names are imported on use
 import mercer.kernels
 from mercer.arguments import checked
-from mercer.arrays import Array
+from mercer.arrays import Array, real_numbers
 from mercer.budget import Clock
+from mercer.choosing import Found, LeaveOneOut, left_out_predictions, search
 from mercer.constraints import InstanceOf, OneOf, Optional, Positive
-from mercer.domains import Vectors
+from mercer.domains import Samples, Vectors
 from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.numerics.sparse_checks import used_columns
+from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import (
     COARSE,
-    best_means,
-    best_ridge,
+    RIDGES,
     column_kernels,
     find_task,
+    packed_for,
     some_rows,
     table_kernels,
     text_kernel,
 )
-from mercer.selection.margins import COSTS, best_margin
 from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]
@@ -44,6 +45,9 @@ __all__ = ["automatic", "source_kernels"]
 MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
 MOST_CLASSES = 20  # each pair of them is a problem
 MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
+COSTS = (1.0, 10.0, 100.0)
+FIRST_COST = 10.0  # at which kernels are compared
+KEPT = 3  # kernels that are tried at the other costs
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
 
@@ -308,32 +312,95 @@ def choose(kernels: Sequence[Kernel], X: Any, y: Array, n: int, task: str, watch
 
 
 def _regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
-    choice = best_ridge(kernels, X, y, watch)
-    model = mercer.estimators.KernelRidge(choice.kernel, alpha=choice.alpha or 1.0, fit_intercept=True)
-    steps = [f"{_compared(len(choice.tried))} by closed-form leave-one-out"]
-    return Chosen(model, choice.predictions, np.arange(len(y)), choice.score, steps)
+    """Ridge regression with an intercept: the kernel by some of the rows, then the ridge by all of them."""
+    y = real_numbers(y, "y", TargetError)
+    S = packed_for(kernels, X, y)
+    centre = float(y.mean())
+    unit = float(np.abs(y - centre).max()) or 1.0  # so that squares neither overflow nor vanish
+    values, few = (y - centre) / unit, some_rows(len(y), COARSE)
+    twice = len(few) < len(y)
+    first = _ridge(kernels, S.take(few), values[few], lambda share: watch(0.5 * share if twice else share))
+    kernel, alpha = first["kernel"], first["alpha"]
+    if twice:
+        alpha = _ridge((kernel,), S, values, lambda share: watch(0.5 + 0.5 * share))["alpha"]
+    model = mercer.estimators.KernelRidge(kernel, alpha=alpha, fit_intercept=True)
+    left_out = left_out_predictions(model, S, values)
+    total = float(np.sum(values**2)) or 1.0
+    score = 1.0 - float(np.sum((left_out - values) ** 2)) / total
+    steps = [f"{_compared(len(kernels))} by closed-form leave-one-out"]
+    return Chosen(model, centre + unit * left_out, np.arange(len(y)), score, steps)
+
+
+def _ridge(kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any]) -> dict[str, Any]:
+    """Return the kernel and the ridge of least error of the rows left out, ridges in units of the mean of k(x, x)."""
+    grids = []
+    for kernel in kernels:
+        T = kernel.pack(S)
+        size = float(np.mean(kernel.learn(T, y).diag(T))) or 1.0
+        grids.append({"kernel": [kernel], "alpha": [float(f"{size * ridge:.4g}") for ridge in RIDGES[::-1]]})
+    model = mercer.estimators.KernelRidge(kernels[0], fit_intercept=True)
+    found = search(model, S, y, grids, criterion=LeaveOneOut(), refit=False, progress=watch)
+    # of ridges that are equal up to rounding the largest, which comes first, is the simplest model
+    places = np.round(found.values / (float(np.mean(y**2)) or 1.0), 9)
+    return found.params[int(np.nanargmin(places))]
 
 
 def _classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
     """The better one of a support vector machine and the nearest mean, by leaving one out of the same rows."""
-    S = kernels[0].pack(X)
+    S = packed_for(kernels, X, y)
     few = some_rows(len(y), COARSE)
     counts = np.unique(y[few], return_counts=True)[1]
-    means = best_means(kernels, S.take(few), y[few])
-    steps = [f"{_compared(len(means.tried))} by leave-one-out"]
+    means = _means(kernels, S.take(few), y[few])
+    steps = [f"{_compared(len(kernels))} by leave-one-out"]
     if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
-        margin = best_margin(kernels, S.take(few), y[few], watch)
-        rivals = f"accuracy {margin.score:.3f} by SVC, {means.score:.3f} by KernelMeanClassifier"
-        steps = [f"{_compared(len(margin.tried), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
-        if margin.score >= means.score:
-            model = mercer.estimators.SVC(margin.kernel, C=margin.C or 1.0, probability=n <= MOST_CALIBRATED)
-            return Chosen(model, np.unique(y[few])[margin.predictions], few, margin.score, steps)
+        kernel, C, score = _margin(kernels, S.take(few), y[few], watch)
+        rivals = f"accuracy {score:.3f} by SVC, {means[1]:.3f} by KernelMeanClassifier"
+        steps = [f"{_compared(len(kernels), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
+        if score >= means[1]:
+            left_out = left_out_predictions(mercer.estimators.SVC(kernel, C=C), S.take(few), y[few])
+            model = mercer.estimators.SVC(kernel, C=C, probability=n <= MOST_CALIBRATED)
+            return Chosen(model, left_out, few, score, steps)
     if len(few) < len(y):
-        means = best_means(kernels, S, y, watch)
-    predictions = np.unique(y)[means.predictions]
-    return Chosen(
-        mercer.estimators.KernelMeanClassifier(means.kernel), predictions, np.arange(len(y)), means.score, steps
-    )
+        means = _means(kernels, S, y, watch)
+    model = mercer.estimators.KernelMeanClassifier(means[0])
+    return Chosen(model, left_out_predictions(model, S, y), np.arange(len(y)), means[1], steps)
+
+
+def _means(
+    kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any] | None = None
+) -> tuple[Kernel, float]:
+    """Return the kernel of the best nearest-mean classifier and its share of hits; of equals the last, smoothest."""
+    model = mercer.estimators.KernelMeanClassifier(kernels[0])
+    grid = {"kernel": list(kernels)[::-1]}
+    found = search(model, S, y, grid, criterion=LeaveOneOut(), refit=False, progress=watch)
+    return found.best_params["kernel"], 1.0 - found.best_value
+
+
+def _margin(
+    kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any]
+) -> tuple[Kernel, float, float]:
+    """Return kernel, cost and share of hits of the best support vector machine.
+
+    All kernels are compared at one cost, the best of them at the others; of equals the smallest cost is taken, and then
+    the smoothest kernel.
+    """
+    model, kept = mercer.estimators.SVC(kernels[0]), min(KEPT, len(kernels))
+    total = len(kernels) + kept
+
+    def tried(some: Sequence[Kernel], costs: Sequence[float], before: int) -> Found:
+        return search(
+            model, S, y, {"kernel": list(some), "C": list(costs)}, criterion=LeaveOneOut(), refit=False,
+            progress=lambda share: watch((before + share * len(some)) / total),
+        )  # fmt: skip
+
+    with serial_blas():  # matrices this small are done before a second thread has woken up
+        first = tried(kernels[::-1], [FIRST_COST], 0)
+        best = [first.params[i]["kernel"] for i in np.argsort(first.values, kind="stable")[:kept]]
+        others = tried(best, [C for C in COSTS if C != FIRST_COST], len(kernels))
+    order = {id(kernel): place for place, kernel in enumerate(kernels)}
+    rows = [*zip(first.params, first.values, strict=True), *zip(others.params, others.values, strict=True)]
+    params, error = min(rows, key=lambda row: (row[1], row[0]["C"], -order[id(row[0]["kernel"])]))
+    return params["kernel"], float(params["C"]), 1.0 - float(error)
 
 
 def _compared(kernels: int, more: str = "") -> str:

@@ -5,42 +5,35 @@ Symbols: K the Gram matrix of all samples, f_-i the function fitted without samp
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, RepeatedKFold, RepeatedStratifiedKFold, cross_val_predict
 
+import mercer.selection  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
-from mercer.choosing.families import RidgeFamily, family_of
+from mercer.choosing.families import RidgeFamily, family_of, is_a, takes_matrix
 from mercer.choosing.sheets import fresh
-from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
+from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators import SVC, GaussianProcessRegressor, KernelRidge
-from mercer.estimators.processes.process_evidence import DenseEvidence, Observations
-from mercer.estimators.squares.ridge_criterion import RidgeCriterion
-from mercer.gram import Dense
+from mercer.gram import Dense, GramSpec, HasFactor
+from mercer.gram.dense import DenseGram
 from mercer.kernels import Kernel, Precomputed
-from mercer.selection.bounds.alignment_criterion import AlignmentCriterion, target_alignment
-from mercer.selection.bounds.approximate_cv import generalized_approximate_cv, span_rule
-from mercer.selection.bounds.radius_margin import RadiusMarginCriterion, radius_margin
-from mercer.selection.held_costs import machines_along
-from mercer.selection.margins import margin_leave_one_out, votes
-from mercer.selection.noise import noise_variance
-from mercer.selection.path import RidgeSpectrum
+from mercer.selection.path import RidgeSpectrum, mean_leave_one_out
 from mercer.spec import Spec
 from mercer.targets import Multiclass
 
 __all__ = [
-    "Alignment", "Case", "Criterion", "CrossValidation", "Evidence", "GACV", "GeneralizedCV", "LeaveOneOut",
-    "RadiusMarginBound", "SpanRule", "UnbiasedRisk",
+    "Alignment", "Case", "Criterion", "CrossValidation", "Evidence", "GeneralizedCV", "LeaveOneOut", "Slope",
+    "UnbiasedRisk", "is_margin",
 ]  # fmt: skip
 __public__ = [
-    "Alignment", "Criterion", "CrossValidation", "Evidence", "GACV", "GeneralizedCV", "LeaveOneOut",
-    "RadiusMarginBound", "SpanRule", "UnbiasedRisk",
+    "Alignment", "Criterion", "CrossValidation", "Evidence", "GeneralizedCV", "LeaveOneOut", "UnbiasedRisk",
 ]  # fmt: skip
 
 Slope = Any  # what `mercer.selection.hyperparameters.tune` minimises
@@ -54,15 +47,15 @@ class Case:
     kernel: Kernel
     samples: Samples
     y: Array
+    gram: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        gram = Dense().build(self.kernel, self.samples)
-        object.__setattr__(self, "gram", gram)
+        object.__setattr__(self, "gram", _spec_of(self.models[0]).build(self.kernel, self.samples))
 
     @property
     def K(self) -> Floats:
         """The Gram matrix, which must not be changed."""
-        return self.gram.array  # pyright: ignore[reportAttributeAccessIssue]
+        return self.gram.array if isinstance(self.gram, DenseGram) else self.gram.to_dense()
 
     def sides(self) -> list[tuple[Indices, Floats]]:
         """Two-class problems: all samples, or those of each pair of classes, with +1 and -1."""
@@ -171,8 +164,9 @@ class LeaveOneOut(Criterion):
     Notes
     -----
     Exact: support vector classifiers by following what changes when a sample leaves (where no support vector is free,
-    the bias is any number of an interval, and it stays as near as it can to where it was), ridge regression, `LSSVR`
-    and Gaussian processes in closed form. Any other estimator is fitted n times.
+    the bias is any number of an interval, and it stays as near as it can to where it was), ridge regression, `LSSVR`,
+    Gaussian processes and `KernelMeanClassifier` in closed form, ridge regression also with a Gram of low rank and on
+    all pairs of some objects. Any other estimator is fitted n times.
 
     Examples
     --------
@@ -181,15 +175,28 @@ class LeaveOneOut(Criterion):
     """
 
     def values(self, case: Case) -> Floats:
+        said = self.predictions(case)
+        if is_classifier(case.models[0]):
+            return np.array([np.mean(one != case.y) for one in said])
+        y = np.asarray(case.y, dtype=float)
+        return np.mean(np.square(said - y), axis=tuple(range(1, said.ndim)))
+
+    def predictions(self, case: Case) -> Array:
+        """Return what each model without a sample says of it, (p, n) or (p, n, k)."""
         model = case.models[0]
-        if _is_margin(model):
+        if is_margin(model):
             target, codes = Multiclass().read(case.y)
             count, costs = len(target.classes), [model.C for model in case.models]
-            found = margin_leave_one_out(case.gram, codes, count, costs)  # pyright: ignore[reportAttributeAccessIssue]
-            return np.array([np.mean(votes(values, count) != codes) for values in found])
-        if _is_smoother(model):
-            spectrum, Y, alphas = _decomposed(case)
-            return np.mean(np.square(spectrum.left_out_errors(Y, alphas)), axis=(1, 2))
+            margins = importlib.import_module("mercer.selection.margins")
+            found = margins.margin_leave_one_out(case.gram, codes, count, costs)
+            return np.array([target.classes[margins.votes(values, count)] for values in found])
+        if is_a(model, "KernelMeanClassifier") and takes_matrix(model):
+            target, codes = Multiclass().read(case.y)
+            means = mean_leave_one_out(case.K, codes, len(target.classes))
+            return np.array([target.classes[means.argmax(axis=1)]] * len(case.models))
+        if _is_smoother(model) or _is_reduced(model):
+            Y = np.asarray(case.y, dtype=float).reshape(len(case.y), -1)
+            return (Y - _left_out_errors(case, "loo")).reshape(len(case.models), *np.shape(case.y))
         return np.array([_by_refitting(case, model) for model in case.models])
 
     def slope(self, model: Any, S: Samples, y: Array) -> tuple[Slope, str | None] | None:
@@ -210,6 +217,8 @@ class GeneralizedCV(Criterion):
     """
 
     def values(self, case: Case) -> Floats:
+        if _is_reduced(case.models[0]):
+            return np.mean(np.square(_left_out_errors(case, "gcv")), axis=(1, 2))
         if not _is_smoother(case.models[0]):
             raise self._refuse(case.models[0], "KernelRidge, LSSVR and GaussianProcessRegressor")
         spectrum, Y, alphas = _decomposed(case)
@@ -247,7 +256,7 @@ class UnbiasedRisk(Criterion):
             raise self._refuse(case.models[0], "KernelRidge, LSSVR and GaussianProcessRegressor")
         spectrum, Y, alphas = _decomposed(case)
         n = len(Y)
-        found = noise_variance(case.samples, case.y) if self.noise is None else self.noise
+        found = mercer.selection.noise_variance(case.samples, case.y) if self.noise is None else self.noise
         sigma2 = float(np.mean(found))
         a = spectrum.solve(Y, alphas)[0]
         residual = np.mean(np.square(alphas[:, None, None] * a), axis=(1, 2))
@@ -290,7 +299,8 @@ class Evidence(Criterion):
         name = _ridge_name(model)
         if name is None or name == "C" or _has_intercept(model):
             return None
-        evidence = DenseEvidence(Observations.of(S, np.asarray(y, dtype=float)))
+        module = importlib.import_module("mercer.estimators.processes.process_evidence")
+        evidence = module.DenseEvidence(module.Observations.of(S, np.asarray(y, dtype=float)))
 
         def value(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
             found = evidence(kernel, np.asarray(beside[name]))
@@ -321,7 +331,9 @@ class Alignment(Criterion):
         self.centred = centred
 
     def values(self, case: Case) -> Floats:
-        return np.full(len(case.models), target_alignment(case.K, case.targets(), centred=self.centred))
+        return np.full(
+            len(case.models), mercer.selection.target_alignment(case.K, case.targets(), centred=self.centred)
+        )
 
     def slope(self, model: Any, S: Samples, y: Array) -> tuple[Slope, str | None] | None:
         if is_classifier(model):
@@ -330,111 +342,20 @@ class Alignment(Criterion):
                 y = np.where(codes == 1, 1.0, -1.0)
             else:
                 y = (codes[:, None] == np.arange(len(target.classes))).astype(float)
-        return AlignmentCriterion(S, np.asarray(y, dtype=float), self.centred), None
-
-
-class _OfMachines(Criterion):
-    """A criterion that is computed from the solution of support vector classifiers; of several classes, by pairs."""
-
-    def values(self, case: Case) -> Floats:
-        if not _is_margin(case.models[0]):
-            raise self._refuse(case.models[0], "SVC with the hinge loss and a finite C")
-        costs = [float(model.C) for model in case.models]
-        sides = case.sides()
-        total, count = np.zeros(len(costs)), sum(len(index) for index, _ in sides)
-        for index, sign in sides:
-            K = case.K if len(sides) == 1 else np.ascontiguousarray(case.K[np.ix_(index, index)])
-            machines = machines_along(K, sign, costs, case.models[0].tol)
-            for place, (C, beta, _, f) in enumerate(zip(costs, *machines, strict=True)):
-                total[place] += self._errors(K, sign, C, beta, f)
-        return total / count
-
-    def _errors(self, K: Floats, sign: Floats, C: float, beta: Floats, f: Floats) -> float:
-        """The sum over samples."""
-        raise NotImplementedError
-
-
-class GACV(_OfMachines):
-    """Generalised approximate cross-validation: an estimate of the mean hinge loss of samples left out.
-
-    Seed: [SS] Section 5.
-
-    Examples
-    --------
-    >>> GACV()
-    GACV()
-    """
-
-    def _errors(self, K: Floats, sign: Floats, C: float, beta: Floats, f: Floats) -> float:
-        return len(sign) * generalized_approximate_cv(np.diagonal(K), beta, sign * f)
-
-
-class SpanRule(_OfMachines):
-    """The share of errors of samples left out by the approximate span: as if no other sample changed its role.
-
-    Seed: [SS] Section 5. The exact number, at more cost, is `LeaveOneOut`.
-
-    Examples
-    --------
-    >>> SpanRule()
-    SpanRule()
-    """
-
-    def _errors(self, K: Floats, sign: Floats, C: float, beta: Floats, f: Floats) -> float:
-        end = C * sign
-        values = span_rule(K, beta, np.minimum(end, 0.0), np.maximum(end, 0.0), f)
-        return float(np.sum(sign * values <= 0.0))
-
-
-class RadiusMarginBound(Criterion):
-    """Radius-margin bound over n; for the hinge loss the modified form, which is no bound.
-
-    Seed: [SS] Section 5; [HSS] Section 3.2.4.
-
-    Parameters
-    ----------
-    loss : {"squared_hinge", "hinge"}, optional
-        None is that of the estimator.
-
-    Examples
-    --------
-    >>> RadiusMarginBound("squared_hinge")
-    RadiusMarginBound('squared_hinge')
-    """
-
-    constraints = {"loss": Optional(OneOf("squared_hinge", "hinge"))}
-
-    def __init__(self, loss: str | None = None) -> None:
-        self.loss = loss
-
-    def values(self, case: Case) -> Floats:
-        if type(case.models[0]) is not SVC:
-            raise self._refuse(case.models[0], "SVC")
-        sides, out = case.sides(), np.zeros(len(case.models))
-        count = sum(len(index) for index, _ in sides)
-        for index, sign in sides:
-            K = case.K[np.ix_(index, index)]
-            for place, model in enumerate(case.models):
-                out[place] += radius_margin(K, sign, float(model.C), loss=self.loss or model.loss).value
-        return out / count
-
-    def slope(self, model: Any, S: Samples, y: Array) -> tuple[Slope, str | None] | None:
-        target, codes = Multiclass().read(y)
-        if type(model) is not SVC or len(target.classes) != 2:
-            return None
-        return RadiusMarginCriterion(S, np.where(codes == 1, 1.0, -1.0), self.loss or model.loss), "C"
+        return mercer.selection.AlignmentCriterion(S, np.asarray(y, dtype=float), self.centred), None
 
 
 # what estimators are ------------------------------------------------------------------------------------------
 
 
-def _is_margin(model: Any) -> bool:
-    return type(model) is SVC and family_of(model) is not None and model.class_weight is None
+def is_margin(model: Any) -> bool:
+    """Return whether a model is a support vector classifier whose machines are found along costs."""
+    return is_a(model, "SVC") and family_of(model) is not None and model.class_weight is None
 
 
 def _ridge_name(model: Any) -> str | None:
     """Return the parameter that is the ridge; None if the estimator is no linear smoother of this form."""
-    if type(model) is GaussianProcessRegressor and model.mean is None and not model.normalize_y:
+    if is_a(model, "GaussianProcessRegressor") and model.mean is None and not model.normalize_y:
         return "noise"
     family = family_of(model)
     return family.parameter if isinstance(family, RidgeFamily) else None
@@ -458,18 +379,44 @@ def _decomposed(case: Case) -> tuple[RidgeSpectrum, Floats, Floats]:
     return RidgeSpectrum.of(case.K.copy(), None, border), Y, 1.0 / given if name == "C" else given
 
 
+def _is_reduced(model: Any) -> bool:
+    """Return whether a model is ridge regression on a Gram with a factor, or with the eigenvalues of all pairs."""
+    gram = getattr(model, "gram", None)
+    return is_a(model, "KernelRidge") and gram is not None and (gram.low_rank or gram.structured) and bool(model.alpha)
+
+
+def _spec_of(model: Any) -> GramSpec:
+    return model.gram if _is_reduced(model) else Dense()
+
+
+def _left_out_errors(case: Case, which: str) -> Floats:
+    """Errors of samples left out, (p, n, k), one by one ("loo") or with all leverages at their mean ("gcv")."""
+    if not _is_reduced(case.models[0]):
+        spectrum, Y, alphas = _decomposed(case)
+        return spectrum.left_out_errors(Y, alphas)
+    Y = np.asarray(case.y, dtype=float).reshape(len(case.y), -1)
+    alphas, intercept = np.array([float(model.alpha) for model in case.models]), case.models[0]._has_intercept
+    if isinstance(case.gram, HasFactor):
+        module = importlib.import_module("mercer.estimators.squares.factor_ridge")
+        return module.FactorSpectrum.of(case.gram, np.ones(len(Y)), intercept).errors(Y, alphas, which)
+    if which == "gcv":
+        raise CapabilityError(
+            f"GeneralizedCV() was given gram={case.models[0].gram!r}; a dense matrix or a factor is needed. Use "
+            "criterion=LeaveOneOut()."
+        )
+    return Y - mercer.selection.grid_path(case.gram, Y, alphas, intercept=intercept)
+
+
 def _ridge_slope(model: Any, S: Samples, y: Array, kind: str) -> tuple[Slope, str | None] | None:
-    if type(model) is not KernelRidge or _ridge_name(model) != "alpha":
+    if not is_a(model, "KernelRidge") or _ridge_name(model) != "alpha":
         return None
     Y = np.asarray(y, dtype=float).reshape(len(y), -1)
     border = np.ones((len(Y), 1)) if model._has_intercept else None
-    return RidgeCriterion(S, Y, np.ones(len(Y)), border, kind), "alpha"
+    module = importlib.import_module("mercer.estimators.squares.ridge_criterion")
+    return module.RidgeCriterion(S, Y, np.ones(len(Y)), border, kind), "alpha"
 
 
-def _by_refitting(case: Case, model: Any) -> float:
+def _by_refitting(case: Case, model: Any) -> Array:
     """Leave one out by brute force, on rows and columns of K."""
     other = fresh(model, {"kernel": Precomputed()})
-    found = cross_val_predict(other, case.K, case.y, cv=KFold(len(case.y)))
-    if is_classifier(model):
-        return float(np.mean(found != case.y))
-    return float(np.mean(np.square(np.asarray(found) - case.y)))
+    return np.asarray(cross_val_predict(other, case.K, case.y, cv=KFold(len(case.y))))

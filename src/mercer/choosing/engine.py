@@ -22,12 +22,13 @@ from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils.validation import _check_method_params
 
 from mercer.arrays import Floats, Indices
-from mercer.budget import Plan, Resources
+from mercer.budget import Clock, Plan, Resources
 from mercer.choosing.families import Family, family_of, takes_matrix
 from mercer.choosing.judges import Judge
 from mercer.choosing.sheets import Fold, Sheet, fresh, last_of, learned, prefix_of, sheets
+from mercer.choosing.workers import on_workers
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.gram import Dense
+from mercer.gram import Dense, Distributed
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.runtime.tiling import run_tasks, spans, thread_count
@@ -55,6 +56,10 @@ class Work:
     error_score : "raise" or float
     return_train_score : bool
     n_threads, memory : budgets
+    at : Distributed, optional
+        Whose workers do it.
+    clock : Clock
+        Until when they are waited for.
     stop : callable
         Asked now and then; a true answer ends the work with what is done.
     told : callable
@@ -73,6 +78,8 @@ class Work:
     n_threads: int | None = None
     memory: Any = None
     verbose: int = 0
+    at: Distributed | None = None
+    clock: Clock = field(default_factory=lambda: Clock.start(None))
     stop: Callable[[], bool] = lambda: False
     told: Callable[[dict[tuple[int, int], dict[str, Any]]], None] = lambda new: None
 
@@ -124,6 +131,8 @@ def scored(work: Work, candidates: Sequence[Mapping[str, Any]]) -> dict[tuple[in
 
     What is missing was not reached before ``work.stop`` asked to end.
     """
+    if work.at is not None:
+        return on_workers(work, candidates, scored)
     out: dict[tuple[int, int], dict[str, Any]] = {}
     groups, alone = _planned(work, candidates)
     threads = min(thread_count(work.n_threads), max(1, len(groups)))

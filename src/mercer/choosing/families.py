@@ -6,26 +6,33 @@ Symbols: K the matrix of all samples of a sheet, w weights, zero for those that 
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import NotPositiveDefinite
-from mercer.estimators import LSSVR, SVC, KernelRidge
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram.gram import is_stored, is_undecided
-from mercer.selection.held_costs import Held, decisions_along
 from mercer.selection.path import RidgeSpectrum
 from mercer.targets import Multiclass
 
-__all__ = ["Family", "MarginFamily", "RidgeFamily", "family_of", "takes_matrix"]
+if TYPE_CHECKING:
+    from mercer.selection.held_costs import Held
+
+__all__ = ["Family", "MarginFamily", "RidgeFamily", "family_of", "is_a", "takes_matrix"]
 
 _MANY = 8  # ridges from which on one eigendecomposition is faster than as many factorisations
+
+
+def is_a(model: Any, name: str) -> bool:
+    """Return whether an estimator is mercer's of that name, and no subclass; no other one is imported to find out."""
+    return type(model).__name__ == name and type(model).__module__.startswith("mercer.estimators.")
 
 
 def takes_matrix(model: Any) -> bool:
@@ -38,7 +45,7 @@ def takes_matrix(model: Any) -> bool:
         searches = getattr(model, "selection", None) is not None
     else:
         searches = getattr(model, "fixed", "all") != "all"
-    chooses = type(model) is KernelRidge and model.kernel is None and model.alpha is None
+    chooses = is_a(model, "KernelRidge") and model.kernel is None and getattr(model, "alpha", None) is None
     return plain and not searches and not chooses and hasattr(model, "kernel")
 
 
@@ -75,13 +82,14 @@ class MarginFamily(Family):
         factors = class_weights(first.class_weight, target.classes, codes, weight[train])
         reduction = Reduction.of(first.multi_class, len(target.classes))
         costs = [float(model.C) for model in models]
+        along = importlib.import_module("mercer.selection.held_costs").decisions_along
         columns = []
         for index, sign in reduction.problems(codes):
             sides, w = np.ones(len(y)), np.zeros(len(y))
             sides[train[index]] = sign
             w[train[index]] = weight[train[index]] * factors[codes[index]]
             wanted = None if exact or not (reduction.votes or reduction.kind == "two") else test
-            columns.append(decisions_along(held, sides, w, costs, first.tol, wanted=wanted, stop=stop))
+            columns.append(along(held, sides, w, costs, first.tol, wanted=wanted, stop=stop))
         out = []
         for place, model in enumerate(models):
             values = columns[0][place] if len(columns) == 1 else np.column_stack([c[place] for c in columns])
@@ -160,15 +168,15 @@ def family_of(model: Any) -> Family | None:
     """Return what fits several such estimators at once; None if each is fitted by itself."""
     if not takes_matrix(model) or getattr(model, "solver", None) is not None or model.max_time is not None:
         return None
-    if type(model) is SVC:
+    if is_a(model, "SVC"):
         simple = model.loss == "hinge" and math.isfinite(model.C) and not model.probability
         together = isinstance(model.multi_class, str) and model.multi_class == "crammer_singer"
         repaired = getattr(model.gram, "indefinite", None) is not None
         return MarginFamily() if simple and not together and not repaired and model.max_iter in (None, -1) else None
     if getattr(getattr(model, "gram", None), "indefinite", None) is not None:
         return None
-    if type(model) is KernelRidge and not model.leave_one_out and model.alpha is not None:
+    if is_a(model, "KernelRidge") and not model.leave_one_out and model.alpha is not None:
         return RidgeFamily("alpha")
-    if type(model) is LSSVR and model.prune is None and model.C is not None:
+    if is_a(model, "LSSVR") and model.prune is None and model.C is not None:
         return RidgeFamily("C") if not (model.robust or model.posterior or model.leave_one_out) else None
     return None

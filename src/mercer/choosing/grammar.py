@@ -85,6 +85,29 @@ class ComposedKernel:
         out["mean"] = np.asarray(self.process.predict(X)) - total
         return out
 
+    def shares(self, X: Any) -> dict[str, float]:
+        r"""Return which share of the variation of the posterior mean each term explains at some samples.
+
+        .. math:: \frac{\mathrm{cov}(f_t, f)}{\mathrm{var}(f)}, \qquad \sum_t \mathrm{cov}(f_t, f) = \mathrm{var}(f)
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+
+        Returns
+        -------
+        dict
+            From expressions of terms to shares, the largest first, which add up to 1; a term that works against the
+            others has a negative one. All are zero where the function is constant.
+        """
+        parts = self.parts(X)
+        del parts["mean"]
+        total = sum(parts.values(), np.zeros(len(next(iter(parts.values())))))
+        total = total - total.mean()
+        size = float(total @ total)
+        found = {name: float(part @ total) / size if size > 0.0 else 0.0 for name, part in parts.items()}
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
 
 def compose_kernel(
     X: Any,

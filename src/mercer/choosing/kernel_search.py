@@ -19,7 +19,9 @@ from mercer.choosing.engine import Work, scored
 from mercer.choosing.progress import Ledger
 from mercer.choosing.sheets import fresh
 from mercer.choosing.strategies import STRATEGIES, survivors
+from mercer.choosing.workers import require_workers
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
+from mercer.gram import Distributed
 
 __all__ = ["KernelSearchCV"]
 __public__ = __all__
@@ -54,6 +56,8 @@ class KernelSearchCV(GridSearchCV):
         Called with the share of the scores that is known.
     checkpoint : str or path, optional
         File of the scores so far. A search over the same data that finds it takes them from there.
+    at : Distributed, optional
+        Whose workers compute: each a kernel with all its costs, or one fold of it. None is this process, with threads.
 
     Attributes
     ----------
@@ -70,7 +74,9 @@ class KernelSearchCV(GridSearchCV):
     hinge loss are followed from cost to cost, kernel ridge regression and `LSSVR` share a decomposition among ridges,
     and any other estimator is fitted to rows and columns of K. Estimators that need more than K (with a low-rank Gram,
     or parameters found by evidence) and scoring functions that might look at X are computed as ``GridSearchCV`` does.
-    Ctrl-C ends the search with the best candidate so far, if at least one has been scored on all folds.
+    Ctrl-C ends the search with the best candidate so far, if at least one has been scored on all folds. Workers give
+    the scores of this process, and no fold depends on how many there are; ``Distributed(gram=...)``, which spreads one
+    matrix, is a Gram of the estimator, whose candidates are then fitted one after the other.
 
     Examples
     --------
@@ -102,6 +108,7 @@ class KernelSearchCV(GridSearchCV):
         n_threads: int | None = None,
         progress: Callable[[float], Any] | None = None,
         checkpoint: Any = None,
+        at: Distributed | None = None,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -117,6 +124,7 @@ class KernelSearchCV(GridSearchCV):
         self.n_threads = n_threads
         self.progress = progress
         self.checkpoint = checkpoint
+        self.at = at
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> KernelSearchCV:
         """Score all candidates, and fit the best one to all samples.
@@ -136,6 +144,7 @@ class KernelSearchCV(GridSearchCV):
             raise ParameterError(
                 f"strategy={self.strategy!r} was given; {', '.join(map(repr, STRATEGIES))} are accepted. Use 'all'."
             )
+        require_workers(self.at)
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
@@ -154,7 +163,7 @@ class KernelSearchCV(GridSearchCV):
         work = Work(
             self.estimator, X, y, splits, scorers, routed.estimator.fit, routed.scorer.score, self.error_score,
             self.return_train_score, self.n_threads, self.memory, self.verbose,
-            stop=ledger.expired,
+            self.at, ledger.clock, stop=ledger.expired,
         )  # fmt: skip
         self._scores(work, candidates, ledger, metric)
         self._conclude(work, candidates, ledger, scorers, metric)

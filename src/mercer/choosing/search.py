@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +13,22 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from mercer.arrays import Floats, is_real
+import mercer.choosing  # names of packages are imported when they are used
+import mercer.estimators
+import mercer.gram
+import mercer.selection
+import mercer.solvers
+from mercer.arrays import Array, Floats, is_real
 from mercer.budget import Clock
-from mercer.choosing.criteria import Case, Criterion, CrossValidation
-from mercer.choosing.kernel_search import KernelSearchCV
-from mercer.choosing.model_based import first_points, next_point
+from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneOut
 from mercer.choosing.sheets import fresh
-from mercer.errors import CapabilityError, MercerError, ParameterError, TimeBudgetError, warn_caller
+from mercer.choosing.workers import by_kernel, in_order, is_ridge, require_workers
+from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
-from mercer.selection.hyperparameters import Search, tune
 
-__all__ = ["Found", "search"]
+__all__ = ["Found", "left_out_predictions", "search"]
 __public__ = __all__
 
 _EACH = 4  # first points for every parameter
@@ -63,7 +68,7 @@ def search(
     estimator: Any,
     X: Any,
     y: Any,
-    space: Mapping[str, Any],
+    space: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     *,
     criterion: Criterion | None = None,
     calls: int = 40,
@@ -74,6 +79,7 @@ def search(
     memory: int | str | None = None,
     n_threads: int | None = None,
     progress: Callable[[float], Any] | None = None,
+    at: mercer.gram.Distributed | None = None,
 ) -> Found:
     r"""Choose parameters of an estimator by any criterion, from a grid or between bounds, and fit the best one.
 
@@ -83,9 +89,9 @@ def search(
         For `CrossValidation` also a Pipeline.
     X : raw data or packed samples
     y : (n,) or (n, k) array
-    space : mapping
-        Names of parameters, and for each a list of values; or for each a tuple (low, high) of positive numbers, between
-        which it is searched on a logarithmic scale.
+    space : mapping, or list of mappings
+        Names of parameters, and for each a list of values (a list of mappings is several grids); or for each a tuple
+        (low, high) of positive numbers, between which it is searched on a logarithmic scale.
     criterion : Criterion, optional
         One of `mercer.choosing`; None is `CrossValidation`.
     calls : int, default 40
@@ -101,6 +107,8 @@ def search(
         Budgets; see `KernelSearchCV`.
     progress : callable, optional
         Called with the share that is done.
+    at : Distributed, optional
+        Whose workers compute the candidates of a grid, or the folds of one; None is this process.
 
     Returns
     -------
@@ -128,7 +136,8 @@ def search(
     criterion = CrossValidation() if criterion is None else criterion
     criterion.check()
     bounds = _bounds(space)
-    task = _Task(estimator, X, y, criterion, Clock.start(max_time), memory, n_threads, progress)
+    require_workers(at)
+    task = _Task(estimator, X, y, criterion, Clock.start(max_time), memory, n_threads, progress, at)
     if bounds is None:
         params, values = task.grid(space)
     else:
@@ -143,8 +152,15 @@ def search(
     return Found(params[best], float(values[best]), model, tuple(params), values, criterion, task.complete)
 
 
-def _bounds(space: Mapping[str, Any]) -> dict[str, tuple[float, float]] | None:
+def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
     """Return intervals, or None for a grid."""
+    if not isinstance(space, Mapping):
+        if isinstance(space, (list, tuple)) and space and all(isinstance(one, Mapping) and one for one in space):
+            return None
+        raise ParameterError(
+            f"space={space!r:.200} was given; a mapping from names to values or bounds, or a list of such grids, is "
+            "accepted. Write for example {'alpha': [0.1, 1.0]}."
+        )
     if not space:
         raise ParameterError("space={} was given; at least one parameter with values or bounds is needed.")
     are = {
@@ -175,9 +191,10 @@ class _Task:
         memory: Any,
         n_threads: Any,
         progress: Any,
+        at: mercer.gram.Distributed | None,
     ) -> None:
         self.estimator, self.X, self.y, self.criterion, self.clock = estimator, X, y, criterion, clock
-        self.memory, self.n_threads, self.progress = memory, n_threads, progress
+        self.memory, self.n_threads, self.progress, self.at = memory, n_threads, progress, at
         self.complete = True
         if not isinstance(criterion, CrossValidation) and not isinstance(estimator, KernelEstimator):
             kind = "a Pipeline" if isinstance(estimator, Pipeline) else type(estimator).__name__
@@ -195,20 +212,34 @@ class _Task:
     def grid(self, space: Any) -> tuple[list[dict[str, Any]], Floats]:
         params = [dict(p) for p in ParameterGrid(space)]
         if isinstance(self.criterion, CrossValidation):
-            return params, self._cross_validated({name: list(values) for name, values in space.items()}, params)
+            return params, self._cross_validated(space, params)
         values = np.full(len(params), np.nan)
+        groups = by_kernel(params)
         try:
             done = 0
-            for places in _by_kernel([fresh(self.estimator, p) for p in params]):
-                if self.clock.expired:
-                    self.complete = False
-                    break
-                values[places] = self._on_kernel([params[i] for i in places])
+            for places, found in self._each_kernel(groups, params):
+                values[places] = found
                 done += len(places)
                 self.tell(done / len(params))
+            self.complete = done == len(params)
         except KeyboardInterrupt:
             self._interrupted(values)
         return params, values
+
+    def _each_kernel(self, groups: list[list[int]], params: list[dict[str, Any]]) -> Iterator[tuple[list[int], Floats]]:
+        """Yield groups with their criterion, here or by workers, until the time is over."""
+        parts = [[params[i] for i in places] for places in groups]
+        if self.at is None:
+            for places, part in zip(groups, parts, strict=True):
+                if self.clock.expired:
+                    return
+                yield places, on_kernel(self.criterion, self.estimator, self.X, self.y, part)
+            return
+        with self.at.open() as crew:
+            held = crew.hold((self.criterion, self.estimator, self.X, self.y))
+            calls = [(_on_kernel_of, held, part) for part in parts]
+            for place, found in in_order(crew, calls, self.clock, lambda: self.clock.expired):
+                yield groups[place], found
 
     def _interrupted(self, values: Any) -> None:
         if not np.isfinite(values).any():
@@ -220,9 +251,9 @@ class _Task:
         criterion = self.criterion
         assert isinstance(criterion, CrossValidation)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-3)
-        found = KernelSearchCV(
+        found = mercer.choosing.KernelSearchCV(
             self.estimator, grid, cv=criterion.splitter(self.estimator), scoring=criterion.scoring, refit=False,
-            max_time=left, memory=self.memory, n_threads=self.n_threads, progress=self.progress,
+            at=self.at, max_time=left, memory=self.memory, n_threads=self.n_threads, progress=self.progress,
         ).fit(self.X, self.y)  # fmt: skip
         self.complete = self.complete and found.complete_
         values = np.full(len(params), np.nan)
@@ -230,22 +261,17 @@ class _Task:
             values[next(i for i, own in enumerate(params) if own is p or _same(own, p))] = value
         return values
 
-    def _on_kernel(self, params: list[dict[str, Any]]) -> Floats:
-        """Return the criterion of candidates that share a kernel; NaN where it cannot be computed."""
-        models = [fresh(self.estimator, p) for p in params]
-        for model in models:
-            model._check_parameters()
-        S, kernel = models[0]._pack(self.X)
-        y = np.asarray(self.y)
-        kernel = kernel.learn(S, y)
-        return self.criterion.values(Case(models, kernel, S, y))
-
     # intervals ----------------------------------------------------------------------------------------
 
     def between(
         self, bounds: dict[str, tuple[float, float]], calls: int, restarts: int, random_state: int
     ) -> tuple[list[dict[str, Any]], Floats]:
         if not isinstance(self.criterion, CrossValidation):
+            if self.at is not None:
+                raise CapabilityError(
+                    f"at={self.at!r} was given with bounds and {self.criterion!r}; each candidate then follows from "
+                    "the one before, so that workers would wait. Leave at out, or give lists of values."
+                )
             found = self._by_slope(bounds, restarts, random_state)
             if found is not None:
                 return found
@@ -275,15 +301,15 @@ class _Task:
         start = {} if beside is None else {beside: float(getattr(model, beside))}
         if beside is not None and beside not in bounds:
             held.append(beside)
-        tuned = tune(
-            slope, kernel, start, fixed=held, bounds=limits, search=Search(restarts, random_state),
+        tuned = mercer.selection.tune(
+            slope, kernel, start, fixed=held, bounds=limits, search=mercer.selection.Search(restarts, random_state),
             monitor=lambda step, size: self.clock.expired,
         )  # fmt: skip
         self.complete = not self.clock.expired
         found = {free[name]: float(tuned.kernel.get_params()[name]) for name in inside}
         if beside in bounds:
             found[beside] = float(tuned.beside[beside])
-        values = self._on_kernel([found])
+        values = on_kernel(self.criterion, self.estimator, self.X, self.y, [found])
         self.tell(1.0)
         return [found], values
 
@@ -302,10 +328,11 @@ class _Task:
         self, bounds: dict[str, tuple[float, float]], calls: int, random_state: int
     ) -> tuple[list[dict[str, Any]], Floats]:
         """Try points of the logarithmic cube, the later ones where a Gaussian process expects most."""
+        based = importlib.import_module("mercer.choosing.model_based")
         names = sorted(bounds)
         low, high = (np.log([bounds[name][end] for name in names]) for end in (0, 1))
         first = min(calls, _EACH * len(names) + 2)
-        U = first_points(first, len(names), random_state)
+        U = based.first_points(first, len(names), random_state)
         values = np.full(calls, np.nan)
         sign = -1.0 if self.criterion.greater else 1.0
         params: list[dict[str, Any]] = []
@@ -315,7 +342,7 @@ class _Task:
                     self.complete = False
                     break
                 if call >= first:
-                    U = np.vstack([U, next_point(U, sign * values[:call], random_state + call)])
+                    U = np.vstack([U, based.next_point(U, sign * values[:call], random_state + call)])
                 point = np.exp(low + (high - low) * U[call])
                 params.append({name: float(value) for name, value in zip(names, point, strict=True)})
                 values[call] = self._one(params[-1])
@@ -334,21 +361,83 @@ class _Task:
                         return float(self._cross_validated({k: [v] for k, v in params.items()}, [params])[0])
                     finally:
                         self.progress = kept
-                return float(self._on_kernel([params])[0])
+                return float(on_kernel(self.criterion, self.estimator, self.X, self.y, [params])[0])
             except (MercerError, np.linalg.LinAlgError):  # a wall: the process learns that it is bad there
                 return np.nan
+
+
+def on_kernel(criterion: Criterion, estimator: Any, X: Any, y: Any, params: list[dict[str, Any]]) -> Floats:
+    """Return the criterion of candidates that share a kernel; NaN where it cannot be computed."""
+    models = [fresh(estimator, params[0])]
+    for given in params[1:]:
+        model = copy.copy(models[0])  # a clone of each would take longer than a small matrix
+        vars(model).update((name, value) for name, value in given.items() if is_ridge(name))
+        models.append(model)
+    for model in models:
+        model._check_parameters()
+    return criterion.values(_case(models, X, y))
+
+
+def _case(models: list[Any], X: Any, y: Any) -> Case:
+    """Return models with the matrix of the kernel they share, if there is a target for each sample."""
+    S, kernel = models[0]._pack(X)
+    y = np.asarray(y)
+    if y.ndim not in (1, 2) or len(y) != len(S):
+        raise TargetError(
+            f"{len(S)} samples with y of shape {y.shape} were given; one target, or one row of them, for each sample "
+            "is needed. Give X and y of the same length."
+        )
+    return Case(models, kernel.learn(S, y), S, y)
+
+
+def left_out_predictions(estimator: Any, X: Any, y: Any) -> Array:
+    r"""Return what an estimator fitted to all samples but one says of that one, for each sample.
+
+    Seed: [SS] Section 5.1; [KIKS] Section 4.1.1.
+
+    Parameters
+    ----------
+    estimator : estimator with a kernel
+    X : raw data or packed samples
+    y : (n,) or (n, k) array
+
+    Returns
+    -------
+    (n,) or (n, k) array
+        Classes or numbers.
+
+    Notes
+    -----
+    Exact and in closed form where `LeaveOneOut` says so; any other estimator is fitted n times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelMeanClassifier
+    >>> from mercer.kernels import Gaussian
+    >>> left_out_predictions(KernelMeanClassifier(Gaussian(1.0)), [[0.0], [1.0], [4.0], [5.0]], list("aabb")).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    if not isinstance(estimator, KernelEstimator):
+        raise CapabilityError(
+            f"left_out_predictions was given {type(estimator).__name__}; an estimator of mercer's with a kernel is "
+            "needed. Use scikit-learn's cross_val_predict with cv=LeaveOneOut()."
+        )
+    if isinstance(estimator, mercer.estimators.KernelRidge) and estimator.alpha is not None and estimator.gram is None:
+        model = fresh(
+            estimator, {"leave_one_out": True, "gram": mercer.gram.Dense(), "solver": mercer.solvers.Cholesky()}
+        )  # no spectrum is needed
+        return model.fit(X, y).loo_predictions_
+    estimator._check_parameters()
+    return LeaveOneOut().predictions(_case([estimator], X, y))[0]
+
+
+def _on_kernel_of(held: tuple[Any, ...], params: list[dict[str, Any]]) -> Floats:
+    criterion, estimator, X, y = held
+    return on_kernel(criterion, estimator, X, y, params)
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return one.keys() == other.keys() and all(
         one[name] is other[name] or bool(np.all(one[name] == other[name])) for name in one
     )
-
-
-def _by_kernel(models: list[Any]) -> list[list[int]]:
-    """Return places of models that share kernel and all other parameters but the ridge or the cost."""
-    groups: dict[Any, list[int]] = {}
-    for place, model in enumerate(models):
-        shared = {n: v for n, v in model.get_params().items() if n not in ("C", "alpha", "noise")}
-        groups.setdefault(repr(sorted(shared.items(), key=lambda item: item[0])), []).append(place)
-    return list(groups.values())

@@ -143,6 +143,12 @@ _spreadsheet = click.option(
 @click.option("--labels", type=FILE, help="A table with the targets, if the data file has no place for them.")
 @click.option("-e", "--estimator", metavar="TEXT", help="As repr prints it: 'KernelRidge(Gaussian(2.0), alpha=0.1)'.")
 @click.option("--mix", is_flag=True, help="One kernel for each column, with weights that are learned.")
+@click.option(
+    "--search", is_flag=True, help="Grow a kernel of sums and products for numbers, and show what its parts contribute."
+)
+@click.option(
+    "--tries", type=click.IntRange(1), default=100, show_default=True, help="Kernels that --search fits at most."
+)
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
 @_missing
 @click.option(

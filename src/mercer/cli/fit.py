@@ -55,6 +55,8 @@ class Request(Reading):
     labels: Path | None
     estimator: str | None
     mix: bool
+    search: bool
+    tries: int
     task: str | None
     missing: str
     folds: int
@@ -104,7 +106,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if request.mix:
+        if request.search:
+            outcome = _grown(request, problem, clock, terminal)
+        elif request.mix:
             outcome = _mixed(request, problem, clock, terminal)
         elif estimator is None:
             outcome = _automatic(request, problem, clock, terminal)
@@ -127,6 +131,9 @@ def run(terminal: Terminal, **options: Any) -> None:
 
 def _parsed(request: Request) -> Any:
     """The estimator that the user wrote, with the budgets of the command."""
+    given = [f"--{name}" for name in ("search", "mix", "estimator") if getattr(request, name)]
+    if request.search and len(given) > 1:
+        raise UsageFault(f"{' and '.join(given)} were given; each finds a model in its own way. Give one of them.")
     if request.estimator is None:
         return None
     if request.mix:
@@ -284,6 +291,22 @@ def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal)
     outcome = _as_asked(request, problem, estimator, clock, terminal)
     steps = [_why(task, request, problem), *outcome.steps, *_weighed(outcome.model)]
     return replace(outcome, steps=steps)
+
+
+def _grown(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
+    """Compose a kernel of those of the columns, and fit a Gaussian process with it."""
+    assert problem.y is not None
+    if (request.task or find_task(problem.y)) == "classification":
+        raise UsageFault(
+            f"--search was given with {problem.target!r}, which has classes; kernels are composed for targets that are "
+            "numbers. Leave it out, or say --task regression."
+        )
+    with terminal.progress("growing a kernel") as bar:
+        left = None if request.max_time is None else 0.7 * request.max_time  # the rest is for folds and the fit
+        grown = importlib.import_module("mercer.cli.grown").grown
+        process, steps = grown(problem, _numbers(problem), request.tries, left, bar)
+    outcome = _as_asked(request, problem, process, clock, terminal)
+    return replace(outcome, steps=[_why("regression", request, problem), *steps, *outcome.steps])
 
 
 def _weighed(model: Any) -> list[str]:

@@ -22,7 +22,6 @@ from mercer.inference.result import Null as Null
 from mercer.inference.result import TestResult as TestResult
 from mercer.inference.tests import hsic_test as hsic_test
 from mercer.inference.tests import mmd_test as mmd_test
-from mercer.inference.tuning import tuned_kernel as tuned_kernel
 __all__ = [
     "AggregatedResult",
     "Limits",
@@ -47,5 +46,4 @@ __all__ = [
     "relative_mmd_test",
     "stein_discrepancy",
     "stein_test",
-    "tuned_kernel",
 ]

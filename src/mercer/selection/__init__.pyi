@@ -1,12 +1,11 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
-from mercer.selection.automatic import Choice as Choice
-from mercer.selection.automatic import best_means as best_means
-from mercer.selection.automatic import best_ridge as best_ridge
+from mercer.selection.automatic import base_kernels as base_kernels
 from mercer.selection.automatic import find_task as find_task
 from mercer.selection.automatic import table_kernels as table_kernels
 from mercer.selection.bounds.alignment_criterion import AlignmentCriterion as AlignmentCriterion
 from mercer.selection.bounds.alignment_criterion import target_alignment as target_alignment
 from mercer.selection.bounds.approximate_cv import generalized_approximate_cv as generalized_approximate_cv
+from mercer.selection.bounds.approximate_cv import span_bound as span_bound
 from mercer.selection.bounds.approximate_cv import span_rule as span_rule
 from mercer.selection.bounds.radius_margin import RadiusMargin as RadiusMargin
 from mercer.selection.bounds.radius_margin import RadiusMarginCriterion as RadiusMarginCriterion
@@ -30,7 +29,6 @@ from mercer.selection.least_squares_path import LeastSquaresPath as LeastSquares
 from mercer.selection.least_squares_path import lssvm_path as lssvm_path
 from mercer.selection.leave_one_out import leave_one_out as leave_one_out
 from mercer.selection.leave_one_out import leave_one_out_from_hat as leave_one_out_from_hat
-from mercer.selection.margins import best_margin as best_margin
 from mercer.selection.margins import margin_leave_one_out as margin_leave_one_out
 from mercer.selection.noise import noise_variance as noise_variance
 from mercer.selection.noise import residual_variance as residual_variance
@@ -39,8 +37,6 @@ from mercer.selection.path import mean_leave_one_out as mean_leave_one_out
 from mercer.selection.path import ridge_path as ridge_path
 from mercer.selection.pruning import Pruned as Pruned
 from mercer.selection.pruning import prune as prune
-from mercer.selection.shared_grams import GridScores as GridScores
-from mercer.selection.shared_grams import grid_scores as grid_scores
 from mercer.selection.sigmoid import Sigmoid as Sigmoid
 from mercer.selection.sigmoid import couple as couple
 from mercer.selection.sigmoid import fit_sigmoid as fit_sigmoid
@@ -51,8 +47,6 @@ from mercer.selection.svm_path import svm_path as svm_path
 from mercer.selection.virtual_samples import VirtualSamples as VirtualSamples
 __all__ = [
     "AlignmentCriterion",
-    "Choice",
-    "GridScores",
     "LeastSquaresCriterion",
     "LeastSquaresPath",
     "LeastSquaresPosterior",
@@ -67,9 +61,7 @@ __all__ = [
     "Sigmoid",
     "Tuned",
     "VirtualSamples",
-    "best_margin",
-    "best_means",
-    "best_ridge",
+    "base_kernels",
     "cost_path",
     "couple",
     "decide",
@@ -80,7 +72,6 @@ __all__ = [
     "generalized_approximate_cv",
     "generalized_cross_validation",
     "grid_path",
-    "grid_scores",
     "leave_one_out",
     "leave_one_out_decisions",
     "leave_one_out_from_hat",
@@ -95,6 +86,7 @@ __all__ = [
     "residual_variance",
     "ridge_path",
     "smallest_ball",
+    "span_bound",
     "span_rule",
     "svm_path",
     "table_kernels",

@@ -1,4 +1,4 @@
-r"""A first model without a question asked: kernels for the columns of a table, chosen by leaving one out.
+r"""A first model without a question asked: which kernels may suit the columns of a table.
 
 Everything that is done to the data is in the kernel, so that its text describes all of it:
 
@@ -11,69 +11,40 @@ texts
     all of them are trees in brackets, else ``Spectrum(p).normalized().on(name)`` with the largest p up to 3 that no
     text is too short for.
 
-Several of these are joined by a sum (effects add up) and by a product (effects depend on each other); the
-better one is kept. Symbols: l the length scale in standard deviations, alpha the ridge.
+Several of these are joined by a sum (effects add up) and by a product (effects depend on each other). Which one is
+kept, `mercer.choosing` decides. Symbols: l the length scale in standard deviations.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 import mercer.kernels  # whose names are imported when they are used
-from mercer.arrays import Array, Floats, Indices, real_numbers
+from mercer.arrays import Array, Indices
 from mercer.domains import Samples
-from mercer.errors import DomainError, ParameterError, TargetError
+from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Kernel
-from mercer.selection.path import mean_leave_one_out, ridge_path
 
 __all__ = [
-    *("COARSE", "ROWS", "Choice", "best_means", "best_ridge", "column_kernels", "find_task", "some_rows"),
-    "table_kernels",
-]
-__public__ = ["Choice", "best_means", "best_ridge", "find_task", "table_kernels"]
+    "COARSE", "RIDGES", "ROWS", "base_kernels", "column_kernels", "find_task", "packed_for", "some_rows",
+    "table_kernels", "text_kernel",
+]  # fmt: skip
+__public__ = ["base_kernels", "find_task", "table_kernels"]
 
 ROWS = 2000  # at most this many rows decide; the model itself is fitted to all
 COARSE = 600  # rows that decide between kernels, each of which costs an eigendecomposition
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # length scales in units of sqrt(d) standard deviations
 RIDGES = np.logspace(-6.0, 2.0, 33)  # in units of the mean of k(x, x)
+MOST_APART = 4  # columns of numbers that have kernels of their own in a composed one
+FEWEST_OF_PERIOD = 12  # rows in which a period may be looked for
 FEW = 10  # different whole numbers that may be classes
-
-Monitor = Callable[[float], Any]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The best of some models, and how good each was.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        Kernel of the best model.
-    alpha : float or None
-        Its ridge, for regression.
-    score : float
-        R^2 or the share of hits of the left-out predictions on the rows that decided.
-    predictions : (n,) array
-        Left-out predictions of these rows: values, or class numbers among the sorted labels.
-    tried : tuple of (str, float)
-        Each kernel with its best score, on the rows that decided between kernels.
-    C : float or None
-        The cost of an error, for support vector machines.
-    """
-
-    kernel: Kernel
-    alpha: float | None
-    score: float
-    predictions: Array
-    tried: tuple[tuple[str, float], ...]
-    C: float | None = None
 
 
 def find_task(y: Any) -> str:
@@ -169,6 +140,60 @@ def column_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> dict
     return found
 
 
+def base_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str], y: Any) -> list[Kernel]:
+    """Return simple kernels of the columns of a table, to be composed by sums and products.
+
+    A column of numbers has a line, a smooth function and, if no value occurs twice, a period, which starts where the
+    periodogram of the target is largest; with more than four such columns, a line and a smooth function of all of them.
+    Categories and texts have the kernels of `table_kernels`.
+
+    Parameters
+    ----------
+    columns, kinds : as in `table_kernels`
+    y : (n,) numbers
+
+    Examples
+    --------
+    >>> t = np.arange(24.0)
+    >>> base_kernels({"t": t}, {"t": "number"}, np.sin(2 * np.pi * t / 6))
+    [(Linear() + Constant(132.2)).on('t'), Gaussian(6.922).on('t'), Periodic(6.0, 1.0).on('t')]
+    """
+    spreads = {name: standard_deviation(columns[name]) for name, kind in kinds.items() if kind == "number"}
+    spreads = {name: s for name, s in spreads.items() if s > 0.0}
+    found: list[Kernel] = []
+    if len(spreads) > MOST_APART:
+        lengths = tuple(_rounded(math.sqrt(len(spreads)) * s) for s in spreads.values())
+        found += [mercer.kernels.Linear().on(list(spreads)), Gaussian(lengths).on(list(spreads))]
+    else:
+        for name, spread in spreads.items():
+            x = np.asarray(columns[name], dtype=float)
+            level = _rounded(float(np.mean(x)) ** 2 + 1e-6 * spread**2)  # a line that need not pass through the origin
+            found.append((mercer.kernels.Linear() + mercer.kernels.Constant(level)).on(name))
+            found.append(Gaussian(_rounded(spread)).on(name))
+            if len(np.unique(x)) == len(x) >= FEWEST_OF_PERIOD:
+                found.append(mercer.kernels.Periodic(_rounded(_period(x, np.asarray(y, dtype=float))), 1.0).on(name))
+    found += [mercer.kernels.Match().on(name) for name, kind in kinds.items() if kind == "category"]
+    found += [text_kernel(columns[name]).on(name) for name, kind in kinds.items() if kind == "text"]
+    if not found:
+        raise DomainError(
+            f"The columns {', '.join(map(repr, list(kinds)[:10]))} do not differ from row to row; at least one must. "
+            "Give columns of numbers, categories or texts that vary."
+        )
+    return found
+
+
+def _period(x: Any, y: Any) -> float:
+    """Return the period with the largest share in a target without its trend (Lomb and Scargle)."""
+    line = np.polynomial.polynomial.Polynomial.fit(x, y, 1)
+    rest, span, n = y - line(x), float(np.ptp(x)), len(x)
+    rest = rest - rest.mean()
+    frequencies = np.arange(2.0, n // 2 + 1.0, 0.25) / (span * n / (n - 1.0))
+    if not np.any(rest):
+        return span / 2.0
+    power = importlib.import_module("scipy.signal").lombscargle(x - x.min(), rest, 2.0 * np.pi * frequencies)
+    return float(1.0 / frequencies[int(np.argmax(power))])
+
+
 def standard_deviation(column: Any) -> float:
     """Return the standard deviation of numbers; zero if it is indistinguishable from rounding."""
     values = np.asarray(column, dtype=float)
@@ -207,96 +232,6 @@ def _is_closed(text: str) -> bool:
     return text.count("(") == text.count(")") > 1
 
 
-def best_ridge(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | None = None) -> Choice:
-    r"""Choose a kernel and a ridge for kernel ridge regression with an intercept, by leaving one out.
-
-    .. math:: \min_{k, \alpha} \sum_i (y_i - f_{-i}(x_i))^2
-
-    Seed: [KIKS] Section 4.1.1.
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        Kernels that read the same parts of the data.
-    X, y : raw data or packed samples, and (n,) numbers
-        All are used: take `some_rows` before. With more than 600 rows, 600 decide between kernels.
-    monitor : callable, optional
-        Called with the fraction done.
-
-    Examples
-    --------
-    >>> X = np.linspace(0, 6, 40)[:, None]
-    >>> best_ridge([Gaussian(0.01), Gaussian(1.0)], X, np.sin(X[:, 0])).kernel
-    Gaussian(1.0)
-    """
-    y = real_numbers(y, "y", TargetError)
-    S = packed_for(kernels, X, y)
-    rows = some_rows(len(y), COARSE)
-    found: list[tuple[float, float, Floats]] = []
-    for place, kernel in enumerate(kernels):
-        found.append(_ridge(kernel, S.take(rows), y[rows]))
-        tell(monitor, (place + 1) / (len(kernels) + (len(rows) < len(y))))
-    best = int(np.argmax([score for score, _, _ in found]))
-    score, alpha, predictions = found[best]
-    if len(rows) < len(y):
-        score, alpha, predictions = _ridge(kernels[best], S, y)
-        tell(monitor, 1.0)
-    tried = tuple((repr(kernel), row[0]) for kernel, row in zip(kernels, found, strict=True))
-    return Choice(kernels[best], alpha, score, predictions, tried)
-
-
-def _ridge(kernel: Kernel, S: Samples, y: Floats) -> tuple[float, float, Floats]:
-    """Return the best score over the ridges, that ridge, and its left-out predictions."""
-    S = kernel.pack(S)
-    K = kernel.learn(S, y)(S)
-    size = float(np.mean(np.diagonal(K))) or 1.0
-    unit = float(np.abs(y - y.mean()).max()) or 1.0  # so that squares neither overflow nor vanish
-    alphas = np.array([_rounded(size * ridge) for ridge in RIDGES])
-    centre = float(y.mean())
-    left_out = ridge_path(K, (y - centre) / unit, alphas, intercept=True)
-    total = float(np.sum(((y - centre) / unit) ** 2)) or 1.0
-    scores = 1.0 - np.sum((left_out - (y - centre) / unit) ** 2, axis=1) / total
-    # of ridges that are equal up to rounding the largest is the simplest model
-    best = len(alphas) - 1 - int(np.argmax(np.round(scores, 9)[::-1]))
-    return float(scores[best]), float(alphas[best]), centre + unit * left_out[best]
-
-
-def best_means(kernels: Sequence[Kernel], X: Any, y: Any, monitor: Monitor | None = None) -> Choice:
-    """Choose a kernel for the nearest-mean classifier by leaving one out.
-
-    Seed: [HSS] Eqs. (4)-(6).
-
-    Parameters
-    ----------
-    kernels : sequence of Kernel
-        Kernels that read the same parts of the data.
-    X, y : raw data or packed samples, and (n,) labels
-        All are used: take `some_rows` before.
-    monitor : callable, optional
-        Called with the fraction done.
-
-    Examples
-    --------
-    >>> X = [[0.0], [1.0], [4.0], [5.0]]
-    >>> best_means([Gaussian(0.1), Gaussian(1.0)], X, ["a", "a", "b", "b"]).score
-    1.0
-    """
-    y = np.asarray(y)
-    S = packed_for(kernels, X, y)
-    classes, codes = np.unique(y, return_inverse=True)
-    found: list[tuple[float, Indices]] = []
-    for place, kernel in enumerate(kernels):
-        packed = kernel.pack(S)
-        values = mean_leave_one_out(kernel.learn(packed, codes)(packed), codes, len(classes))
-        guesses = values.argmax(axis=1)
-        found.append((float(np.mean(guesses == codes)), guesses))
-        tell(monitor, (place + 1) / len(kernels))
-    # of kernels that hit as often the last has the largest length scale: the smoothest
-    best = len(found) - 1 - int(np.argmax([score for score, _ in found][::-1]))
-    tried = tuple((repr(kernel), row[0]) for kernel, row in zip(kernels, found, strict=True))
-    return Choice(kernels[best], None, found[best][0], found[best][1], tried)
-
-
 def packed_for(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
     """Return packed samples, if there are two or more with a target each, and a kernel."""
     if not kernels:
@@ -308,9 +243,3 @@ def packed_for(kernels: Sequence[Kernel], X: Any, y: Array) -> Samples:
             "target each. Give X and y of the same length, or name the estimator with all its parameters."
         )
     return S
-
-
-def tell(monitor: Monitor | None, fraction: float) -> None:
-    """Report to a monitor, if there is one, how much is done."""
-    if monitor is not None:
-        monitor(fraction)

@@ -20,7 +20,8 @@ __all__ = ["Held", "decisions_along", "machines_along"]
 _PART = 0.7  # of the samples that must take part: of fewer, their own matrix is copied
 _NOISE = 0.1  # of the tolerance, that rounding to float32 may do to decision values
 _NEAR = 4.0  # tolerances: decision values nearer to zero are computed exactly, since their signs count
-_EXACT = 1e-3  # of the tolerance, for that
+_EXACT = 1e-3  # of the tolerance, for that, or where all values are wanted
+_SHARPER = 0.1  # of the tolerance before: signs that are certain by then need no more
 _SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -92,8 +93,8 @@ def decisions_along(
     -----
     From cost to cost the coefficients at the end of their box follow it, and the free ones the linear system that keeps
     them free, so that few remain to be corrected. K is read in float32 unless the coefficients are so large that its
-    rounding would matter; where a wanted value is within 4 tol of zero, or all are wanted exactly, the solution is
-    finished in float64 to a thousandth of tol.
+    rounding would matter. Where a wanted value is within 4 tol of zero, tol is a tenth, and so on, until its sign is
+    certain; for a thousandth of tol, or if all are wanted exactly, in float64.
 
     Examples
     --------
@@ -166,11 +167,25 @@ class _Path:
             self.K = self.held.double
             self._recompute()
             self._settle(self.K, self.tol)
-        if self._is_doubtful():
+        self._finish(box)
+        return self._bias()
+
+    def _finish(self, box: tuple[Floats, Floats]) -> None:
+        """Go on to smaller tolerances, as long as all values are wanted or the sign of some is not certain."""
+        if self.near is None and self.wanted is None:
             self._recompute()
             move_free(self.held.double, self.g, self.beta, box)
             self._settle(self.held.double, _EXACT * self.tol)
-        return self._bias()
+            return
+        level, double = self.tol, self.K is self.held.double
+        while level > _EXACT * self.tol and self._is_doubtful(level):
+            level = max(_SHARPER * level, _EXACT * self.tol)
+            if not double and self._noise() > _NOISE * level:
+                double = True
+                self._recompute()
+            if level <= _EXACT * self.tol:
+                move_free(self.held.double, self.g, self.beta, box)
+            self._settle(self.held.double if double else self.K, level)
 
     def _settle(self, K: Floats, tol: float) -> None:
         assert self.box is not None
@@ -188,12 +203,10 @@ class _Path:
         """What rounding K to float32 is likely to do to decision values."""
         return _SINGLE * self.scale * float(np.linalg.norm(self.beta))
 
-    def _is_doubtful(self) -> bool:
-        """Return whether the solution must be finished: all values are wanted, or the sign of some is not certain."""
-        if self.near is None and self.wanted is None:
-            return True
+    def _is_doubtful(self, tol: float) -> bool:
+        """Return whether the sign of some wanted value is not certain."""
         values = (self.near @ self.beta if self.near is not None else (self.g + self.sign)[self.wanted]) + self._bias()
-        return bool(np.abs(values).min(initial=np.inf) <= _NEAR * self.tol)
+        return bool(np.abs(values).min(initial=np.inf) <= _NEAR * tol)
 
     def _bias(self) -> float:
         assert self.box is not None

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from mercer.arguments import checked, real_array
 from mercer.arrays import Floats
-from mercer.constraints import Boolean, Interval
+from mercer.constraints import Boolean, Integer, Interval
 from mercer.errors import DomainError, ParameterError
 from mercer.theory.bound import COUNT, DELTA, SHARE, SIZE, Bound, Term
 
@@ -190,8 +190,10 @@ def _cosines(margins: Any) -> Floats:
     return found
 
 
-@checked(delta=DELTA, deterministic=Boolean(), choices=COUNT)
-def svm_pac_bayes(margins: Any, delta: float = 0.05, *, deterministic: bool = True, choices: int = 1) -> Bound:
+@checked(delta=DELTA, deterministic=Boolean(), choices=COUNT, outside=Integer(0))
+def svm_pac_bayes(
+    margins: Any, delta: float = 0.05, *, deterministic: bool = True, choices: int = 1, outside: int = 0
+) -> Bound:
     r"""Bound the error probability of a support vector machine by PAC-Bayes, with a prior around zero.
 
     .. math:: \operatorname{kl}\Bigl( \frac1m \sum_i \Phi(-\mu t_i) \Bigm\| e \Bigr) \le
@@ -211,6 +213,10 @@ def svm_pac_bayes(margins: Any, delta: float = 0.05, *, deterministic: bool = Tr
         Whether the machine itself is bounded, by twice the Gibbs classifier.
     choices : int, default 1
         N, between how many kernels was chosen on the same data.
+    outside : int, default 0
+        Further samples that this machine does not decide, because they are of neither of its two classes: they count in
+        m, and are no errors of it. The error that is bounded is then to be of one of the two classes and on the wrong
+        side; over the machines of all pairs of classes these add up to a bound of the error of their vote.
 
     Notes
     -----
@@ -223,10 +229,11 @@ def svm_pac_bayes(margins: Any, delta: float = 0.05, *, deterministic: bool = Tr
     (0.061, False)
     """
     t = _cosines(margins)
-    level = delta / choices
-    place = np.argmin(_inverse(_gibbs_errors(t), (0.5 * _SCALES**2 + _price(len(t), level)) / len(t)))
+    m, level = len(t) + outside, delta / choices
+    errors = len(t) / m * _gibbs_errors(t)
+    place = int(np.argmin(_inverse(errors, (0.5 * _SCALES**2 + _price(m, level)) / m)))
     mu = float(_SCALES[place])
-    bound = pac_bayes_bound(gibbs_error(t, mu), 0.5 * mu**2, len(t), level, deterministic=deterministic)
+    bound = pac_bayes_bound(float(errors[place]), 0.5 * mu**2, m, level, deterministic=deterministic)
     paid = ["scale, margin and norm: it holds for all at once"]
     paid += [f"the choice between {choices} kernels"] if choices > 1 else []
     unpaid = ("the kernel" if choices == 1 else f"the {choices} kernels that were tried",)

@@ -61,3 +61,16 @@ def test_what_is_refused():
         compose_kernel(*wave(), [Linear()], criterion="luck")
     with pytest.raises(ParameterError, match="bases"):
         compose_kernel(*wave(), [])
+
+
+def test_shares_of_the_terms_add_up():
+    t = np.linspace(0.0, 4.0, 24)[:, None]
+    y = t[:, 0] + np.sin(2.0 * np.pi * t[:, 0])
+    found = compose_kernel(t, y, [Linear(), Periodic(1.0)], depth=2, max_fits=6)
+    shares = found.shares(t)
+    assert len(shares) == len(found.terms()) and sum(shares.values()) == pytest.approx(1.0)
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+    parts = found.parts(t)
+    f = sum(parts[name] for name in shares)
+    name = next(iter(shares))
+    assert shares[name] == pytest.approx(np.cov(parts[name], f)[0, 1] / np.var(f, ddof=1))

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import LSSVR, SVC, GaussianProcessRegressor, KernelMeanClassifier, KernelRidge
+from mercer import LSSVC, LSSVR, SVC, GaussianProcessRegressor, KernelMeanClassifier, KernelRidge, KernelRidgeCV
 from mercer.choosing import (
     GACV,
     Alignment,
@@ -18,8 +18,11 @@ from mercer.choosing import (
     RadiusMarginBound,
     SpanRule,
     UnbiasedRisk,
+    left_out_predictions,
 )
-from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
+from mercer.domains import Pairs, Vectors
+from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
+from mercer.gram import Kronecker, Nystrom
 from mercer.kernels import Gaussian
 from mercer.selection import radius_margin, target_alignment
 
@@ -76,11 +79,75 @@ def test_leave_one_out_of_squares(model, name):
         np.testing.assert_allclose(value, np.mean((brute(other, X, y) - y) ** 2), rtol=1e-6)
 
 
-def test_leave_one_out_of_others_refits():
-    X, y = classes(16)
-    model = KernelMeanClassifier(Gaussian(1.0))
-    found = mercer.search(model, X, y, {"kernel__length_scale": [1.0]}, criterion=LeaveOneOut())
-    assert found.best_value == np.mean(brute(model, X, y) != y)
+def test_leave_one_out_of_means_and_of_others():
+    for model in (KernelMeanClassifier(Gaussian(1.0)), LSSVC(Gaussian(1.0), C=1.0)):
+        X, y = classes(16, 3)
+        found = mercer.search(model, X, y, {"kernel__length_scale": [1.0]}, criterion=LeaveOneOut())
+        assert found.best_value == np.mean(brute(model, X, y) != y)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_leave_one_out_of_a_gram_of_low_rank(intercept):
+    X, y = numbers()
+    model = KernelRidge(Gaussian(0.7), gram=Nystrom(8), fit_intercept=intercept)
+    grid = {"alpha": [0.01, 0.5]}
+    for criterion, cv in ((LeaveOneOut(), None), (GeneralizedCV(), "gcv")):
+        found = mercer.search(model, X, y, grid, criterion=criterion, refit=False)
+        for params, value in zip(found.params, found.values, strict=True):
+            other = KernelRidgeCV(
+                Gaussian(0.7), [params["alpha"]], gram=Nystrom(8), cv=cv, fit_intercept=intercept
+            ).fit(X, y)  # fmt: skip
+            assert value == pytest.approx(-other.best_score_, rel=1e-9)
+
+
+def test_leave_one_out_of_all_pairs():
+    S = Vectors.pack(np.random.default_rng(0).normal(size=(4, 1)))
+    pairs, kernel = Pairs.grid(S), Gaussian(1.0).tensor(Gaussian(1.0))
+    y = np.random.default_rng(1).normal(size=16)
+    grid = {"alpha": [0.1, 1.0]}
+    found = mercer.search(KernelRidge(kernel, gram=Kronecker()), pairs, y, grid, criterion=LeaveOneOut(), refit=False)
+    dense = mercer.search(KernelRidge(kernel), pairs, y, grid, criterion=LeaveOneOut(), refit=False)
+    np.testing.assert_allclose(found.values, dense.values, rtol=1e-9)
+    with pytest.raises(CapabilityError, match="LeaveOneOut"):
+        mercer.search(KernelRidge(kernel, gram=Kronecker()), pairs, y, grid, criterion=GeneralizedCV())
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_estimator_that_chooses_by_itself_chooses_the_same(intercept):
+    X, y = numbers(40)
+    alphas = np.logspace(-4, 1, 12)
+    own = KernelRidgeCV(Gaussian(0.7), alphas, fit_intercept=intercept).fit(X, y)
+    model = KernelRidge(Gaussian(0.7), fit_intercept=intercept)
+    found = mercer.search(model, X, y, {"alpha": alphas}, criterion=LeaveOneOut())
+    assert found.best_params["alpha"] == own.alpha_ and found.best_value == pytest.approx(-own.best_score_, rel=1e-9)
+    bounds = {"alpha": (1e-4, 10.0), "kernel__length_scale": (0.05, 10.0)}
+    moved = mercer.search(model, X, y, bounds, criterion=LeaveOneOut())
+    free = KernelRidgeCV(
+        Gaussian(0.7), fit_intercept=intercept, bounds={"alpha": (1e-4, 10.0), "length_scale": (0.05, 10.0)}
+    ).fit(X, y)  # fmt: skip
+    assert moved.best_value == pytest.approx(-free.best_score_, rel=1e-4)  # both end at slopes below 1e-5
+
+
+def test_several_grids_are_one_search():
+    X, y = numbers()
+    grids = [{"alpha": [0.1], "kernel": [Gaussian(0.5)]}, {"alpha": [0.2, 0.3], "kernel": [Gaussian(1.0)]}]
+    for criterion in (LeaveOneOut(), CrossValidation(3)):
+        found = mercer.search(KernelRidge(Gaussian(1.0)), X, y, grids, criterion=criterion, refit=False)
+        assert [p["alpha"] for p in found.params] == [0.1, 0.2, 0.3] and np.isfinite(found.values).all()
+    with pytest.raises(ParameterError, match="space="):
+        mercer.search(KernelRidge(Gaussian(1.0)), X, y, [1.0])
+
+
+@pytest.mark.parametrize(
+    "model", [KernelRidge(Gaussian(1.0), alpha=0.1), SVC(Gaussian(1.0), C=5.0), KernelMeanClassifier(Gaussian(1.0))]
+)
+def test_predictions_of_samples_left_out(model):
+    X, y = numbers(20) if isinstance(model, KernelRidge) else classes(24)
+    said = left_out_predictions(model, X, y)
+    if isinstance(model, KernelRidge):
+        np.testing.assert_allclose(said, brute(model, X, y), rtol=1e-8)
+    else:
+        assert np.mean(said == brute(model, X, y)) >= 23 / 24  # a value of zero goes either way
 
 
 def test_generalised_cross_validation_and_unbiased_risk():
@@ -224,3 +291,13 @@ def test_what_does_not_fit_is_refused():
         mercer.search(make_pipeline(StandardScaler(), SVC()), X, y, {"svc__C": [1.0]}, criterion=GACV())
     with pytest.raises(ParameterError, match="bounds"):
         mercer.search(SVC(Gaussian(1.0)), X, y, {"C": (1.0, 2.0), "kernel__length_scale": [1.0]})
+
+
+def test_targets_and_models_that_do_not_fit_are_refused():
+    X, y = numbers(12)
+    with pytest.raises(TargetError, match="same length"):
+        mercer.search(KernelRidge(Gaussian(1.0)), X, y[:5], {"alpha": [1.0]}, criterion=LeaveOneOut())
+    with pytest.raises(TargetError, match="same length"):
+        left_out_predictions(LSSVR(Gaussian(1.0), C=1.0), X, y[:5])
+    with pytest.raises(CapabilityError, match="cross_val_predict"):
+        left_out_predictions(StandardScaler(), X, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.budget import Resources
+from mercer.choosing import tuned_kernel
 from mercer.errors import MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.inference import (
     aggregated_test,
@@ -26,7 +27,6 @@ from mercer.inference import (
     relative_mmd_test,
     stein_discrepancy,
     stein_test,
-    tuned_kernel,
 )
 from mercer.inference.options import limits_of, part_of, require_matrices, resources_of, tell
 from mercer.kernels import Gaussian

@@ -1,17 +1,16 @@
-"""Automatic choices: the task, the kernels of a table, the length scale and the ridge."""
+"""What is chosen from: the task, the kernels of a table, the rows that decide."""
 
 import numpy as np
 import pytest
 
-from mercer import KernelMeanClassifier, KernelRidge
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Gaussian, Match, PartialTree, Spectrum, TfIdf
 from mercer.selection import automatic
 from mercer.selection.automatic import (
-    best_means,
-    best_ridge,
+    base_kernels,
     column_kernels,
     find_task,
+    packed_for,
     some_rows,
     standard_deviation,
     table_kernels,
@@ -87,73 +86,13 @@ def test_spreads_of_any_size(size):
     assert standard_deviation([]) == 0.0
 
 
-def test_ridge_is_the_best_by_brute_force():
-    X = rng.normal(size=(30, 2))
-    y = 100.0 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
-    kernels = [Gaussian(0.1), Gaussian(1.0), Gaussian(30.0)]
-    told = []
-    choice = best_ridge(kernels, X, y, told.append)
-    assert told[-1] == 1.0 and len(told) == 3 and len(choice.tried) == 3
-    model = KernelRidge(choice.kernel, choice.alpha, fit_intercept=True, leave_one_out=True).fit(X, y)
-    np.testing.assert_allclose(choice.predictions, model.loo_predictions_, rtol=1e-6)
-    error = np.sum((choice.predictions - y) ** 2)
-    assert choice.score == pytest.approx(1.0 - error / np.sum((y - y.mean()) ** 2))
-    for kernel in kernels:
-        for alpha in (1e-3, 0.1, 1.0, 30.0):
-            other = KernelRidge(kernel, alpha, fit_intercept=True, leave_one_out=True).fit(X, y)
-            assert np.sum((other.loo_predictions_ - y) ** 2) >= 0.98 * error
-
-
-def test_many_rows_decide_in_two_steps(monkeypatch):
-    monkeypatch.setattr(automatic, "COARSE", 20)
-    X = rng.normal(size=(50, 1))
-    told = []
-    choice = best_ridge([Gaussian(0.01), Gaussian(1.0)], X, np.sin(X[:, 0]), told.append)
-    assert choice.kernel == Gaussian(1.0) and len(choice.predictions) == 50 and told[-1] == 1.0
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_targets_of_any_size(size):
-    X = rng.normal(size=(30, 1))
-    choice = best_ridge([Gaussian(1.0)], X, size * np.sin(X[:, 0]))
-    assert choice.score > 0.9 and np.all(np.isfinite(choice.predictions))
-
-
-def test_a_constant_target_takes_the_largest_ridge():
-    choice = best_ridge([Gaussian(1.0)], rng.normal(size=(9, 1)), np.full(9, 3.0))
-    np.testing.assert_allclose(choice.predictions, 3.0)
-    assert choice.alpha == automatic.RIDGES[-1]
-
-
-def test_means_are_the_best_by_brute_force():
-    X = np.concatenate([rng.normal(size=(12, 2)), rng.normal(size=(9, 2)) + 2.0, rng.normal(size=(9, 2)) - 3.0])
-    y = np.array(["a"] * 12 + ["b"] * 9 + ["c"] * 9, dtype=object)
-    kernels = [Gaussian(0.05), Gaussian(1.0), Gaussian(4.0)]
-    told = []
-    choice = best_means(kernels, X, y, told.append)
-    assert told[-1] == 1.0
-    hits = {}
-    for kernel in kernels:
-        guesses = [
-            KernelMeanClassifier(kernel).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0] for i in range(30)
-        ]
-        hits[repr(kernel)] = np.mean(np.array(guesses, dtype=object) == y)
-    assert dict(choice.tried) == pytest.approx(hits)
-    assert choice.score == max(hits.values()) and choice.alpha is None
-
-
-def test_a_tie_goes_to_the_smoothest():
-    X = [[0.0], [0.1], [9.0], [9.1]]
-    assert best_means([Gaussian(1.0), Gaussian(2.0)], X, [0, 0, 1, 1]).kernel == Gaussian(2.0)
-
-
 def test_what_cannot_be_chosen():
     with pytest.raises(ParameterError, match="No kernel"):
-        best_ridge([], [[1.0]], [1.0])
+        packed_for([], [[1.0]], np.ones(1))
     with pytest.raises(DomainError, match="two samples"):
-        best_ridge([Gaussian(1.0)], [[1.0]], [1.0])
+        packed_for([Gaussian(1.0)], [[1.0]], np.ones(1))
     with pytest.raises(DomainError, match="same length"):
-        best_means([Gaussian(1.0)], [[1.0], [2.0]], ["a"])
+        packed_for([Gaussian(1.0)], [[1.0], [2.0]], np.array(["a"]))
 
 
 def test_one_kernel_for_each_column():
@@ -168,3 +107,18 @@ def test_one_kernel_for_each_column():
     assert list(found) == ["age", "city"] and found["city"] == Match().on("city")
     with pytest.raises(DomainError, match="at least one must"):
         column_kernels({"flat": [1.0, 1.0]}, {"flat": "number"})
+
+
+def test_kernels_to_be_composed():
+    t = np.arange(36.0)
+    bases = base_kernels({"t": t, "city": ["a", "b"] * 18}, {"t": "number", "city": "category"}, np.sin(t * np.pi / 4))
+    assert [type(kernel.kernel).__name__ for kernel in bases] == ["Sum", "Gaussian", "Periodic", "Match"]
+    assert bases[2].kernel.period == pytest.approx(8.0, rel=0.05)
+    many = {name: np.arange(20.0) % 7 * (1 + place) for place, name in enumerate("abcde")}
+    bases = base_kernels(many, dict.fromkeys(many, "number"), np.ones(20))
+    assert [type(kernel.kernel).__name__ for kernel in bases] == ["Linear", "Gaussian"]
+    repeated = base_kernels({"t": t % 5}, {"t": "number"}, t)
+    assert len(repeated) == 2  # what occurs twice is no time
+    assert base_kernels({"t": t}, {"t": "number"}, 2.0 * t)[2].kernel.period > 0.0  # nothing is left of a line
+    with pytest.raises(DomainError, match="at least one must"):
+        base_kernels({"flat": [1.0, 1.0]}, {"flat": "number"}, [1.0, 2.0])

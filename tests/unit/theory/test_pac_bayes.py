@@ -124,3 +124,15 @@ def test_bounds_hold_where_the_truth_is_known():
         w /= np.linalg.norm(w)
         failures += norm.cdf(-w @ centre) > svm_pac_bayes(y * (X @ w) / np.linalg.norm(X, axis=1), delta)
     assert failures <= binom.isf(1e-6, draws, delta)
+
+
+def test_samples_of_other_classes_count_and_are_no_errors():
+    t = np.array([0.5, -0.1, 0.3])
+    for outside in (0, 7):
+        bound = svm_pac_bayes(t, outside=outside, deterministic=False)
+        mu = next(term.value for term in bound.terms if term.name == "scale")
+        m = 3 + outside
+        gibbs = float(norm.cdf(-mu * t).sum()) / m
+        assert bound == pytest.approx(float(pac_bayes_bound(gibbs, 0.5 * mu**2, m)), rel=1e-12)
+    # a hundred samples, of which ten take part: less than with those ten alone
+    assert svm_pac_bayes(np.full(10, 0.5), outside=90) < svm_pac_bayes(np.full(10, 0.5))

@@ -28,7 +28,7 @@ from mercer.estimators.certificates.training_data import recall
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
 
-__all__ = ["Certified"]
+__all__ = ["Certified", "best_pac_bayes"]
 
 _FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 _SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
@@ -177,12 +177,14 @@ def _classifier_bounds(
     model: Any, X: Any, y: Any, parts: list[Ball], asked: Request, notes: list[str]
 ) -> tuple[list[theory.Bound], list[str]]:
     if len(parts) > 1:
-        found = [_margin(part, _shared(asked, len(parts))) for part in parts]
+        share = _shared(asked, 2 * len(parts))  # two bounds that hold together
+        found = [_margin(part, share) for part in parts]
         notes.append(
-            f"{len(model.classes_)} classes: a sum over {len(parts)} problems of two classes, each with delta / "
-            f"{len(parts)}. PAC-Bayes bounds are computed for two classes only."
+            f"{len(model.classes_)} classes: sums over {len(parts)} problems of two classes, each with delta / "
+            f"{2 * len(parts)}. A learned prior is for two classes only."
         )
-        return [_summed(found, asked.delta)], []
+        drawn = _pac_bayes_sum([one for part in parts for one in _pac_bayes(part, share)], 0.5 * asked.delta)
+        return [_summed(found, 0.5 * asked.delta), drawn], []
     ball, share = parts[0], _shared(asked, model.own_bounds + (2 if asked.prior is None else 3))
     bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
     if asked.prior is not None:
@@ -222,11 +224,33 @@ def _summed(found: list[theory.Bound], delta: float) -> theory.Bound:
 
 def _pac_bayes(ball: Ball, asked: Request) -> list[theory.Bound]:
     """Return the bound with a prior at zero, at the best size of the constant feature."""
-    tried = [
-        theory.svm_pac_bayes(_cosines(ball, s), asked.delta, choices=asked.candidates * count)
+    return [_named(best_pac_bayes(ball, asked.delta, asked.candidates), ball, asked)]
+
+
+def best_pac_bayes(ball: Ball, delta: float, candidates: int = 1) -> theory.Bound:
+    """Return the bound with a prior at zero, at the best size of the constant feature, which is paid for."""
+    members = ball.takes_part
+    return min(
+        theory.svm_pac_bayes(
+            _cosines(ball, s)[members], delta, choices=candidates * count, outside=int(np.sum(~members))
+        )
         for s, count in _sizes(ball)
+    )
+
+
+def _pac_bayes_sum(found: list[theory.Bound], delta: float) -> theory.Bound:
+    """Return the sum of bounds over problems."""
+    first = found[0]
+    terms = [
+        theory.Term(term.name, "sum over the problems", sum(bound.terms[place].value for bound in found))
+        for place, term in enumerate(first.terms)
+        if term.name != "scale"
     ]
-    return [_named(min(tried), ball, asked)]
+    formula = f"sum over the problems of {first.formula}"
+    return theory.Bound(
+        sum(map(float, found)), first.name, "P(error)", terms, delta, formula=formula, paid=first.paid,
+        unpaid=first.unpaid,
+    )  # fmt: skip
 
 
 def _named(bound: theory.Bound, ball: Ball, asked: Request) -> theory.Bound:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from mercer import theory  # whose names are imported when they are used
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Bools, Floats, Indices
 from mercer.domains import Samples, Similarities
 from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.gram import FeatureExpansion
 from mercer.gram.element import Element
 
-__all__ = ["Ball", "ball_of", "class_codes", "diagonal_of", "two_class_problems"]
+__all__ = ["FAR", "Ball", "ball_of", "class_codes", "diagonal_of", "two_class_problems"]
 
-_FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
+FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class Ball:
     diagonal: Floats
     norm: float
     offset: float | None
+
+    @property
+    def takes_part(self) -> Bools:
+        """Which samples are of one of the two classes."""
+        return self.margins != FAR
 
     @property
     def complexity(self) -> float:
@@ -131,6 +136,6 @@ def two_class_problems(model: Any, values: Floats, codes: Indices, diagonal: Flo
 
 def _part(model: Any, element: Element, index: Indices, margins: Floats, diagonal: Floats, T: Samples) -> Ball:
     """Return a problem in which only some samples take part: others cost nothing and weigh nothing."""
-    t, d = np.full(len(diagonal), _FAR), np.zeros(len(diagonal))
+    t, d = np.full(len(diagonal), FAR), np.zeros(len(diagonal))
     t[index], d[index] = margins, diagonal[index]
     return ball_of(model, element, t, d, T)

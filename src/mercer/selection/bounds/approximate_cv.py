@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices, real_numbers
+from mercer.arrays import Bools, Floats, Indices, real_numbers
 from mercer.numerics.cholesky import safe_cholesky
+from mercer.selection.bounds.radius_margin import smallest_ball
+from mercer.solvers.box.masked import settle
 
-__all__ = ["generalized_approximate_cv", "span_rule"]
+__all__ = ["generalized_approximate_cv", "span_bound", "span_rule"]
 __public__ = __all__
 
+_SLACK = 1e-6  # by which the theorem's inequality may be missed by machines that are solved to a tolerance
+_EXACT = 1e-9  # violation to which a span is found
 _BLUR = 1e-9  # of the largest diagonal entry: what is in the span of the others to this accuracy does not matter
 
 
@@ -128,3 +132,74 @@ def _from_mean(K: Floats, rows: Indices, support: Indices) -> Floats:
     mean = K[np.ix_(rows, support)].mean(axis=1)
     squares = np.diagonal(K)[rows] - 2.0 * mean + K[np.ix_(support, support)].mean()
     return np.maximum(squares, 0.0)
+
+
+def span_bound(K: Any, sign: Any, beta: Any, C: float) -> Bools:
+    r"""Say which samples a support vector machine without them may get wrong: no other one is, by the span theorem.
+
+    .. math:: \alpha_p S_p \max(D, 1 / \sqrt C) \ge 1 \quad\text{for all errors } p \in F, \qquad
+        S_p^2 = \min_\lambda \Bigl\| \phi(x_p) - \sum_{i \in F \setminus p} \lambda_i \phi(x_i) \Bigr\|^2, \quad
+        \sum_i \lambda_i = 1, \; 0 \le \alpha_i + y_i y_p \alpha_p \lambda_i \le C
+
+    All support vectors at their bound may be wrong, and no sample that is no support vector. The share of these samples
+    is a bound on the leave-one-out error, where `span_rule` is an estimate of it.
+
+    Seed: [SS] Section 5, the span bound.
+
+    Parameters
+    ----------
+    K : (n, n) array
+        Gram matrix, positive definite.
+    sign : (n,) array
+        +1 and -1.
+    beta : (n,) array
+        Signed coefficients y_i alpha_i of the machine with a bias.
+    C : float
+        The cost of an error, positive.
+
+    Returns
+    -------
+    (n,) array of bool
+
+    Notes
+    -----
+    D is the diameter of the smallest ball around the samples. Of one free support vector there is no span: it counts as
+    a possible error. Cost one quadratic problem of the free support vectors for each of them.
+
+    References
+    ----------
+    Vapnik and Chapelle (2000), Bounds on error expectation for support vector machines, Theorem 2.
+
+    Examples
+    --------
+    >>> x = np.array([-3.0, -1.0, 1.0, 3.0])
+    >>> span_bound(np.outer(x, x), np.sign(x), np.array([0.0, -0.5, 0.5, 0.0]), 10.0)  # the two inner ones carry it
+    array([False,  True,  True, False])
+    """
+    K, y, b = real_numbers(K, "K"), real_numbers(sign, "sign"), real_numbers(beta, "beta")
+    a = np.abs(b)
+    near = _BLUR * C
+    free = np.flatnonzero((a > near) & (a < C - near))
+    wrong = a >= C - near
+    reach = max(2.0 * float(np.sqrt(smallest_ball(K).radius2)), 1.0 / float(np.sqrt(C)))
+    for p in free:
+        rest = free[free != p]
+        wrong[p] = not len(rest) or a[p] * np.sqrt(_span(K, y, a, C, int(p), rest)) * reach >= 1.0 - _SLACK
+    return wrong
+
+
+def _span(K: Floats, y: Floats, a: Floats, C: float, p: int, rest: Indices) -> float:
+    """Return S_p^2 over the free support vectors besides p, within what their coefficients allow."""
+    same = y[rest] == y[p]
+    low = np.where(same, -a[rest], a[rest] - C) / a[p]
+    high = np.where(same, C - a[rest], a[rest]) / a[p]
+    room = float(high.sum())
+    if not room >= 1.0:  # only rounding leaves none
+        return float("inf")
+    weight = high / room
+    A = np.ascontiguousarray(K[np.ix_(rest, rest)])
+    scale = float(np.abs(np.diagonal(A)).max()) or 1.0
+    A = A / scale
+    column = K[rest, p] / scale
+    settle(A, A @ weight - column, weight, (low, high), _EXACT)
+    return max(0.0, scale * float(weight @ A @ weight - 2.0 * weight @ column) + float(K[p, p]))

@@ -126,9 +126,26 @@ def test_several_classes_are_a_sum_over_pairs():
     machines = (SVC, LSSVC, KernelMeanClassifier, KernelFisherDiscriminant)
     for model in (machine(Gaussian(1.5)) for machine in machines):
         certificate = model.fit(X, three).certificate(X, three, **QUICK)
-        assert [bound.name for bound in certificate.bounds] == ["margin, learned"]
+        assert [bound.name for bound in certificate.bounds] == ["margin, learned", "PAC-Bayes, prior at zero"]
         assert any("3 problems of two classes" in note for note in certificate.notes)
-        assert certificate.bounds[0] > certificate.estimates[0].value
+        assert min(certificate.bounds) > certificate.estimates[0].value
+        assert sum(bound.delta for bound in certificate.bounds) == pytest.approx(certificate.delta)
+
+
+def test_pac_bayes_of_several_classes_adds_pairs():
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = SVC(Gaussian(1.5)).fit(X, three)
+    found = model.certificate(X, three, **QUICK).bounds[1]
+    total, values, K = 0.0, model._deciding()(model.kernel_.pack(X)), Gaussian(1.5)(X)
+    for column, (index, sign) in enumerate(model.reduction_.problems(three)):
+        part = model._deciding().column(column)
+        cosines = []
+        for s in (0.01, 0.1, 1.0, 10.0, 100.0):
+            size = np.sqrt(part.norm() ** 2 + (part.intercept / s) ** 2)
+            lengths = np.sqrt(np.diagonal(K)[index] + s * s)
+            cosines.append(sign * values[index, column] / (size * lengths))
+        total += min(svm_pac_bayes(t, 0.05 / 6, choices=5, outside=len(X) - len(index)) for t in cosines)
+    assert float(found) == pytest.approx(total, rel=1e-9)
 
 
 def test_detectors_bound_the_share_outside():

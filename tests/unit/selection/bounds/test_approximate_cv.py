@@ -1,10 +1,12 @@
 """Estimates of left-out errors from one fit, against their formulas written out and against refits."""
 
 import numpy as np
+import pytest
+from scipy.optimize import minimize
 
 from mercer import SVC
 from mercer.kernels import Gaussian, Precomputed
-from mercer.selection.bounds.approximate_cv import generalized_approximate_cv, span_rule
+from mercer.selection.bounds.approximate_cv import _span, generalized_approximate_cv, span_bound, span_rule
 
 
 def fitted(C=2.0, n=24, seed=0, width=1.0):
@@ -69,3 +71,27 @@ def test_it_is_exact_where_roles_stay():
         rest = np.delete(np.arange(len(y)), i)
         other = SVC(Precomputed(), C=100.0, tol=1e-10).fit(K[np.ix_(rest, rest)], y[rest])
         np.testing.assert_allclose(found[i], other.decision_function(K[i : i + 1, rest])[0], atol=1e-6)
+
+
+def test_spans_within_what_coefficients_allow():
+    C = 3.0
+    K, y, beta, _ = fitted(C, n=14, seed=3)
+    a = np.abs(beta)
+    free = np.flatnonzero((a > 1e-8) & (a < C - 1e-8))
+    assert len(free) > 2
+    for p in free:
+        rest = free[free != p]
+        turn = y[rest] * y[p] * a[p]
+        quadratic = minimize(
+            lambda w, p=p, rest=rest: K[p, p] - 2.0 * w @ K[rest, p] + w @ K[np.ix_(rest, rest)] @ w,
+            np.full(len(rest), 1.0 / len(rest)), method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
+            constraints=[
+                {"type": "eq", "fun": lambda w: w.sum() - 1.0},
+                {"type": "ineq", "fun": lambda w, turn=turn, rest=rest: a[rest] + turn * w},
+                {"type": "ineq", "fun": lambda w, turn=turn, rest=rest: C - a[rest] - turn * w},
+            ],
+        )  # fmt: skip
+        assert quadratic.success
+        assert _span(K, y, a, C, int(p), rest) == pytest.approx(quadratic.fun, abs=1e-5)  # of SLSQP
+    found = span_bound(K, y, beta, C)
+    assert found[a >= C - 1e-8].all() and not found[a <= 1e-8].any()

@@ -2,23 +2,23 @@ r"""Kernels tuned for power: free parameters by the gradient of the ratio of a s
 
 Symbols: t a statistic, sigma^2 its variance as in `mmd_power` and `hsic_power`; K~, L~ centred Gram matrices. The
 gradient of t / sigma in the entries of K~ becomes, centred, weights of the derivatives of K in the kernel's parameters.
+Two kernels are moved as one, their tensor product.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mercer.arrays import Floats
 from mercer.budget import Resources
 from mercer.constraints import Integer, OneOf
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
-from mercer.free_parameters import chain, constrained, free_names, unconstrain
+from mercer.free_parameters import free_names
 from mercer.gram.algebra import centred
 from mercer.inference.forms import inner, matrix, paired, pooled
 from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
@@ -26,6 +26,7 @@ from mercer.inference.power import second_order
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
 from mercer.kernels.protocols import Differentiable, offers
+from mercer.selection.hyperparameters import Search, tune
 
 __all__ = ["tuned_kernel"]
 __public__ = __all__
@@ -52,7 +53,7 @@ def tuned_kernel(
         Where the search begins. Differentiable in its parameters; of a pair one may have none.
     statistic : {"mmd", "hsic"}, default "mmd"
     max_iter : int, default 50
-        Of L-BFGS.
+        Steps of the search, which is that of `mercer.search` where a criterion has derivatives.
     memory, n_threads, monitor : optional
         See `Limits`.
 
@@ -96,26 +97,27 @@ def tuned_kernel(
             f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
         )
     require_matrices("tuned_kernel", len(parts[0]), 4 if statistic == "mmd" else 6, resources, FEWER)
-    sizes = [len(unconstrain(k)) if _tunable(k) else 0 for k in start]
+    whole = start[0] if statistic == "mmd" else start[0].tensor(start[1])
+    held = [name for place, name in _sided(whole, statistic) if not _tunable(start[place])]
     done = [0]
 
-    def moved(theta: Floats) -> tuple[Kernel, ...]:
-        pieces = np.split(theta, np.cumsum(sizes)[:-1])
-        return tuple(constrained(k, piece) if len(piece) else k for k, piece in zip(start, pieces, strict=True))
-
-    def loss(theta: Floats) -> tuple[float, Floats]:
-        kernels = moved(theta)
+    def loss(moved: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
         if statistic == "mmd":
-            value, gradient = power_and_gradient(kernels[0], parts[0], m, resources.n_threads)
+            value, gradient = power_and_gradient(moved, parts[0], m, resources.n_threads)
         else:
+            kernels = moved.left, moved.right  # pyright: ignore[reportAttributeAccessIssue]
             value, gradient = hsic_power_and_gradient(kernels, parts, resources.n_threads)
         done[0] += 1
         tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has converged
-        return -value, -gradient
+        return -value, -gradient, {}
 
-    begin = np.concatenate([unconstrain(k) for k, size in zip(start, sizes, strict=True) if size])
-    found = moved(minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": max_iter}).x)
-    return found if statistic == "hsic" else found[0]
+    found: Any = tune(loss, whole, fixed=held, search=Search(max_iter=max_iter)).kernel
+    return (found.left, found.right) if statistic == "hsic" else found
+
+
+def _sided(whole: Kernel, statistic: str) -> list[tuple[int, str]]:
+    """Return the free parameters, each with the place of its kernel in the pair."""
+    return [(int(statistic == "hsic" and name.startswith("right__")), name) for name in free_names(whole)]
 
 
 def _tunable(kernel: Kernel) -> bool:
@@ -123,7 +125,7 @@ def _tunable(kernel: Kernel) -> bool:
 
 
 def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None = None) -> tuple[float, Floats]:
-    """Return the ratio t / sigma of two samples, S[:m] and S[m:], and its gradient in unconstrained parameters."""
+    """Return the ratio t / sigma of two samples, S[:m] and S[m:], and its gradient in the free parameters."""
     S = kernel.prepare(S)
     K = matrix(kernel, S, Resources(n_threads=n_threads))
     N, n = len(K), len(K) - m
@@ -147,13 +149,13 @@ def power_and_gradient(kernel: Kernel, S: Samples, m: int, n_threads: int | None
     quadratic += 4.0 * (1.0 / m + 1.0 / n) ** 2 / N**2 * K
     weights = linear / math.sqrt(variance) - 0.5 * value / variance**1.5 * quadratic
     weights = centred(0.5 * (weights + weights.T))  # of K, from those of the centred matrix
-    return value / math.sqrt(variance), chain(kernel, pullback(kernel, S, S, weights))
+    return value / math.sqrt(variance), pullback(kernel, S, S, weights)
 
 
 def hsic_power_and_gradient(
     kernels: Sequence[Kernel], parts: Sequence[Samples], n_threads: int | None = None
 ) -> tuple[float, Floats]:
-    """Return the ratio t / sigma of two variables and its gradient in unconstrained parameters of both kernels."""
+    """Return the ratio t / sigma of two variables and its gradient in the free parameters of both kernels."""
     parts = [kernel.prepare(S) for kernel, S in zip(kernels, parts, strict=True)]
     K, L = (matrix(kernel, S, Resources(n_threads=n_threads)) for kernel, S in zip(kernels, parts, strict=True))
     n = len(K)
@@ -164,6 +166,7 @@ def hsic_power_and_gradient(
     gradients = []
     for kernel, S, own, other, k in ((kernels[0], parts[0], K, L, 0), (kernels[1], parts[1], L, K, 1)):
         if not _tunable(kernel):
+            gradients.append(np.zeros(len(free_names(kernel))))
             continue
         # of t, and of its variance, in the entries of the own matrix
         linear = 1.0 / n**2 - 0.5 * value / variance * 8.0 * (means - means.mean()) / n**3
@@ -171,5 +174,5 @@ def hsic_power_and_gradient(
         weights -= 0.5 * value / variance * 4.0 * squares[1 - k] / n**6 * own
         weights[np.diag_indices(n)] -= traces[1 - k] / ((n - 1) * n**2)
         weights = centred(0.5 * (weights + weights.T)) / math.sqrt(variance)
-        gradients.append(chain(kernel, pullback(kernel, S, S, weights)))
+        gradients.append(pullback(kernel, S, S, weights))
     return value / math.sqrt(variance), np.concatenate(gradients)
