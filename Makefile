@@ -148,7 +148,7 @@ release: test types timing slow docs peers deep probes levels kills portable tru
 
 # Every probe of bad input: the tests take one in eighty of estimators and one in twelve of kernels that are much like others.
 probes: .venv/.stamp-dev
-	@$(BIN)/python -m tests.trust.probes
+	@$(BIN)/python -m tests.trust.probes --processes $(WORKERS) --journal build/probes.jsonl
 
 # How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg); how often
 # bounds hold, over 1000.
