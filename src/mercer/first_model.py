@@ -25,7 +25,6 @@ from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed
-from mercer.numerics.sparse_checks import used_columns
 from mercer.selection.automatic import (
     COARSE,
     best_means,
@@ -37,6 +36,7 @@ from mercer.selection.automatic import (
     text_kernel,
 )
 from mercer.selection.margins import COSTS, best_margin
+from mercer.sparse_checks import used_columns
 from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]

@@ -3,8 +3,8 @@
 Subjects are found in ``mercer.__all__`` and ``mercer.kernels.__all__`` (the members of ENTRIES of the laws of
 kernels), so that what is added there is probed from then on. A probe is a subject and a fault; its outcome is judged
 by `tests.trust.judge`. ``python -m tests.trust.probes`` prints the scorecard; names of groups may be given, and
-``--only KernelRidge search`` chooses subjects by the beginnings of their names. With ``--journal FILE`` findings are kept
-as they come, and a run that was broken off goes on where it was, as long as no source has changed since.
+``--only KernelRidge search`` chooses subjects by the beginnings of their names. With ``--journal FILE`` findings are
+kept as they come, and a run that was broken off goes on where it was, as long as no source has changed since.
 """
 
 from __future__ import annotations

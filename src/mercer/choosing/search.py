@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+from mercer.arguments import Bytes, Callback, answer_of, checked
 from mercer.arrays import Floats, is_real
 from mercer.budget import Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation
 from mercer.choosing.kernel_search import KernelSearchCV
 from mercer.choosing.model_based import first_points, next_point
 from mercer.choosing.sheets import fresh
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
 from mercer.errors import CapabilityError, MercerError, ParameterError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
@@ -59,6 +61,33 @@ class Found:
     complete: bool = True
 
 
+def _is_space(space: Any) -> bool:
+    if not isinstance(space, Mapping) or not space or not all(isinstance(name, str) for name in space):
+        return False
+    return all(isinstance(values, (list, tuple, np.ndarray)) and len(values) > 0 for values in space.values())
+
+
+@checked(
+    estimator=Satisfies(
+        "an estimator with fit and get_params",
+        lambda value: hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type),
+        "KernelRidge(Gaussian(1.0))",
+    ),
+    space=Satisfies(
+        "a dict of names of parameters to lists of values, or to pairs (low, high)",
+        _is_space,
+        "{'alpha': [0.1, 1.0, 10.0]}",
+    ),
+    criterion=Optional(InstanceOf(Criterion)),
+    calls=Integer(1),
+    restarts=Integer(0),
+    random_state=Integer(0, 2**32 - 1),
+    refit=Boolean(),
+    max_time=Optional(Positive()),
+    memory=Optional(Bytes()),
+    n_threads=Optional(Integer(1)),
+    progress=Optional(Callback()),
+)
 def search(
     estimator: Any,
     X: Any,
@@ -134,9 +163,11 @@ def search(
     else:
         params, values = task.between(bounds, calls, restarts, random_state)
     if not np.isfinite(values).any():
+        if task.complete and params:
+            task.explain(params[0])
         raise TimeBudgetError(
-            f"No candidate of {len(params)} has a value of {criterion!r}; the time was over, or each failed. Allow "
-            "more time, or try one candidate by itself to see what fails."
+            f"No candidate of {len(params)} has a finite value of {criterion!r}; the time was over, or each failed, as "
+            "on targets whose squares overflow. Give more time by max_time=, or scale y."
         )
     best = int(np.nanargmax(values) if criterion.greater else np.nanargmin(values))
     model = fresh(estimator, params[best]).fit(X, y) if refit else None
@@ -145,8 +176,6 @@ def search(
 
 def _bounds(space: Mapping[str, Any]) -> dict[str, tuple[float, float]] | None:
     """Return intervals, or None for a grid."""
-    if not space:
-        raise ParameterError("space={} was given; at least one parameter with values or bounds is needed.")
     are = {
         name: isinstance(value, tuple) and len(value) == 2 and all(is_real(end) for end in value)
         for name, value in space.items()
@@ -188,7 +217,11 @@ class _Task:
 
     def tell(self, share: float) -> None:
         if self.progress is not None:
-            self.progress(min(1.0, share))
+            answer_of(self.progress, min(1.0, share), who="progress", takes="the share that is done")
+
+    def explain(self, params: dict[str, Any]) -> None:
+        """Fit a candidate to all samples: if that fails, its error says what the matter is."""
+        fresh(self.estimator, params).fit(self.X, self.y)
 
     # grids --------------------------------------------------------------------------------------------
 
@@ -220,10 +253,15 @@ class _Task:
         criterion = self.criterion
         assert isinstance(criterion, CrossValidation)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-3)
-        found = KernelSearchCV(
+        search = KernelSearchCV(
             self.estimator, grid, cv=criterion.splitter(self.estimator), scoring=criterion.scoring, refit=False,
             max_time=left, memory=self.memory, n_threads=self.n_threads, progress=self.progress,
-        ).fit(self.X, self.y)  # fmt: skip
+        )  # fmt: skip
+        try:
+            found = search.fit(self.X, self.y)
+        except (TypeError, ValueError):  # which tells of folds, or that all fits failed
+            self.explain(params[0])
+            raise
         self.complete = self.complete and found.complete_
         values = np.full(len(params), np.nan)
         for p, value in zip(found.cv_results_["params"], found.cv_results_["mean_test_score"], strict=True):

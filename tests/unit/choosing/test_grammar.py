@@ -61,3 +61,10 @@ def test_what_is_refused():
         compose_kernel(*wave(), [Linear()], criterion="luck")
     with pytest.raises(ParameterError, match="bases"):
         compose_kernel(*wave(), [])
+
+
+@pytest.mark.parametrize("wrong", [{"bases": []}, {"bases": "ab"}, {"depth": 0}, {"max_fits": 0}, {"criterion": "aic"}])
+def test_arguments_are_checked_first(wrong):
+    given = {"X": None, "y": None, "bases": [Gaussian(1.0)], **wrong}
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        compose_kernel(**given)

@@ -19,7 +19,7 @@ from mercer.choosing import (
     SpanRule,
     UnbiasedRisk,
 )
-from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
+from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError, TimeBudgetError
 from mercer.kernels import Gaussian
 from mercer.selection import radius_margin, target_alignment
 
@@ -224,3 +224,27 @@ def test_what_does_not_fit_is_refused():
         mercer.search(make_pipeline(StandardScaler(), SVC()), X, y, {"svc__C": [1.0]}, criterion=GACV())
     with pytest.raises(ParameterError, match="bounds"):
         mercer.search(SVC(Gaussian(1.0)), X, y, {"C": (1.0, 2.0), "kernel__length_scale": [1.0]})
+
+
+def test_bad_data_are_told_as_a_fit_tells_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    grid = {"alpha": [0.1, 1.0]}
+    for bad in (np.where(X > 1.0, np.nan, X), np.full(X.shape, "a"), None):
+        with pytest.raises(DomainError):
+            mercer.search(KernelRidge("rbf"), bad, y, grid)
+    with pytest.raises(TargetError):
+        mercer.search(KernelRidge("rbf"), X, None, grid)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"space": {}}, {"space": {"alpha": 3.0}}, {"calls": 0}, {"restarts": -1}, {"refit": 1j}, {"progress": 3}),
+        *({"criterion": "cv"}, {"estimator": KernelRidge}, {"memory": "much"}, {"n_threads": 0}, {"max_time": np.nan}),
+    ],
+)
+def test_arguments_are_checked_first(wrong):
+    given = {"estimator": KernelRidge("rbf"), "X": None, "y": None, "space": {"alpha": [1.0]}, **wrong}
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        mercer.search(**given)
