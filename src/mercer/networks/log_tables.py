@@ -52,7 +52,8 @@ def summed_to(table: Floats, scope: Scope, kept: Scope) -> Floats:
 
 def normalised(logs: Floats) -> Floats:
     """Return the distribution that is proportional to the exponential of a table."""
-    p = np.exp(logs - logs.max())
+    with np.errstate(over="ignore"):
+        p = np.exp(logs - logs.max())
     return p / p.sum()
 
 
