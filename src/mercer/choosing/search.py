@@ -158,10 +158,16 @@ def search(
     criterion.check()
     bounds = _bounds(space)
     task = _Task(estimator, X, y, criterion, Clock.start(max_time), memory, n_threads, progress)
-    if bounds is None:
-        params, values = task.grid(space)
-    else:
-        params, values = task.between(bounds, calls, restarts, random_state)
+    try:
+        if bounds is None:
+            params, values = task.grid(space)
+        else:
+            params, values = task.between(bounds, calls, restarts, random_state)
+    except (CapabilityError, ParameterError):
+        raise
+    except (TypeError, ValueError, IndexError):  # which may tell of folds, of matrices, or that all fits failed
+        task.explain(_some(space, bounds))
+        raise
     if not np.isfinite(values).any():
         if task.complete and params:
             task.explain(params[0])
@@ -189,6 +195,13 @@ def _bounds(space: Mapping[str, Any]) -> dict[str, tuple[float, float]] | None:
             "parameters, or lists of values for all, are accepted. Write a list for a grid."
         )
     return {name: (float(low), float(high)) for name, (low, high) in space.items()}
+
+
+def _some(space: Mapping[str, Any], bounds: dict[str, tuple[float, float]] | None) -> dict[str, Any]:
+    """Return some candidate."""
+    if bounds is None:
+        return {name: values[0] for name, values in space.items()}
+    return {name: float(np.sqrt(low * high)) for name, (low, high) in bounds.items()}
 
 
 class _Task:
@@ -253,15 +266,10 @@ class _Task:
         criterion = self.criterion
         assert isinstance(criterion, CrossValidation)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-3)
-        search = KernelSearchCV(
+        found = KernelSearchCV(
             self.estimator, grid, cv=criterion.splitter(self.estimator), scoring=criterion.scoring, refit=False,
             max_time=left, memory=self.memory, n_threads=self.n_threads, progress=self.progress,
-        )  # fmt: skip
-        try:
-            found = search.fit(self.X, self.y)
-        except (TypeError, ValueError):  # which tells of folds, or that all fits failed
-            self.explain(params[0])
-            raise
+        ).fit(self.X, self.y)  # fmt: skip
         self.complete = self.complete and found.complete_
         values = np.full(len(params), np.nan)
         for p, value in zip(found.cv_results_["params"], found.cv_results_["mean_test_score"], strict=True):

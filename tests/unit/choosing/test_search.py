@@ -230,11 +230,13 @@ def test_bad_data_are_told_as_a_fit_tells_them():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
     grid = {"alpha": [0.1, 1.0]}
-    for bad in (np.where(X > 1.0, np.nan, X), np.full(X.shape, "a"), None):
-        with pytest.raises(DomainError):
-            mercer.search(KernelRidge("rbf"), bad, y, grid)
-    with pytest.raises(TargetError):
-        mercer.search(KernelRidge("rbf"), X, None, grid)
+    for criterion, space in ((None, grid), (GeneralizedCV(), grid), (GeneralizedCV(), {"alpha": (0.1, 1.0)})):
+        for bad in (np.where(X > 1.0, np.nan, X), np.full(X.shape, "a"), None):
+            with pytest.raises(DomainError):
+                mercer.search(KernelRidge("rbf"), bad, y, space, criterion=criterion)
+        for wrong in (None, y[:-1], np.full(20, np.nan)):
+            with pytest.raises(TargetError):
+                mercer.search(KernelRidge("rbf"), X, wrong, space, criterion=criterion)
 
 
 @pytest.mark.parametrize(
