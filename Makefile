@@ -16,7 +16,8 @@
 #   make release   all of these
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes;
-# ONLY='blas threads-4' some factors of `make portable`, by the beginnings of their names.
+# ONLY='blas threads-4' some factors of `make portable`, by the beginnings of their names, or ONLY='SVC search' what
+# `make probes` tries; it goes on where it was broken off, as long as no source has changed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -148,7 +149,7 @@ release: test types timing slow docs peers deep probes levels kills portable tru
 
 # Every probe of bad input: the tests take one in 160 of estimators and one in twelve of kernels that are much like others.
 probes: .venv/.stamp-dev
-	@$(BIN)/python -m tests.trust.probes
+	@$(BIN)/python -m tests.trust.probes --processes $(WORKERS) --journal build/probes.jsonl $(if $(ONLY),--only $(ONLY))
 
 # How often tests reject where the hypothesis holds, over 2000 runs each, and power curves (build/power.svg); how often
 # bounds hold, over 1000.

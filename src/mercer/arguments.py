@@ -14,10 +14,22 @@ from mercer.arrays import Floats, real_numbers
 from mercer.budget import parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional
 from mercer.errors import DomainError, MercerError, ParameterError
+from mercer.sparse_checks import sparse_fault
 
-__all__ = ["Bytes", "Callback", "SEED", "answer_of", "checked", "real_array", "require_squares", "sample_weights"]
+__all__ = [
+    "Bytes",
+    "Callback",
+    "SEED",
+    "answer_of",
+    "checked",
+    "real_array",
+    "require_squares",
+    "require_symmetric",
+    "sample_weights",
+]
 
 _LARGEST = 1e150
+_ROUNDING = 1e-8  # of the largest entry, by which entries of a symmetric matrix may differ
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -122,7 +134,7 @@ def real_array(value: Any, name: str, ndim: int | tuple[int, ...] = (1, 2)) -> F
     """
     allowed = (ndim,) if isinstance(ndim, int) else ndim
     words = " or ".join({0: "one number", 1: "a list of numbers", 2: "a table of numbers"}[d] for d in allowed)
-    given = value.toarray() if sp.issparse(value) else value
+    given = _dense(value, name) if sp.issparse(value) else value
     array = real_numbers("None" if value is None else given, name, DomainError)
     if array.ndim not in allowed or array.size == 0:
         raise DomainError(
@@ -136,6 +148,14 @@ def real_array(value: Any, name: str, ndim: int | tuple[int, ...] = (1, 2)) -> F
     return array
 
 
+def _dense(value: Any, name: str) -> Any:
+    if (fault := sparse_fault(value)) is not None:  # converting it would write out of bounds
+        raise DomainError(
+            f"{name} is a sparse matrix that is damaged: {fault}; a sound one is accepted. Build it again."
+        )
+    return value.toarray()
+
+
 def require_squares(values: Floats, name: str) -> None:
     """Raise DomainError unless sums of squares of numbers are finite."""
     largest = float(np.abs(values).max(initial=0.0))
@@ -143,6 +163,17 @@ def require_squares(values: Floats, name: str) -> None:
         raise DomainError(
             f"{name} has values up to {largest:.3g}; their squares are too large for floating-point numbers. "
             f"Divide {name} by its standard deviation."
+        )
+
+
+def require_symmetric(matrix: Floats, name: str) -> None:
+    """Raise DomainError unless a square matrix is symmetric, up to rounding."""
+    gaps = np.abs(0.5 * matrix - 0.5 * matrix.T)
+    if gaps.max() > _ROUNDING * np.abs(matrix).max():
+        i, j = (int(place) for place in np.unravel_index(int(gaps.argmax()), gaps.shape))
+        raise DomainError(
+            f"{name} is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:.6g}, {name}[{j}, {i}] = {matrix[j, i]:.6g}; a "
+            f"symmetric matrix is accepted. Use ({name} + {name}.T) / 2 if the difference is noise."
         )
 
 

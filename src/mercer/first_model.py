@@ -26,7 +26,6 @@ from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed
-from mercer.numerics.sparse_checks import used_columns
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import (
     COARSE,
@@ -38,6 +37,7 @@ from mercer.selection.automatic import (
     table_kernels,
     text_kernel,
 )
+from mercer.sparse_checks import used_columns
 from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]

@@ -28,13 +28,14 @@ GOOD = {"finite", "warned", "refused"}
 _NAMED = re.compile(
     r"\b(X|y|Y|data|samples?|sample_weight|weights?|kernels?|columns?|features?|rows?|table|matrix|labels?|class(es)?"
     r"|targets?|functions?|strings?|text|pairs?|similarities|memory|budget|file|path|(line|row|byte) \d+"
-    r"|\w+=|[A-Z]\w+\(|Sample \d+|\w+\[[\d, ]+\] =|\w+ (of type|of shape|has shape|with masked values)"
+    r"|\w+=|[A-Z]\w+\(|Sample \d+|\w+\[[\d, ]+\] ="
+    r"|\w+(\[\d+\])? (of type|of shape|has shape|has values|with masked values)|[Vv]ariables?|blocks|risks"
     r"|[Nn]odes?|graphs?|[Tt]rees?|[Bb]ags?|[Ss]eries|[Tt]ensors?|[Ss]ystems?|symbols?|objects?)"
 )
 _ADVICE = re.compile(
     r"\b(Add|Begin|Build|Call|Check|Choose|Clip|Close|Compare|Convert|Correct|Count|Decode|Did you mean|Divide|Drop"
     r"|Encode|Fill|Fit|Flatten|Give|Keep|Multiply|Rescale|Leave|Look|Lower|Make|Name|Options|Pack|Print|Put|Raise|Remove"
-    r"|Rename|Replace|Reshape|Say|Scale|Select|Sort|Split|Take|Train|Try|Turn|Use|Wrap|Write|The keys are"
+    r"|Rename|Replace|Reshape|Return|Say|Scale|Select|Sort|Split|Take|Train|Try|Turn|Use|Wrap|Write|The keys are"
     r"|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
 )
 _ENTRAILS = (

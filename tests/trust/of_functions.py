@@ -1,7 +1,7 @@
-"""Probes of the free functions of mercer, mercer.hilbert and mercer.inference: every argument, with every fault.
+"""Probes of the free functions of mercer and of its public packages: every argument, with every fault.
 
-Functions are found by themselves. A required argument is filled by its name, from GOOD; one that is not known there is
-an error, so that a new function either is understood or says what it needs.
+Functions are found by themselves in MODULES. A required argument is filled by its name, from GOOD; one that is not
+known there is an error, so that a new function either is understood or says what it needs.
 """
 
 from __future__ import annotations
@@ -18,19 +18,34 @@ import numpy as np
 import scipy.sparse as sp
 
 import mercer
+import mercer.choosing
 import mercer.hilbert
 import mercer.inference
-from mercer.domains import Samples
-from mercer.kernels import Gaussian, Hyperkernel
+import mercer.kernels
+import mercer.models
+import mercer.networks
+import mercer.preimages
+import mercer.theory
+from mercer.domains import Samples, Vectors
+from mercer.kernels import Gaussian, Hyperkernel, Kernel
 from tests.trust import faults
 from tests.trust.faults import Fault
 from tests.trust.judge import ACCEPT, EITHER, same
 from tests.trust.of_kernels import VALUES
 from tests.trust.probe import SAMPLES, Probe, gram
 
-MODULES = (mercer, mercer.hilbert, mercer.inference)
+MODULES = (
+    mercer,
+    mercer.choosing,
+    mercer.hilbert,
+    mercer.inference,
+    mercer.kernels,
+    mercer.models,
+    mercer.networks,
+    mercer.preimages,
+    mercer.theory,
+)
 ELSEWHERE = ("from_libsvm", "from_sklearn", "load", "save", "parse", "report")  # of files and texts
-ELSEWHERE += ("definite_mixture", "infinite_family", "nonlinear_family", "search", "weight_path")  # not probed yet
 
 _random = np.random.default_rng(11)
 X = _random.normal(size=(SAMPLES, 3))
@@ -51,6 +66,26 @@ def _machine() -> Any:
     return mercer.SVC(KERNEL).fit(X, LABELS)
 
 
+@functools.cache
+def _network() -> Any:
+    return mercer.networks.MarkovNetwork.from_factors(
+        [(("a", "b"), [[0.0, -2.0], [-1.0, 1.0]]), (("b", "c"), [[0.5, 0.0], [0.0, 0.5]]), (("a",), [0.5, 0.0])]
+    )
+
+
+@functools.cache
+def _marginals() -> Any:
+    return mercer.networks.loopy_propagation(_network())
+
+
+def _correlation() -> Any:
+    return mercer.theory.stump_correlation(X)
+
+
+def _sums() -> Any:
+    return mercer.MultipleKernelRegressor([Gaussian(1.0), Gaussian(3.0)])
+
+
 # By name of the argument, or of function and argument where the name is used in another way; what costs something is
 # made when it is asked for.
 GOOD: dict[str, Callable[[], Any]] = {
@@ -68,6 +103,38 @@ GOOD: dict[str, Callable[[], Any]] = {
     "amari_error.A": lambda: np.eye(3) + 0.1, "series_windows.x": lambda: np.sin(np.arange(50.0)),
     "fourier_transform.x": lambda: np.linspace(-5.0, 5.0, 41),
     "fourier_transform.values": lambda: np.exp(-np.linspace(-5.0, 5.0, 41) ** 2),
+    # several kernels, and searches
+    "kernels": lambda: [Gaussian(1.0), Gaussian(3.0)], "unlabelled": lambda: Y[:8], "bounds": lambda: (0.5, 2.0),
+    "error_distribution.estimator": lambda: mercer.SVC(KERNEL), "error_distribution.y": lambda: LABELS,
+    "definite_mixture.X": lambda: X[:8], "definite_mixture.y": lambda: LABELS[:8],
+    "costs": lambda: np.array([0.1, 1.0]), "weight_path.estimator": _sums,
+    "infinite_family.estimator": _sums, "estimator": lambda: mercer.KernelRidge(KERNEL),
+    "space": lambda: {"alpha": [0.1, 1.0]}, "bases": lambda: {"a": Gaussian(1.0)},
+    "mean": lambda: np.linspace(-1.0, 1.0, 5), "std": lambda: np.linspace(0.5, 1.0, 5), "best": lambda: 0.2,
+    "graph": lambda: np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1),
+    "task": lambda: 0, "given": lambda: mercer.models.MarkovChain(1, alphabet="dna"),
+    # networks
+    "network": _network, "factor_marginals": lambda: _marginals().factor_marginals(),
+    "marginals": lambda: _marginals().tables,
+    # theory
+    **dict.fromkeys(("n", "new"), lambda: SAMPLES), **dict.fromkeys(("eps", "delta", "eta", "gibbs", "q"), lambda: 0.1),
+    **dict.fromkeys(("norm", "capacity", "complexity", "divergence", "scale", "total", "most", "slope"), lambda: 1.0),
+    **dict.fromkeys(("mean_radius", "lipschitz", "bound", "excess", "gamma", "margin", "cosine"), lambda: 0.5),
+    "p": lambda: 0.3, "nu": lambda: 0.5, "errors": lambda: 4, "dimension": lambda: 3, "count": lambda: 5,
+    **dict.fromkeys(("losses", "slacks"), lambda: np.abs(np.sin(REAL))),
+    **dict.fromkeys(("diagonal", "differences", "ranges", "eigenvalues"), lambda: np.linspace(1.0, 0.1, SAMPLES)),
+    "margins": lambda: REAL, "probabilities": lambda: 1.0 / (1.0 + np.exp(-REAL)), "traces": lambda: np.full(3, 40.0),
+    "risks": lambda: np.array([0.3, 0.2, 0.1]), "dimensions": lambda: np.array([1, 2, 3]),
+    "norms": lambda: np.array([1.0, 2.0, 3.0]), "uniform_deviation.losses": lambda: np.abs(np.sin(X.T)),
+    "empirical_minimizer.losses": lambda: np.abs(np.sin(X.T)), "nu_property.coef": lambda: np.full(SAMPLES, 0.5),
+    "labellings.labels": lambda: np.sign(X.T), "vc_dimension.labels": lambda: np.sign(X[:9].T),
+    "svm_pac_bayes.margins": lambda: np.tanh(REAL), "prior_pac_bayes.margins": lambda: np.tanh(REAL),
+    "parts": lambda: (_correlation(), _correlation()),
+    "samples": lambda: [np.sign(X.T), np.sign(Y.T)], "covariance": gram, "process_divergence.mean": lambda: REAL,
+    "regression_bound.width": lambda: 1.0,
+    **dict.fromkeys(
+        (f"{name}.best" for name in ("gaussian_average", "hull_correlation", "rademacher_average")), _correlation
+    ),
 }  # fmt: skip
 # What else is said, so that the function has something to do, and soon ends.
 BESIDE: dict[str, dict[str, Any]] = {
@@ -80,19 +147,31 @@ BESIDE: dict[str, dict[str, Any]] = {
     "hessian_kernel": {"n_neighbors": 8},
     "tuned_kernel": {"max_iter": 5},
     "learned_kernel": {"anchors": 5, "y": LABELS},
+    "search": {"calls": 3, "restarts": 0},
+    "compose_kernel": {"depth": 1, "max_fits": 2},
+    "infinite_family": {"max_kernels": 2, "restarts": 1, "y": REAL},
+    "error_distribution": {"sizes": (10,), "repeats": 2},
+    "gaussian_average": {"draws": 20},
+    "rademacher_average": {"draws": 20},
 }
 QUICK = {"n_permutations": 50, "n_draws": 100, "random_state": 0}
 
-DATA = ("X", "Y", "Z", "sample")
+DATA = ("X", "Y", "Z", "sample", "unlabelled")
 ROLES: dict[str, list[Fault]] = {
     **dict.fromkeys(DATA, faults.VECTORS),
     "y": faults.TARGETS,
     "sample_weight": faults.WEIGHTS,
     "K": faults.GRAMS,
     "affinity": faults.GRAMS,
+    "graph": faults.GRAMS,
+    "covariance": faults.GRAMS,
 }
 # Matrices and lists of numbers that are not samples.
-MATRICES = ("W", "A", "B", "coef", "values", "x", "direction", "labels", "omega")
+MATRICES = (
+    *("W", "A", "B", "coef", "values", "x", "direction", "labels", "omega", "mean", "std", "costs"),
+    *("losses", "slacks", "diagonal", "differences", "ranges", "eigenvalues", "margins", "probabilities", "traces"),
+    *("risks", "dimensions", "norms"),
+)
 _CHANGED = [
     Fault("one NaN", lambda M: _put(M, np.nan)),
     Fault("one inf", lambda M: _put(M, np.inf)),
@@ -115,6 +194,26 @@ _CHANGED = [
 ]
 
 
+# Lists of matrices: marginals of networks, labels of several samples.
+TABLES = ("factor_marginals", "marginals", "samples")
+_SEVERAL = [
+    Fault("one negative", lambda Ms: [-1.0 * Ms[0], *Ms[1:]], EITHER),
+    Fault("one of another shape", lambda Ms: [np.asarray(Ms[0])[..., None], *Ms[1:]], EITHER),
+    Fault("one empty", lambda Ms: [Ms[0][:0], *Ms[1:]]),
+    Fault("one times 1e300", lambda Ms: [Ms[0] * 1e300, *Ms[1:]], EITHER),
+    Fault("one NaN", lambda Ms: [_put(Ms[0], np.nan), *Ms[1:]]),
+    Fault("one inf", lambda Ms: [_put(Ms[0], np.inf), *Ms[1:]]),
+    Fault("one complex", lambda Ms: [Ms[0] + 1j, *Ms[1:]]),
+    Fault("one masked", lambda Ms: [np.ma.masked_array(Ms[0], Ms[0] == Ms[0]), *Ms[1:]]),
+    Fault("one as text", lambda Ms: [np.asarray(Ms[0]).astype(str), *Ms[1:]]),
+    Fault("one None", lambda Ms: [None, *Ms[1:]]),
+    Fault("one missing", lambda Ms: Ms[1:], EITHER),
+    Fault("one more", lambda Ms: [*Ms, Ms[0]], EITHER),
+    Fault("tuple", tuple, EITHER, lambda Ms: Ms),
+    *[fault for fault in faults.OBJECTS if fault.name not in ("empty frame", "generator")],
+]
+
+
 def _put(M: Any, value: float) -> Any:
     changed = np.array(M, dtype=float)
     changed.flat[0] = value
@@ -132,6 +231,10 @@ def functions() -> dict[str, Callable[..., Any]]:
     return found
 
 
+def _good(name: str, argument: str) -> Any:
+    return (GOOD.get(f"{name}.{argument}") or GOOD[argument])()
+
+
 def good_arguments(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     """Return arguments with which a function does what it is for."""
     arguments: dict[str, Any] = {}
@@ -139,8 +242,7 @@ def good_arguments(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
         if parameter.default is inspect.Parameter.empty:
-            make = GOOD.get(f"{name}.{parameter.name}") or GOOD[parameter.name]
-            arguments[parameter.name] = make()
+            arguments[parameter.name] = _good(name, parameter.name)
         elif parameter.name in QUICK:
             arguments[parameter.name] = QUICK[parameter.name]
     return arguments | BESIDE.get(name, {})
@@ -153,6 +255,8 @@ def function_probes() -> Iterator[Probe]:
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 for role in ("memory", "n_threads", "max_time"):
                     yield from _value_probes(name, role)
+            elif parameter.name in TABLES:
+                yield from (_data_probe(name, parameter.name, fault) for fault in _SEVERAL)
             elif parameter.name in MATRICES:
                 yield from (_data_probe(name, parameter.name, fault) for fault in _CHANGED)
             elif parameter.name in ROLES:
@@ -169,8 +273,9 @@ def _value_probes(name: str, argument: str) -> Iterator[Probe]:
         yield Probe("functions", name, f"{argument}={word}", EITHER if (argument, word) in FAIR else expect, calls)
 
 
-# an empty list says nothing, one of several names is a sequence of kernels, any object may be a source of randomness
-FAIR = {("kernels", "[]"), ("random_state", "10**400")}
+# An empty list says nothing, one of several names is a sequence of kernels, any object may be a source of randomness,
+# and a column may have any name.
+FAIR = {("kernels", "[]"), ("random_state", "10**400"), ("task", "'nonsense'"), ("task", "10**400")}
 
 
 _OTHER = ("one dimension", "fewer columns", "more columns", "sparse, fewer columns")
@@ -187,6 +292,7 @@ FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     ("definiteness", "K"): _ANY_SIGN,  # which is what it is asked
     ("normalized_cut", "labels"): ("one inf", "complex", "text", "numbers as text", "dates"),  # any labels will do
     ("learned_kernel", "y"): ("one inf",),
+    ("spectral_bisection", "graph"): (*_ANY_SIGN, "not square, tall", "asymmetric"),  # edges and weights; arcs
     # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be
     ("automatic", "X"): ("Python dates", "pandas with categories", "polars with null"),
 }
@@ -212,14 +318,21 @@ def _calls(name: str, argument: str, make: Any, plain: Any, slack: float) -> dic
     good = good_arguments(name, function)
     value = good.get(argument)
     if value is None and argument in ("sample_weight", *DATA):
-        value = np.ones(SAMPLES) if argument == "sample_weight" else X
+        value = np.ones(len(good.get("X", X))) if argument == "sample_weight" else X
+    if value is None and argument in (*MATRICES, *TABLES):
+        value = _good(name, argument)
+    several = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_POSITIONAL]
 
     def call(change: Callable[[Any], Any]) -> Any:
-        return numbers_of(function(**{**good, argument: change(value)}))
+        given = {**good, argument: change(value)}
+        parts = [given.pop(name) for name in several]
+        positional = [one for part in parts for one in (part if isinstance(part, (list, tuple)) else [part])]
+        numbers = numbers_of(function(*positional, **given))
+        return [number for number in numbers if name not in INFINITE or number < np.inf]
 
     def both() -> Any:
         result = call(make)
-        if plain is not None and name not in ("find_violation", "learned_kernel", "reduced_set", "reduced_machine"):
+        if plain is not None and name not in SEARCHES:
             for got, expected in zip(result, call(plain), strict=True):
                 if np.max(np.abs(expected), initial=0.0) > 1e-9:  # else it is rounding
                     same(got, expected, max(slack, 1e-5), "against the usual form")
@@ -228,15 +341,26 @@ def _calls(name: str, argument: str, make: Any, plain: Any, slack: float) -> dic
     return {name: both}
 
 
-NOT_COMPARED = ("seconds", "omega", "trace")  # omega: infinite where there is no such frequency
+INFINITE = ("binary_kl",)  # a coin that never falls on a side that it was seen to fall on
+# What is searched ends anywhere near; a gap is rounding; omega is infinite where there is no such frequency.
+SEARCHES = ("compose_kernel", "find_violation", "learned_kernel", "reduced_set", "reduced_machine")
+NOT_COMPARED = ("seconds", "omega", "trace", "gap", "gaps", "smallest")
 
 
 def numbers_of(result: Any, depth: int = 3) -> list[Any]:
     """Return the arrays and numbers in a result; what has none gives nothing."""
+    if isinstance(result, mercer.theory.Bound):  # one that says nothing is none the less true
+        return [min(result, np.finfo(float).max)]
     if isinstance(result, (float, complex, np.ndarray, np.floating)):
         return [] if isinstance(result, float) and math.isinf(result) and depth < 3 else [result]
     if depth == 0 or isinstance(result, Samples):
         return []
+    if isinstance(result, Kernel):
+        return [result(X)] if result.domain is Vectors else []
+    if isinstance(result, mercer.networks.JunctionTree):
+        return [result.log_partition, *result.marginals().values()]
+    if inspect.isfunction(result):  # the largest correlation with signs
+        return [result(np.where(REAL > 0, 1.0, -1.0)[:, None])]
     if isinstance(result, Mapping):
         result = list(result.values())
     if isinstance(result, (list, tuple)):

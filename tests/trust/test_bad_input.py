@@ -117,3 +117,31 @@ def test_advice_is_asked_of_our_own_errors():
 
     assert unclear(DomainError("X has 3 columns, but 4 columns were expected here")) == "an error without advice"
     assert not unclear(DomainError("X has 3 columns, but 4 were expected. Give all of them."))
+
+
+# runs that are broken off ---------------------------------------------------------------------------------
+
+
+def test_a_journal_keeps_what_was_good_for_the_same_sources(tmp_path, monkeypatch):
+    from tests.trust import probes
+
+    journal = tmp_path / "probes.jsonl"
+    lines = [json.dumps([f"g|s|{verdict}", {"verdict": verdict}]) for verdict in ("finite", "hang", "refused")]
+    journal.write_text("\n".join([probes._sources(), *lines, '["g|s|torn']), encoding="utf-8")
+    assert sorted(probes._read(journal)) == ["g|s|finite", "g|s|refused"]
+    assert sorted(probes._read(journal)) == ["g|s|finite", "g|s|refused"]
+    monkeypatch.setattr(probes, "_sources", lambda: "others")
+    assert not probes._read(journal)
+    assert journal.read_text(encoding="utf-8") == "others\n"
+
+
+def test_every_free_function_is_probed():
+    import mercer.networks
+    import mercer.theory
+    from tests.trust.of_functions import ELSEWHERE, functions
+
+    assert {"search", "weight_path", "definite_mixture", "infinite_family", "nonlinear_family"} <= set(functions())
+    for module in (mercer.theory, mercer.networks):
+        free = {name for name in module.__all__ if not isinstance(getattr(module, name), type)}
+        assert {name for name in free if callable(getattr(module, name))} <= {*functions(), *ELSEWHERE}
+    assert {probe.subject for probe in probes_of("functions")} == set(functions())

@@ -58,3 +58,11 @@ def test_nothing_is_left_behind(tmp_path):
             return
         time.sleep(0.05)
     raise AssertionError("a process outlived the probe that started it")
+
+
+def test_several_at_a_time_keep_their_places():
+    jobs = [lambda i=i: Finding("finite", str(i)) for i in range(20)]
+    jobs[7] = lambda: os._exit(3)
+    found = run_isolated(jobs, processes=3)
+    assert [f.detail for i, f in enumerate(found) if i != 7] == [str(i) for i in range(20) if i != 7]
+    assert found[7].verdict == "crash" and "exit 3" in found[7].detail

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.arguments import SEED, Bytes, Callback, answer_of, checked, real_array
+from mercer.arguments import SEED, Bytes, Callback, answer_of, checked, real_array, require_symmetric
 from mercer.constraints import Integer, Several
 from mercer.errors import DomainError, ParameterError
 
@@ -93,3 +93,18 @@ def test_our_own_errors_in_a_users_function_are_left_alone():
 
     with pytest.raises(DomainError, match=r"^X is refused$"):
         answer_of(refuse, 1, who="f", takes="numbers")
+
+
+def test_a_damaged_sparse_matrix_is_not_converted():
+    A = sp.csr_array(np.eye(3))
+    A.indices = np.array([0, 10**6, 2])  # writing there would end the process
+    with pytest.raises(DomainError, match="W is a sparse matrix that is damaged"):
+        real_array(A, "W")
+
+
+def test_symmetry_is_asked_for_up_to_rounding():
+    K = np.array([[1e300, 2.0], [2.0, -1e300]])
+    require_symmetric(K, "K")
+    require_symmetric(np.array([[1.0, 0.5 + 1e-12], [0.5, 1.0]]), "K")
+    with pytest.raises(DomainError, match=r"K\[0, 1\] = 0.7, K\[1, 0\] = 0.5"):
+        require_symmetric(np.array([[1.0, 0.7], [0.5, 1.0]]), "K")

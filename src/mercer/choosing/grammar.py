@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arguments import Callback, answer_of, checked
 from mercer.arrays import Floats, real_numbers
 from mercer.budget import Clock
+from mercer.constraints import Integer, OneOf, Optional, Positive, Satisfies
 from mercer.errors import MercerError, ParameterError, TargetError, warn_caller
 from mercer.estimators import GaussianProcessRegressor
 from mercer.free_parameters import free_names, free_values
@@ -109,6 +111,20 @@ class ComposedKernel:
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
+def _are_kernels(bases: Any) -> bool:
+    members = bases.values() if isinstance(bases, Mapping) else bases
+    return isinstance(bases, (Mapping, list, tuple)) and bool(bases) and all(isinstance(one, Kernel) for one in members)
+
+
+@checked(
+    bases=Satisfies("a list of kernels or a dict of names to kernels", _are_kernels, "[Linear(), Gaussian(1.0)]"),
+    criterion=OneOf("bic", "evidence", "loo"),
+    depth=Integer(1),
+    max_fits=Integer(1),
+    max_time=Optional(Positive()),
+    random_state=Integer(0, 2**32 - 1),
+    progress=Optional(Callback()),
+)
 def compose_kernel(
     X: Any,
     y: Any,
@@ -164,12 +180,15 @@ def compose_kernel(
     >>> [type(term.kernel).__name__ for term in found.terms()]
     ['Gaussian']
     """
-    if criterion not in ("bic", "evidence", "loo"):
-        raise ParameterError(f"criterion={criterion!r} was given; 'bic', 'evidence' and 'loo' are accepted. Use 'bic'.")
     atoms = list(bases.values() if isinstance(bases, Mapping) else bases)
-    if not atoms:
-        raise ParameterError("bases=[] was given; at least one kernel is needed. Write for example [Gaussian(1.0)].")
+    for atom in atoms:
+        atom.check()
     values = real_numbers(y, "y", TargetError)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise TargetError(
+            f"y has shape {values.shape}, or values that are not finite; a finite number per sample is accepted. Give "
+            "one column, without missing values."
+        )
     growth = _Growth(X, values, atoms, criterion, Clock.start(max_time), max_fits, random_state, progress)
     try:
         for _ in range(depth):
@@ -242,7 +261,9 @@ class _Growth:
             return None
         self.tried.append((repr(process.kernel_), value))
         if self.progress is not None:
-            self.progress(repr(process.kernel_), value)
+            answer_of(
+                self.progress, repr(process.kernel_), value, who="progress", takes="an expression and its criterion"
+            )
         return value, terms, process
 
     def _leaves_out(self) -> bool:

@@ -11,7 +11,10 @@ import warnings
 import numpy as np
 from scipy.stats import norm, qmc
 
-from mercer.arrays import Floats, real_numbers
+from mercer.arguments import checked, real_array, require_squares
+from mercer.arrays import Floats
+from mercer.constraints import Interval
+from mercer.errors import DomainError
 from mercer.estimators import GaussianProcessRegressor
 from mercer.kernels import Matern
 
@@ -24,6 +27,7 @@ _FITTED = 100  # points, the best ones, that the process is fitted to
 _ALIKE = 1e-3  # of the cube, nearer to a point than which nothing new is learned
 
 
+@checked(best=Interval(-1e150, 1e150))
 def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     r"""By how much less than the best a normal value is, on average.
 
@@ -43,10 +47,18 @@ def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     >>> expected_improvement([0.0, 1.0], [1.0, 0.0], 0.0).round(6)  # 1 / sqrt(2 pi), and nothing
     array([0.398942, 0.      ])
     """
-    mu, s = real_numbers(mean, "mean"), real_numbers(std, "std")
+    mu, s = real_array(mean, "mean", (0, 1)), real_array(std, "std", (0, 1))
+    if mu.shape != s.shape or (s < 0.0).any():
+        raise DomainError(
+            f"mean has shape {mu.shape} and std has shape {s.shape}, the smallest {s.min():g}; a standard deviation of "
+            "zero or more is needed for each mean. Give as many as there are means."
+        )
+    require_squares(mu, "mean")
+    require_squares(s, "std")
     gain = best - mu
-    z = np.divide(gain, s, out=np.zeros_like(gain), where=s > 0)
-    return np.where(s > 0, s * (z * norm.cdf(z) + norm.pdf(z)), np.maximum(gain, 0.0))
+    certain = s <= np.finfo(float).tiny  # beside which a gain over it might overflow
+    z = np.divide(gain, s, out=np.zeros_like(gain), where=~certain)
+    return np.where(certain, np.maximum(gain, 0.0), s * (z * norm.cdf(z) + norm.pdf(z)))
 
 
 def first_points(count: int, width: int, seed: int) -> Floats:

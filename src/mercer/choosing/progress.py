@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arguments import answer_of
 from mercer.budget import Clock
 
 __all__ = ["Ledger"]
@@ -70,7 +71,8 @@ class Ledger:
             for (i, j), result in new.items():
                 self.results[chunk[i], numbers[j]] = result
             if self.progress is not None:
-                self.progress(min(1.0, len(self.results) / self.total))
+                share = min(1.0, len(self.results) / self.total)
+                answer_of(self.progress, share, who="progress", takes="the share that is done")
 
     def begun(self, place: int) -> bool:
         """Return whether a candidate has a score."""

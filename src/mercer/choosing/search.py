@@ -18,11 +18,13 @@ import mercer.estimators
 import mercer.gram
 import mercer.selection
 import mercer.solvers
+from mercer.arguments import Bytes, Callback, answer_of, checked
 from mercer.arrays import Array, Floats, is_real
 from mercer.budget import Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneOut
 from mercer.choosing.sheets import fresh
 from mercer.choosing.workers import by_kernel, in_order, is_ridge, require_workers
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
@@ -64,6 +66,33 @@ class Found:
     complete: bool = True
 
 
+def _is_space(space: Any) -> bool:
+    if not isinstance(space, Mapping) or not space or not all(isinstance(name, str) for name in space):
+        return False
+    return all(isinstance(values, (list, tuple, np.ndarray)) and len(values) > 0 for values in space.values())
+
+
+@checked(
+    estimator=Satisfies(
+        "an estimator with fit and get_params",
+        lambda value: hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type),
+        "KernelRidge(Gaussian(1.0))",
+    ),
+    space=Satisfies(
+        "a dict of names of parameters to lists of values, or to pairs (low, high), or a list of such dicts",
+        _is_space,
+        "{'alpha': [0.1, 1.0, 10.0]}",
+    ),
+    criterion=Optional(InstanceOf(Criterion)),
+    calls=Integer(1),
+    restarts=Integer(0),
+    random_state=Integer(0, 2**32 - 1),
+    refit=Boolean(),
+    max_time=Optional(Positive()),
+    memory=Optional(Bytes()),
+    n_threads=Optional(Integer(1)),
+    progress=Optional(Callback()),
+)
 def search(
     estimator: Any,
     X: Any,
@@ -138,14 +167,22 @@ def search(
     bounds = _bounds(space)
     require_workers(at)
     task = _Task(estimator, X, y, criterion, Clock.start(max_time), memory, n_threads, progress, at)
-    if bounds is None:
-        params, values = task.grid(space)
-    else:
-        params, values = task.between(bounds, calls, restarts, random_state)
+    try:
+        if bounds is None:
+            params, values = task.grid(space)
+        else:
+            params, values = task.between(bounds, calls, restarts, random_state)
+    except (CapabilityError, ParameterError):
+        raise
+    except (TypeError, ValueError, IndexError):  # which may tell of folds, of matrices, or that all fits failed
+        task.explain(_some(space, bounds))
+        raise
     if not np.isfinite(values).any():
+        if task.complete and params:
+            task.explain(params[0])
         raise TimeBudgetError(
-            f"No candidate of {len(params)} has a value of {criterion!r}; the time was over, or each failed. Allow "
-            "more time, or try one candidate by itself to see what fails."
+            f"No candidate of {len(params)} has a finite value of {criterion!r}; the time was over, or each failed, as "
+            "on targets whose squares overflow. Give more time by max_time=, or scale y."
         )
     best = int(np.nanargmax(values) if criterion.greater else np.nanargmin(values))
     model = fresh(estimator, params[best]).fit(X, y) if refit else None
@@ -155,14 +192,7 @@ def search(
 def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
     """Return intervals, or None for a grid."""
     if not isinstance(space, Mapping):
-        if isinstance(space, (list, tuple)) and space and all(isinstance(one, Mapping) and one for one in space):
-            return None
-        raise ParameterError(
-            f"space={space!r:.200} was given; a mapping from names to values or bounds, or a list of such grids, is "
-            "accepted. Write for example {'alpha': [0.1, 1.0]}."
-        )
-    if not space:
-        raise ParameterError("space={} was given; at least one parameter with values or bounds is needed.")
+        return None
     are = {
         name: isinstance(value, tuple) and len(value) == 2 and all(is_real(end) for end in value)
         for name, value in space.items()
@@ -176,6 +206,14 @@ def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
             "parameters, or lists of values for all, are accepted. Write a list for a grid."
         )
     return {name: (float(low), float(high)) for name, (low, high) in space.items()}
+
+
+def _some(space: Any, bounds: dict[str, tuple[float, float]] | None) -> dict[str, Any]:
+    """Return some candidate."""
+    if bounds is None:
+        space = space if isinstance(space, Mapping) else space[0]
+        return {name: values[0] for name, values in space.items()}
+    return {name: float(np.sqrt(low * high)) for name, (low, high) in bounds.items()}
 
 
 class _Task:
@@ -205,7 +243,11 @@ class _Task:
 
     def tell(self, share: float) -> None:
         if self.progress is not None:
-            self.progress(min(1.0, share))
+            answer_of(self.progress, min(1.0, share), who="progress", takes="the share that is done")
+
+    def explain(self, params: dict[str, Any]) -> None:
+        """Fit a candidate to all samples: if that fails, its error says what the matter is."""
+        fresh(self.estimator, params).fit(self.X, self.y)
 
     # grids --------------------------------------------------------------------------------------------
 

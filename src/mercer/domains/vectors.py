@@ -18,7 +18,7 @@ from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError, DomainTypeError
 from mercer.numerics.row_products import row_products
-from mercer.numerics.sparse_checks import sparse_fault, used_columns
+from mercer.sparse_checks import sparse_fault, used_columns
 
 __all__ = ["Vectors", "require_sound"]
 __public__ = ["Vectors"]

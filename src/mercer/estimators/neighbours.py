@@ -35,6 +35,7 @@ __all__ = ["Neighbours", "affinities", "find_neighbours", "given_graph", "graph_
 _QUERIES = 2048  # samples whose neighbours are looked for between two looks at the clock
 _NARROW = 15  # columns up to which trees find neighbours
 _ENTRIES = 1 << 22  # of K at a time
+_EQUAL = 16.0  # roundings of k(x, x) + k(x', x') by which the squared distance of a sample from itself may be off
 _FALLING = (Gaussian, Matern, Exponential, RationalQuadratic, Cauchy)
 
 
@@ -135,12 +136,20 @@ def neighbours_of(kernel: Kernel, T: Samples, S: Samples, count: int, resources:
     quiet = Resources(resources.memory, resources.n_threads)
     for rows in spans(len(T), max(1, _ENTRIES // len(S))):
         K = Cross(kernel, T[rows], S, quiet).to_dense()
-        squares = own[rows, None] + diagonal - 2.0 * K
+        sizes = own[rows, None] + diagonal
+        squares = sizes - 2.0 * K
+        squares[squares <= _EQUAL * _precision(T, K) * sizes] = 0.0  # rounding: the same sample
         index[rows], far = _nearest(squares, count)
         distances[rows] = np.sqrt(np.maximum(far, 0.0))
         values[rows] = np.take_along_axis(K, index[rows], axis=1)
         _tell(resources, rows.stop, len(T))
     return Neighbours(index, distances, values)
+
+
+def _precision(T: Samples, K: Floats) -> float:
+    """Return the relative rounding of the coarser one of samples and kernel values."""
+    held = [part.dtype for part in getattr(T, "arrays", ()) if part.dtype.kind == "f"]
+    return max(float(np.finfo(dtype).eps) for dtype in (K.dtype, *held))
 
 
 def affinities(near: Neighbours, weights: str) -> sp.csr_array:

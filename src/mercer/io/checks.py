@@ -19,8 +19,8 @@ from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.kernels.kmers import Kmers
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.sparse_checks import sparse_fault
 from mercer.selection import Sigmoid
+from mercer.sparse_checks import sparse_fault
 from mercer.targets import Binary, Multiclass, Real
 
 __all__ = ["check_record", "check_sparse"]

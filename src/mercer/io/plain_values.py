@@ -43,9 +43,9 @@ from mercer.io.registry import find_class, id_of
 from mercer.kernels import Kernel
 from mercer.kernels.foreign import is_scikit_learn, translated
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.sparse_checks import compressed_fault
 from mercer.problems import Solution
 from mercer.runtime.workers import DaskClient
+from mercer.sparse_checks import compressed_fault
 from mercer.spec import Spec
 
 __all__ = ["Reader", "Writer"]

@@ -400,7 +400,9 @@ def require_one_unit(sides: tuple[Any, Any], scale: Any, unit: float, reach: flo
     if unit < lost * (1.0 if reach is None else np.sqrt(reach)):
         return
     X, Z = (S.toarray() if sp.issparse(S) else S for S in sides)
-    X, Z = (X, Z) if scale is None else (X / scale, Z / scale)
+    if scale is not None:
+        with np.errstate(over="ignore"):  # what overflows is huge, and not looked at here
+            X, Z = X / scale, Z / scale
     low = [np.min(S, axis=0, where=np.abs(S) < unit / lost, initial=np.inf) for S in (X, Z)]
     high = [np.max(S, axis=0, where=np.abs(S) < unit / lost, initial=-np.inf) for S in (X, Z)]
     differ = np.isfinite(low[0]) & np.isfinite(low[1]) & (np.minimum(*low) < np.maximum(*high))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.errors import ParameterError
+from mercer.arguments import checked
+from mercer.constraints import InstanceOf, Interval
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.strings.spectrum import Match
 
@@ -12,6 +13,7 @@ __all__ = ["task_kernel"]
 __public__ = __all__
 
 
+@checked(kernel=InstanceOf(Kernel), rho=Interval(0.0, 1.0))
 def task_kernel(kernel: Kernel, task: Any, rho: float = 0.5) -> Kernel:
     r"""Return the kernel of functions that are a shared one plus one for each task.
 
@@ -42,6 +44,4 @@ def task_kernel(kernel: Kernel, task: Any, rho: float = 0.5) -> Kernel:
            [2. , 4. , 1. ],
            [0.5, 1. , 4. ]])
     """
-    if not 0.0 <= rho <= 1.0:
-        raise ParameterError(f"rho={rho!r} was given; a share in [0, 1] is accepted. Give for example rho=0.5.")
     return (float(rho) + (1.0 - float(rho)) * Match().on(task)) * kernel

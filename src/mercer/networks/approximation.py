@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arguments import checked
+from mercer.arrays import Floats, real_numbers
 from mercer.errors import ParameterError
 from mercer.networks.log_tables import summed_to
-from mercer.networks.network import MarkovNetwork
+from mercer.networks.network import NETWORK, MarkovNetwork
 
-__all__ = ["Approximation", "check_tables", "local_inconsistency"]
+__all__ = ["Approximation", "check_marginals", "check_tables", "local_inconsistency"]
 __public__ = ["Approximation", "local_inconsistency"]
+
+
+_LARGEST = 1e100  # whatever is summed or subtracted stays finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,7 @@ class Approximation:
 
 def check_tables(network: MarkovNetwork, tables: Sequence[Floats], name: str) -> list[Floats]:
     """Return tables of the factors as arrays; ParameterError if they do not fit."""
-    found = [np.asarray(table, dtype=float) for table in tables]
+    found = _arrays(tables, name)
     if [t.shape for t in found] != [f.scores.shape for f in network.factors] or any((t < 0.0).any() for t in found):
         raise ParameterError(
             f"{name} do not fit the factors; one table of probabilities per factor is accepted, of the shape of its "
@@ -70,6 +75,34 @@ def check_tables(network: MarkovNetwork, tables: Sequence[Floats], name: str) ->
     return found
 
 
+def check_marginals(network: MarkovNetwork, tables: Sequence[Floats]) -> list[Floats]:
+    """Return tables of the variables as arrays; ParameterError if they do not fit."""
+    found = _arrays(tables, "marginals")
+    if [t.shape for t in found] != [(size,) for size in network.sizes] or any((t < 0.0).any() for t in found):
+        raise ParameterError(
+            "marginals do not fit the variables; one table of probabilities per variable is accepted, in the order of "
+            "network.variables. Use list(found.marginals().values())."
+        )
+    return found
+
+
+def _arrays(tables: Any, name: str) -> list[Floats]:
+    if not isinstance(tables, (list, tuple)):
+        raise ParameterError(
+            f"{name}={tables!r:.100} were given; a list of tables of probabilities is accepted. Use "
+            "what found.factor_marginals() or list(found.marginals().values()) returns."
+        )
+    found: list[Floats] = [real_numbers(table, f"{name}[{place}]") for place, table in enumerate(tables)]
+    for place, table in enumerate(found):
+        if not (np.abs(table) <= _LARGEST).all():
+            raise ParameterError(
+                f"{name}[{place}] has entries that are not finite or far above 1; tables of probabilities are "
+                "accepted. Divide them by their sums."
+            )
+    return found
+
+
+@checked(network=NETWORK)
 def local_inconsistency(
     network: MarkovNetwork, factor_marginals: Sequence[Floats], marginals: Sequence[Floats] | None = None
 ) -> float:
@@ -100,7 +133,9 @@ def local_inconsistency(
     0.0
     """
     tables = check_tables(network, factor_marginals, "factor_marginals")
-    known: list[Floats | None] = [None] * len(network.sizes) if marginals is None else list(marginals)
+    known: list[Floats | None] = (
+        [None] * len(network.sizes) if marginals is None else [*check_marginals(network, marginals)]
+    )
     worst = max((abs(float(t.sum()) - 1.0) for t in known if t is not None), default=0.0)
     for table, factor in zip(tables, network.factors, strict=True):
         worst = max(worst, abs(float(table.sum()) - 1.0))

@@ -14,13 +14,15 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from mercer import errors
+from mercer.arguments import Bytes, checked
 from mercer.arrays import Floats
 from mercer.budget import Memory, Plan
+from mercer.constraints import Optional
 from mercer.errors import warn_caller
 from mercer.networks.approximation import check_tables, local_inconsistency
 from mercer.networks.junction_tree import junction_tree
 from mercer.networks.log_tables import expectation
-from mercer.networks.network import MarkovNetwork
+from mercer.networks.network import NETWORK, STEPS, TOLERANCE, MarkovNetwork
 
 __all__ = ["Conjugate", "conjugate", "polytope_distance"]
 __public__ = __all__
@@ -47,6 +49,7 @@ class Conjugate:
     n_iter: int
 
 
+@checked(network=NETWORK, tol=TOLERANCE, max_iter=STEPS, memory=Optional(Bytes()))
 def conjugate(
     network: MarkovNetwork,
     factor_marginals: Sequence[Floats],
@@ -125,6 +128,7 @@ def conjugate(
     return Conjugate(float(value), tree.network, float(residual), iteration)
 
 
+@checked(network=NETWORK, memory=Optional(Bytes()))
 def polytope_distance(network: MarkovNetwork, factor_marginals: Sequence[Floats], memory: Memory = None) -> float:
     r"""Return how far tables are from the marginals of any distribution, by a linear program over all joint states.
 

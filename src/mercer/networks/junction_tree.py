@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arguments import Bytes, checked
 from mercer.arrays import Floats, Indices
 from mercer.budget import Memory, Plan
+from mercer.constraints import OneOf, Optional
 from mercer.errors import DomainError, ParameterError
 from mercer.networks.log_tables import aligned, entropy_of, expectation, log_sum, normalised, reduced_axes, summed_to
-from mercer.networks.network import MarkovNetwork
+from mercer.networks.network import NETWORK, MarkovNetwork
 from mercer.networks.triangulation import CliqueTree, clique_tree, eliminate, has_running_intersection
 
 __all__ = ["JunctionTree", "junction_tree"]
@@ -29,6 +31,7 @@ __public__ = __all__
 HEURISTICS = ("min_fill", "min_width")
 
 
+@checked(network=NETWORK, heuristic=OneOf(*HEURISTICS), memory=Optional(Bytes()))
 def junction_tree(network: MarkovNetwork, heuristic: str = "min_fill", memory: Memory = None) -> JunctionTree:
     r"""Compile a network for exact inference.
 
@@ -67,11 +70,6 @@ def junction_tree(network: MarkovNetwork, heuristic: str = "min_fill", memory: M
     >>> tree.marginals()["a"]
     array([0.5, 0.5])
     """
-    if heuristic not in HEURISTICS:
-        raise ParameterError(
-            f"heuristic={heuristic!r} was given; 'min_fill' and 'min_width' are accepted. Use 'min_fill', which is "
-            "rarely the worse one."
-        )
     cliques = eliminate(network.neighbours, network.sizes, heuristic)
     width = max(map(len, cliques)) - 1
     entries = [prod(network.sizes[v] for v in clique) for clique in cliques]

@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer.arguments import checked
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError
 from mercer.networks.approximation import Approximation
-from mercer.networks.network import MarkovNetwork
+from mercer.networks.network import NETWORK, MarkovNetwork
+from mercer.numerics.cone_solver import solve_cones
 
 __all__ = ["log_determinant_bound"]
 __public__ = __all__
 
 
+@checked(network=NETWORK)
 def log_determinant_bound(network: MarkovNetwork) -> Approximation:
     r"""Bound the log-partition function from above, by moments that a Gaussian could have.
 
@@ -153,7 +156,7 @@ class _Program:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         P = sp.csc_matrix((self.size, self.size))
-        return clarabel.DefaultSolver(P, q, sp.csc_matrix(A), b, self.cones, settings).solve()
+        return solve_cones(clarabel, P, q, sp.csc_matrix(A), b, self.cones, settings)
 
     def close(self, rows: list[tuple[dict[int, float], float]], cone: Any) -> None:
         self.rows += rows

@@ -28,7 +28,7 @@ def log_sum(table: Floats, axes: tuple[int, ...] | None = None) -> Floats:
         return table
     top = np.max(table, axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # what is that far below the largest is zero
         return np.log(np.sum(np.exp(table - top), axis=axes)) + np.squeeze(top, axis=axes)
 
 
@@ -52,7 +52,8 @@ def summed_to(table: Floats, scope: Scope, kept: Scope) -> Floats:
 
 def normalised(logs: Floats) -> Floats:
     """Return the distribution that is proportional to the exponential of a table."""
-    p = np.exp(logs - logs.max())
+    with np.errstate(over="ignore"):
+        p = np.exp(logs - logs.max())
     return p / p.sum()
 
 

@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer import errors
-from mercer.arrays import Floats, is_real
-from mercer.errors import ParameterError, warn_caller
-from mercer.networks.approximation import Approximation, check_tables
+from mercer.arguments import checked
+from mercer.arrays import Floats
+from mercer.constraints import Interval, OneOf
+from mercer.errors import warn_caller
+from mercer.networks.approximation import Approximation, check_marginals, check_tables
 from mercer.networks.log_tables import aligned, entropy_of, expectation, log_sum, normalised, reduced_axes
-from mercer.networks.network import MarkovNetwork
+from mercer.networks.network import NETWORK, STEPS, TOLERANCE, MarkovNetwork
 
 __all__ = ["BetheEnergy", "bethe_free_energy", "loopy_propagation"]
 __public__ = __all__
@@ -32,6 +34,7 @@ class BetheEnergy(NamedTuple):
     gradient: list[Floats]
 
 
+@checked(network=NETWORK)
 def bethe_free_energy(
     network: MarkovNetwork, factor_marginals: Sequence[Floats], marginals: Sequence[Floats]
 ) -> BetheEnergy:
@@ -61,12 +64,7 @@ def bethe_free_energy(
     10.0
     """
     tables = check_tables(network, factor_marginals, "factor_marginals")
-    singles = [np.asarray(table, dtype=float) for table in marginals]
-    if [t.shape for t in singles] != [(size,) for size in network.sizes]:
-        raise ParameterError(
-            "marginals do not fit the variables; one table per variable is accepted, in the order of "
-            "network.variables. Use list(found.marginals().values())."
-        )
+    singles = check_marginals(network, marginals)
     degrees = _degrees(network)
     value = 0.0
     for table, factor in zip(tables, network.factors, strict=True):
@@ -79,6 +77,13 @@ def bethe_free_energy(
     return BetheEnergy(value, of_factors, of_variables)
 
 
+@checked(
+    network=NETWORK,
+    schedule=OneOf(*SCHEDULES),
+    damping=Interval(0.0, 1.0, closed="left"),
+    tol=TOLERANCE,
+    max_iter=STEPS,
+)
 def loopy_propagation(
     network: MarkovNetwork,
     *,
@@ -121,12 +126,6 @@ def loopy_propagation(
     >>> loopy_propagation(chain).marginals()[0]
     array([0.26894142, 0.73105858])
     """
-    if schedule not in SCHEDULES:
-        raise ParameterError(
-            f"schedule={schedule!r} was given; {', '.join(map(repr, SCHEDULES))} are accepted. Use 'sequential'."
-        )
-    if not is_real(damping) or not 0.0 <= damping < 1.0:
-        raise ParameterError(f"damping={damping!r} was given; numbers from 0 to below 1 are accepted. Try 0.5.")
     messages = _Messages(network, damping)
     steps = {"sequential": messages.sweep, "parallel": messages.at_once, "residual": messages.by_residual}
     residual, iteration = np.inf, 0

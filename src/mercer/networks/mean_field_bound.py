@@ -11,17 +11,25 @@ from typing import Any
 import numpy as np
 
 from mercer import errors
+from mercer.arguments import checked
 from mercer.arrays import Floats
+from mercer.constraints import AnyOf, InstanceOf, Integer, Optional
 from mercer.errors import ParameterError, warn_caller
 from mercer.networks.approximation import Approximation
 from mercer.networks.junction_tree import JunctionTree, junction_tree
 from mercer.networks.log_tables import aligned, expectation
-from mercer.networks.network import Factor, MarkovNetwork
+from mercer.networks.network import NETWORK, STEPS, TOLERANCE, Factor, MarkovNetwork
 
 __all__ = ["mean_field"]
 __public__ = __all__
 
 
+@checked(
+    network=NETWORK,
+    tol=TOLERANCE,
+    max_iter=STEPS,
+    random_state=Optional(AnyOf(Integer(0), InstanceOf(np.random.Generator))),
+)
 def mean_field(
     network: MarkovNetwork,
     blocks: Iterable[Iterable[Hashable]] | None = None,
@@ -134,7 +142,14 @@ class _Block:
 def _partition(network: MarkovNetwork, blocks: Any) -> list[list[int]]:
     if blocks is None:
         return [[v] for v in range(len(network.variables))]
-    found = [sorted(network.place_of(name) for name in block) for block in blocks]
+    try:
+        given = [list(block) for block in blocks]
+    except TypeError as error:
+        raise ParameterError(
+            f"blocks={blocks!r} were given; lists of names of variables are accepted. Write "
+            "blocks=[('a', 'b'), ('c',)]."
+        ) from error
+    found = [sorted(network.place_of(name) for name in block) for block in given]
     members = sorted(v for block in found for v in block)
     if members != list(range(len(network.variables))) or not all(found):
         raise ParameterError(

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from mercer.arrays import Floats, Indices, real_numbers
+from mercer.constraints import InstanceOf, Integer, Interval
 from mercer.errors import ParameterError
 
-__all__ = ["Factor", "MarkovNetwork"]
+__all__ = ["NETWORK", "STEPS", "TOLERANCE", "Factor", "MarkovNetwork"]
 __public__ = ["MarkovNetwork"]
 
 T = TypeVar("T")
@@ -170,7 +171,7 @@ class MarkovNetwork:
 
     def place_of(self, name: Hashable) -> int:
         """Return the place of a variable; ParameterError if there is none of this name."""
-        if name not in self.places:
+        if not _is_name(name) or name not in self.places:
             raise ParameterError(
                 f"{name!r} is no variable of this network; its variables are "
                 f"{', '.join(map(repr, self.variables[:10]))}{', ...' if len(self.variables) > 10 else ''}. Use one of "
@@ -302,3 +303,16 @@ def _sorted(names: tuple[Hashable, ...], table: Floats, places: Mapping[Hashable
     scope = [places[name] for name in names]
     order = sorted(range(len(scope)), key=scope.__getitem__)
     return Factor(tuple(scope[i] for i in order), np.ascontiguousarray(table.transpose(order)))
+
+
+def _is_name(name: Any) -> bool:
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True
+
+
+NETWORK = InstanceOf(MarkovNetwork)
+TOLERANCE = Interval(0.0, float("inf"), closed="left")
+STEPS = Integer(1)

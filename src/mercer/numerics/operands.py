@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Floats, Indices
-from mercer.numerics.sparse_checks import used_columns
+from mercer.sparse_checks import used_columns
 
 __all__ = ["Matrix", "Operand", "Rows", "center_of", "distance_operands", "dot_operands", "is_mostly_zero", "narrowed"]
 

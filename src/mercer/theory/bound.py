@@ -14,7 +14,7 @@ __all__ = ["Bound", "Term"]
 __public__ = __all__
 
 COUNT = Integer(1)
-DELTA = Interval(0.0, 1.0, closed="neither")
+DELTA = Interval(1e-100, 1.0, closed="left")  # parts of which, in a union, are still numbers
 SHARE = Interval(0.0, 1.0)
 NUMBER = Interval(-float("inf"), float("inf"))
 SIZE = Interval(0.0, float("inf"), closed="left")

@@ -99,7 +99,7 @@ def vc_entropy(samples: Iterable[Any], *, annealed: bool = False) -> float:
         raise DomainError(f"samples={samples!r:.100} was given; several tables of labels are accepted. Give a list.")
     counts = np.array([labellings(sample) for sample in samples], dtype=float)
     if not len(counts):
-        raise DomainError("no samples were given; at least one table of labels is needed. Draw some.")
+        raise DomainError("no samples were given; at least one table of labels is needed. Give some.")
     return float(np.log(counts.mean()) if annealed else np.log(counts).mean())
 
 
@@ -282,6 +282,7 @@ def ball_covering(eigenvalues: Any, eps: float, norm: float = 1.0) -> tuple[floa
         raise ParameterError("eps=0.0 was given; it must be positive. Give a radius of balls, for example 0.1.")
     values = np.maximum(real_array(eigenvalues, "eigenvalues", 1), 0.0)  # below zero is rounding
     axes: Floats = norm * np.sqrt(values / len(values))
-    low = np.log(axes[axes > eps] / eps).sum()
-    high = np.log(3.0 * math.sqrt(2.0) * axes[axes > eps / math.sqrt(2.0)] / eps).sum()
+    scale = math.log(eps)
+    low = (np.log(axes[axes > eps]) - scale).sum()
+    high = (math.log(3.0 * math.sqrt(2.0)) + np.log(axes[axes > eps / math.sqrt(2.0)]) - scale).sum()
     return float(low), float(high)

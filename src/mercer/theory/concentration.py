@@ -28,8 +28,8 @@ __all__ = [
 __public__ = __all__
 
 
-def _spread(values: Any, n: int | None, name: str) -> float:
-    """Return the sum of squares of ranges or differences, given one by one or as one number for all n."""
+def _length(values: Any, n: int | None, name: str) -> float:
+    """Return the root of the sum of squares of ranges or differences, one by one or as one number for all n."""
     given = real_array(values, name, (0, 1))
     if (given < 0.0).any():
         raise ParameterError(
@@ -40,11 +40,11 @@ def _spread(values: Any, n: int | None, name: str) -> float:
             raise ParameterError(
                 f"{name}={values!r} was given as one number; n must then be given as well. Give n=100."
             )
-        return n * float(given) ** 2
+        return math.sqrt(n) * float(given)
     if n is not None and len(given) != n:
         raise ParameterError(f"{len(given)} {name} were given for n={n}; there must be one for each. Leave n out.")
-    with np.errstate(over="ignore"):
-        return float(np.sum(given**2))
+    largest = float(given.max())
+    return largest * float(np.linalg.norm(given / largest)) if largest > 0.0 else 0.0
 
 
 @checked(n=COUNT, eps=SIZE)
@@ -74,10 +74,11 @@ def hoeffding_tail(n: int, eps: float, ranges: Any = 1.0) -> float:
     >>> round(hoeffding_tail(100, 0.1), 4)  # 2 exp(-2)
     0.2707
     """
-    spread = _spread(ranges, n, "ranges")
-    if spread == 0.0:
+    length = _length(ranges, n, "ranges")
+    if length == 0.0:
         return float(eps == 0.0)
-    return min(1.0, 2.0 * math.exp(-2.0 * (n * eps) ** 2 / spread))
+    ratio = n * (eps / length)
+    return min(1.0, 2.0 * math.exp(-2.0 * ratio * ratio))
 
 
 @checked(n=COUNT, delta=DELTA)
@@ -100,7 +101,7 @@ def hoeffding_width(n: int, delta: float = 0.05, ranges: Any = 1.0) -> float:
     >>> round(hoeffding_tail(100, hoeffding_width(100, 0.05)), 12)
     0.05
     """
-    return math.sqrt(0.5 * _spread(ranges, n, "ranges") * math.log(2.0 / delta)) / n
+    return _length(ranges, n, "ranges") / n * math.sqrt(0.5 * math.log(2.0 / delta))
 
 
 @checked(eps=SIZE, n=COUNT)
@@ -129,10 +130,11 @@ def mcdiarmid_tail(eps: float, differences: Any, n: int | None = None) -> float:
     >>> round(mcdiarmid_tail(0.1, 1 / 100, 100), 4)  # exp(-2)
     0.1353
     """
-    spread = _spread(differences, n, "differences")
-    if spread == 0.0:
+    length = _length(differences, n, "differences")
+    if length == 0.0:
         return float(eps == 0.0)
-    return math.exp(-2.0 * eps**2 / spread)
+    ratio = eps / length
+    return math.exp(-2.0 * ratio * ratio)
 
 
 @checked(delta=DELTA, n=COUNT)
@@ -156,7 +158,7 @@ def mcdiarmid_width(differences: Any, delta: float = 0.05, n: int | None = None)
     >>> round(mcdiarmid_tail(mcdiarmid_width(0.01, 0.05, 100), 0.01, 100), 12)
     0.05
     """
-    return math.sqrt(0.5 * _spread(differences, n, "differences") * math.log(1.0 / delta))
+    return _length(differences, n, "differences") * math.sqrt(0.5 * math.log(1.0 / delta))
 
 
 @checked(errors=Integer(0), n=COUNT, delta=DELTA)

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 
 from mercer.arguments import SEED, checked
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Integer
 from mercer.domains import Samples
+from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError, ParameterError
+from mercer.targets.target import labels as class_labels
 
 __all__ = ["SEED_SIZES", "ErrorDistribution", "error_distribution"]
 __public__ = ["ErrorDistribution", "error_distribution"]
@@ -137,19 +140,14 @@ def error_distribution(
     ((1, 2, 20), True)
     """
     learners = dict(estimator) if isinstance(estimator, dict) else {type(estimator).__name__: estimator}
-    for name, model in learners.items():
+    for model in learners.values():
         if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
             raise ParameterError(
-                f"{model!r:.100} was given as the learner {name!r}; classifiers with fit and predict are accepted. "
+                f"{model!r:.100} was given as a learner; classifiers with fit and predict are accepted. "
                 "Give for example SVC(Gaussian(1.0))."
             )
-    labels = np.asarray(y)
-    if labels.ndim != 1 or not hasattr(X, "__len__") or isinstance(X, (str, bytes, dict)):
-        raise DomainError(
-            f"X of type {type(X).__name__} and y of shape {labels.shape} were given; a collection of samples and one "
-            "label for each are accepted. Give an array or a list, and a list of labels."
-        )
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    labels = class_labels(y)
+    n = _count(X)
     if n != len(labels):
         raise DomainError(f"{n} samples and {len(labels)} labels were given; there must be one each. Give both.")
     X = indexable(X)[0]
@@ -166,6 +164,17 @@ def error_distribution(
     every = np.arange(n)
     whole = np.array([_error(model, X, labels, every, every) for model in learners.values()])
     return ErrorDistribution(tuple(learners), counts, errors, whole)
+
+
+def _count(X: Any) -> int:
+    """Return the number of samples."""
+    shape = getattr(X, "shape", None)
+    if X is None or shape == () or not (shape or hasattr(X, "__len__")) or isinstance(X, (str, bytes, dict, type)):
+        kind = "None" if X is None else f"a {type(X).__name__}"
+        raise DomainError(f"X is {kind}; a collection of samples is accepted. Give an array or a list.")
+    if sp.issparse(X):
+        require_sound(X)
+    return shape[0] if shape else len(X)
 
 
 def _sizes_of(sizes: Sequence[int], n: int) -> tuple[int, ...]:
@@ -203,6 +212,4 @@ def _error(model: Any, X: Any, labels: Array, train: Indices, test: Indices) -> 
 def _rows(X: Any, index: Indices) -> Any:
     if isinstance(X, Samples):
         return X.take(index)
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    return X[index] if hasattr(X, "shape") else [X[i] for i in index]
+    return _safe_indexing(X, index)

@@ -59,7 +59,9 @@ def ramp_loss(margins: Any, margin: float = 1.0) -> Floats:
     >>> ramp_loss([-1.0, 0.0, 0.5, 2.0])
     array([1. , 1. , 0.5, 0. ])
     """
-    return np.clip(1.0 - real_array(margins, "margins", 1) / margin, 0.0, 1.0)
+    values = real_array(margins, "margins", 1)
+    with np.errstate(over="ignore"):
+        return np.clip(1.0 - values / margin, 0.0, 1.0)
 
 
 @checked(margin=WIDTH, delta=DELTA)
@@ -279,7 +281,7 @@ def novelty_bound(slacks: Any, radius: float, margin: float, delta: float = 0.05
     m = len(xi)
     terms = [
         Term("slacks", "sum xi / (m gamma)", float(xi.mean()) / margin),
-        Term("complexity", "6 R^2 / (gamma sqrt(m))", 6.0 * radius**2 / (margin * math.sqrt(m))),
+        Term("complexity", "6 R^2 / (gamma sqrt(m))", 6.0 * radius * (radius / margin) / math.sqrt(m)),
         confidence(m, delta),
     ]
     unpaid = ("the kernel", "gamma", "R, which must hold for samples to come")

@@ -76,8 +76,8 @@ def nu_property(nu: float, margins: Any, coef: Any, sample_weight: Any = None, *
     t, alpha = real_array(margins, "margins", 1), real_array(coef, "coef", 1)
     if len(t) != len(alpha):
         raise ParameterError(
-            f"{len(t)} margins and {len(alpha)} coefficients were given; there is one of each per sample. Coefficients "
-            "of samples that are no support vectors are zero."
+            f"{len(t)} margins and {len(alpha)} coefficients were given; there is one of each per sample. Give zero "
+            "for samples that are no support vectors."
         )
     w = sample_weights(sample_weight, len(t))
     errors = float(w[t < -tol].sum() / w.sum())

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import ndtr
 
-from mercer.arguments import checked, real_array
+from mercer.arguments import checked, real_array, require_squares, require_symmetric
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Integer, Interval
 from mercer.errors import DomainError, ParameterError
@@ -85,8 +85,8 @@ def kl_inverse(q: float, most: float) -> float:
 def _divergences(q: Floats, p: Floats) -> Floats:
     """Return kl of arrays of probabilities."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(q > 0.0, q * np.log(q / p), 0.0) + np.where(
-            q < 1.0, (1.0 - q) * np.log((1.0 - q) / (1.0 - p)), 0.0
+        return np.where(q > 0.0, q * (np.log(q) - np.log(p)), 0.0) + np.where(
+            q < 1.0, (1.0 - q) * (np.log1p(-q) - np.log1p(-p)), 0.0
         )
 
 
@@ -315,11 +315,14 @@ def process_divergence(mean: Any, covariance: Any, K: Any) -> float:
     0.5
     """
     mu, S, prior = real_array(mean, "mean", 1), real_array(covariance, "covariance", 2), real_array(K, "K", 2)
+    require_squares(mu, "mean")
     if S.shape != (len(mu), len(mu)) or prior.shape != S.shape:
         raise ParameterError(
             f"a mean of {len(mu)} values, a covariance of shape {S.shape} and K of shape {prior.shape} were given; "
             "both matrices are square, of the length of the mean. Give all at the training samples."
         )
+    require_symmetric(prior, "K")
+    require_symmetric(S, "covariance")
     try:
         L, M = np.linalg.cholesky(prior), np.linalg.cholesky(S)
     except np.linalg.LinAlgError:

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.arguments import SEED, Callback, checked, real_array
-from mercer.arrays import Floats
+from mercer.arguments import SEED, Callback, answer_of, checked, real_array, require_squares, require_symmetric
+from mercer.arrays import Floats, real_numbers
 from mercer.constraints import Boolean, Integer
+from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.theory.bound import COUNT, DELTA, NUMBER, SIZE, WIDTH, Bound, Term
 
@@ -41,6 +42,7 @@ __all__ = [
 ]
 __public__ = __all__
 
+_ROUNDING = 1e-10  # per sample: how far below zero an eigenvalue may be, of the largest entry
 _BLOCK = 256  # sets of signs at a time
 
 
@@ -369,15 +371,24 @@ def _average(best: Correlation, n: int, draws: int, draw: Callable[[tuple[int, i
     found = []
     for start in range(0, draws, _BLOCK):
         count = min(_BLOCK, draws - start)
-        values = np.asarray(best(draw((n, count))), dtype=float)
-        if values.shape != (count,):
-            raise ParameterError(
-                f"best returned an array of shape {values.shape} for signs of shape {(n, count)}; one number for each "
-                f"column is expected, ({count},). Return the largest sum for every column of the signs."
-            )
-        found.append(2.0 / n * values)
+        found.append(2.0 / n * _answers(best, draw((n, count))))
     values = np.concatenate(found)
     return Average(float(values.mean()), float(values.std(ddof=1) / math.sqrt(draws)), draws)
+
+
+def _answers(best: Correlation, signs: Floats) -> Floats:
+    """Return what a function says of signs: one finite number for each column."""
+    given = answer_of(
+        best, signs, who="best", takes="an array (n, r) of signs, and returns r numbers", error=ParameterError
+    )
+    values = real_numbers(given, "the result of best")
+    if values.shape != signs.shape[1:] or not np.isfinite(values).all():
+        raise ParameterError(
+            f"best returned an array of shape {values.shape} for signs of shape {signs.shape}, or numbers that are not "
+            f"finite; one number for each column is accepted, {signs.shape[1:]}. Give a function that returns the "
+            "largest sum for every column of the signs."
+        )
+    return values
 
 
 @checked(norm=SIZE)
@@ -411,12 +422,27 @@ def ball_correlation(K: Any, norm: float = 1.0) -> Correlation:
         raise DomainError(
             f"K has shape {matrix.shape}; a Gram matrix is square. Give K of the samples with themselves."
         )
+    require_symmetric(matrix, "K")
+    require_squares(matrix, "K")
+    _require_definite(matrix)
 
     def best(signs: Floats) -> Floats:
         _require_signs(signs, len(matrix))
         return norm * np.sqrt(np.maximum(np.einsum("ij,ij->j", signs, matrix @ signs), 0.0))
 
     return best
+
+
+def _require_definite(matrix: Floats) -> None:
+    largest = float(np.abs(matrix).max())
+    try:
+        if largest > 0.0:
+            np.linalg.cholesky(matrix / largest + _ROUNDING * len(matrix) * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        raise DomainError(
+            "K is not positive definite, as the Gram matrix of a kernel is; other matrices have no ball. Use a "
+            "positive definite kernel, as Gaussian()."
+        ) from None
 
 
 def _require_signs(signs: Floats, n: int) -> None:
@@ -441,7 +467,8 @@ def stump_correlation(X: Any) -> Correlation:
     >>> best(np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]))
     array([3., 1.])
     """
-    table = real_array(X, "X", 2)
+    packed = Vectors.pack(X).X
+    table = packed if isinstance(packed, np.ndarray) else packed.toarray()
     columns = []
     for values in table.T:
         order = np.argsort(values, kind="stable")
@@ -481,7 +508,7 @@ def union_correlation(*parts: Correlation) -> Correlation:
             f"union_correlation was given {parts!r:.200}; at least one function of signs is accepted, as "
             "ball_correlation returns. Give union_correlation(ball_correlation(K1), ball_correlation(K2))."
         )
-    return lambda signs: np.max([part(signs) for part in parts], axis=0)
+    return lambda signs: np.max([_answers(part, signs) for part in parts], axis=0)
 
 
 @checked(best=Callback(), bound=SIZE)
@@ -506,4 +533,4 @@ def hull_correlation(best: Correlation, bound: float = 1.0) -> Correlation:
     >>> best(np.array([[1.0], [-1.0]]))
     array([6.])
     """
-    return lambda signs: bound * np.maximum(best(signs), 0.0)
+    return lambda signs: bound * np.maximum(_answers(best, signs), 0.0)

@@ -81,8 +81,8 @@ def convergence_rate(
     >>> round(convergence_rate(10_000, 1.0, 1.0, 1.0), 4)  # 0.04 (2.4477 + 1 + 2.3548)
     0.2321
     """
-    inside = math.sqrt(-2.0 * math.log(delta)) + mean_radius / radius + math.sqrt(8.0 * math.log(2.0))
-    return 4.0 * radius * norm * slope / math.sqrt(n) * inside
+    inside = radius * (math.sqrt(-2.0 * math.log(delta)) + math.sqrt(8.0 * math.log(2.0))) + mean_radius
+    return 4.0 * norm * slope / math.sqrt(n) * inside
 
 
 @checked(n=COUNT, norm=SIZE, radius=WIDTH, mean_radius=SIZE, slope=WIDTH, delta=DELTA, approximation=SIZE, bayes=SHARE)

@@ -211,9 +211,9 @@ def symmetrized_tail(n: int, eps: float, capacity: float) -> float:
     >>> round(symmetrized_tail(10_000, 0.2, 5.0) / (4 * math.exp(5.0 - 50.0)), 12)
     1.0
     """
-    if n * eps**2 < 2.0:
+    if n * eps * eps < 2.0:
         return 1.0
-    return min(1.0, 4.0 * math.exp(min(capacity - n * eps**2 / 8.0, 0.0)))
+    return min(1.0, 4.0 * math.exp(min(capacity - n * eps * eps / 8.0, 0.0)))
 
 
 @checked(n=COUNT, delta=DELTA, capacity=SIZE)
@@ -310,7 +310,8 @@ def luckiness_bound(n: int, margin: float, radius: float, delta: float = 0.05) -
     >>> float(round(luckiness_bound(10**8, 1.0, 1.0), 4))
     0.008
     """
-    k = math.floor(577.0 * radius**2 / margin**2) if margin > 0.0 else n
+    ratio = radius / margin if margin > 0.0 else math.inf
+    k = math.floor(577.0 * ratio**2) if ratio < n else n
     if not 1 <= k <= n:  # more functions than samples can tell apart, or a margin wider than the ball
         k = min(max(k, 1), n)
     terms = [

@@ -74,3 +74,10 @@ def test_shares_of_the_terms_add_up():
     f = sum(parts[name] for name in shares)
     name = next(iter(shares))
     assert shares[name] == pytest.approx(np.cov(parts[name], f)[0, 1] / np.var(f, ddof=1))
+
+
+@pytest.mark.parametrize("wrong", [{"bases": []}, {"bases": "ab"}, {"depth": 0}, {"max_fits": 0}, {"criterion": "aic"}])
+def test_arguments_are_checked_first(wrong):
+    given = {"X": None, "y": None, "bases": [Gaussian(1.0)], **wrong}
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        compose_kernel(**given)

@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from mercer.choosing.model_based import expected_improvement, first_points, next_point
+from mercer.errors import DomainError
 
 
 @pytest.mark.parametrize(("mean", "std", "best"), [(0.0, 1.0, 0.3), (2.0, 0.5, 0.0), (-1.0, 2.0, -1.5)])
@@ -29,3 +30,11 @@ def test_the_next_point_is_near_the_bottom_of_a_bowl():
     found = next_point(U, v, 1)
     assert np.sum((found - 0.3) ** 2) < np.median(v)
     assert np.min(np.max(np.abs(U - found), axis=1)) > 1e-3
+
+
+def test_means_and_deviations_belong_together():
+    with pytest.raises(DomainError, match="std has shape"):
+        expected_improvement([0.0, 1.0], [1.0], 0.0)
+    with pytest.raises(DomainError, match="zero or more"):
+        expected_improvement([0.0], [-1.0], 0.0)
+    assert expected_improvement([0.0], [1e-320], 1.0)[0] == 1.0

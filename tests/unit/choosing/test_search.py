@@ -21,7 +21,7 @@ from mercer.choosing import (
     left_out_predictions,
 )
 from mercer.domains import Pairs, Vectors
-from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
+from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError, TimeBudgetError
 from mercer.gram import Kronecker, Nystrom
 from mercer.kernels import Gaussian
 from mercer.selection import radius_margin, target_alignment
@@ -301,3 +301,29 @@ def test_targets_and_models_that_do_not_fit_are_refused():
         left_out_predictions(LSSVR(Gaussian(1.0), C=1.0), X, y[:5])
     with pytest.raises(CapabilityError, match="cross_val_predict"):
         left_out_predictions(StandardScaler(), X, y)
+
+
+def test_bad_data_are_told_as_a_fit_tells_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    grid = {"alpha": [0.1, 1.0]}
+    for criterion, space in ((None, grid), (GeneralizedCV(), grid), (GeneralizedCV(), {"alpha": (0.1, 1.0)})):
+        for bad in (np.where(X > 1.0, np.nan, X), np.full(X.shape, "a"), None):
+            with pytest.raises(DomainError):
+                mercer.search(KernelRidge("rbf"), bad, y, space, criterion=criterion)
+        for wrong in (None, y[:-1], np.full(20, np.nan)):
+            with pytest.raises(TargetError):
+                mercer.search(KernelRidge("rbf"), X, wrong, space, criterion=criterion)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"space": {}}, {"space": {"alpha": 3.0}}, {"calls": 0}, {"restarts": -1}, {"refit": 1j}, {"progress": 3}),
+        *({"criterion": "cv"}, {"estimator": KernelRidge}, {"memory": "much"}, {"n_threads": 0}, {"max_time": np.nan}),
+    ],
+)
+def test_arguments_are_checked_first(wrong):
+    given = {"estimator": KernelRidge("rbf"), "X": None, "y": None, "space": {"alpha": [1.0]}, **wrong}
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        mercer.search(**given)

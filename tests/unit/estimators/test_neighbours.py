@@ -94,3 +94,11 @@ def test_ties_that_both_find_count_twice_as_much():
     C = NearestNeighbors(n_neighbors=4).fit(X).kneighbors_graph()  # without the samples themselves
     A = affinities(find_neighbours(Linear(), Vectors.pack(X), 4), "half")
     np.testing.assert_array_equal(A.toarray(), (0.5 * (C + C.T)).toarray())
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Polynomial(3), Matern(1.5)])
+@pytest.mark.parametrize("form", [np.array, sp.csr_array, np.float32], ids=["dense", "sparse", "float32"])
+def test_a_sample_is_at_no_distance_from_itself_in_any_form(kernel, form):
+    near = neighbours_of(kernel, Vectors.pack(form(X)), Vectors.pack(X), 2)
+    np.testing.assert_array_equal(near.index[:, 0], np.arange(len(X)))
+    assert not near.distances[:, 0].any() and near.distances[:, 1].all()

@@ -19,5 +19,5 @@ def test_formula(rho):
 
 
 def test_a_share_is_a_share():
-    with pytest.raises(ParameterError, match=r"\[0, 1\]"):
+    with pytest.raises(ParameterError, match=">= 0 and <= 1"):
         task_kernel(Gaussian(1.0), "task", 1.5)

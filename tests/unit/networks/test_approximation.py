@@ -24,3 +24,17 @@ def test_tables_must_fit():
     network = random_network(0)
     with pytest.raises(ParameterError, match="do not fit"):
         local_inconsistency(network, [])
+
+
+@pytest.mark.parametrize("wrong", [None, "ab", np.nan, 1e200, "0.5"])
+def test_tables_are_finite_numbers(wrong):
+    network = random_network(0)
+    tables = junction_tree(network).factor_marginals()
+    with pytest.raises(ParameterError, match="factor_marginals"):
+        local_inconsistency(network, wrong)
+    if wrong is not None:
+        tables[0] = np.full(tables[0].shape, wrong)
+        with pytest.raises(ParameterError, match="factor_marginals"):
+            local_inconsistency(network, tables)
+    with pytest.raises(ParameterError, match="network must be"):
+        local_inconsistency("network", tables)

@@ -1,6 +1,7 @@
 """Tables of logarithms, where -inf is the logarithm of nothing."""
 
 import numpy as np
+import pytest
 
 from mercer.networks.log_tables import aligned, entropy_of, expectation, log_sum, normalised, reduced_axes, summed_to
 
@@ -24,3 +25,9 @@ def test_what_has_no_probability_does_not_count():
     assert expectation(p, scores) == 2.0
     assert entropy_of(p) == 0.0
     np.testing.assert_array_equal(normalised(scores), [0.0, 1.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_whose_differences_overflow():
+    table = np.array([[1.5e308, -1.5e308], [0.0, 0.0]])
+    np.testing.assert_array_equal(log_sum(table, (1,)), [1.5e308, np.log(2.0)])

@@ -64,3 +64,10 @@ def test_blocks_must_be_a_partition_and_an_early_end_is_reported():
             mean_field(network, blocks)
     with pytest.warns(ConvergenceWarning, match="holds all the same"):
         mean_field(network, max_iter=1)
+
+
+def test_blocks_are_lists_of_names():
+    network = random_network(0)
+    for blocks in (3, [1.5], [[["a"]]]):
+        with pytest.raises(ParameterError, match=r"blocks=|no variable"):
+            mean_field(network, blocks)

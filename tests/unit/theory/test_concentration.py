@@ -77,3 +77,11 @@ def test_arguments_are_refused_in_words():
         clopper_pearson(5, 4)
     with pytest.raises(ParameterError, match="delta"):
         hoeffding_width(10, 1.0)
+
+
+def test_sizes_whose_squares_overflow():
+    assert hoeffding_width(2, 0.05, [3e200, 4e200]) == pytest.approx(5e200 / 2 * math.sqrt(0.5 * math.log(40.0)))
+    assert mcdiarmid_width([3e200, 4e200]) == pytest.approx(5e200 * math.sqrt(0.5 * math.log(20.0)))
+    assert hoeffding_tail(10, 1e300) == mcdiarmid_tail(1e300, 1.0, 10) == 0.0
+    with pytest.raises(ParameterError, match="delta must be"):
+        hoeffding_width(10, 1e-320)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from mercer import SVC, KernelMeanClassifier
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.theory import error_distribution
 
@@ -62,3 +62,16 @@ def test_arguments_are_refused_in_words():
     rare = np.r_[np.ones(1), np.zeros(9999)]
     with pytest.raises(DomainError, match="too rare"):
         error_distribution(model, np.zeros((10_000, 1)), rare, (2,), 1, random_state=0)
+
+
+def test_columns_of_any_library_and_labels_that_are_not_there():
+    import pyarrow as pa
+
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    learner = KernelMeanClassifier(Linear())
+    expected = error_distribution(learner, X, Y, (20,), 2)
+    np.testing.assert_array_equal(error_distribution(learner, table, Y, (20,), 2).errors, expected.errors)
+    with pytest.raises(TargetError, match="label"):
+        error_distribution(learner, X, [None, *Y[1:]], (20,), 2)
+    with pytest.raises(DomainError, match="X is None"):
+        error_distribution(learner, None, Y, (20,), 2)

@@ -125,3 +125,23 @@ def test_what_is_no_class_is_refused():
         kernel_ball_rademacher([1.0, -1.0])
     with pytest.raises(ParameterError, match="at least one"):
         union_correlation()
+
+
+def test_a_ball_needs_the_matrix_of_a_kernel():
+    K = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(DomainError, match="not positive definite"):
+        ball_correlation(K)
+    with pytest.raises(DomainError, match="not symmetric"):
+        ball_correlation(np.triu(K))
+    ball_correlation(np.ones((3, 3)))
+    ball_correlation(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("answer", [lambda: 0.0, lambda signs: 1 / 0, lambda signs: signs * np.nan, lambda signs: None])
+def test_functions_of_users_are_checked(answer):
+    for average in (rademacher_average, gaussian_average):
+        with pytest.raises(ParameterError, match="best"):
+            average(answer, 4, 5, 0)
+    for combined in (hull_correlation(answer), union_correlation(answer)):
+        with pytest.raises(ParameterError, match="best"):
+            combined(np.ones((4, 2)))

@@ -18,7 +18,7 @@ from mercer.arrays import Bools, Codes, Floats, Indices
 from mercer.domains.samples import is_hashable, kind_of
 from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
-from mercer.numerics.sparse_checks import sparse_fault
+from mercer.sparse_checks import sparse_fault
 
 __all__ = ["Parts", "gathered"]
 

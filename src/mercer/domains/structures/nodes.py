@@ -22,7 +22,7 @@ from mercer.domains.structures.graphs import Graphs
 from mercer.domains.vectors import require_sound
 from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, ModelError
-from mercer.numerics.sparse_checks import sparse_fault
+from mercer.sparse_checks import sparse_fault
 
 __all__ = ["Network", "Nodes"]
 __public__ = __all__

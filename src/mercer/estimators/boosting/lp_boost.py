@@ -15,7 +15,7 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval, OneOf, Optional, Positive
-from mercer.errors import ParameterError
+from mercer.errors import DomainError, ParameterError
 from mercer.estimators.boosting.ensemble import Boosted, BoostedClassifier, Merged
 from mercer.estimators.boosting.weak_learners import KernelStumps, Search, as_learner
 from mercer.estimators.fits import Run, fitting, scattered
@@ -30,6 +30,7 @@ __public__ = __all__
 
 _NU, _EPSILON = 0.2, 0.1  # where neither form is asked for
 _SOLVERS = OneOf("interior", "simplex")
+_DEAREST = 1e100  # price of an error
 
 
 class _Generating(Boosted):
@@ -216,6 +217,7 @@ class LPBoostClassifier(BoostedClassifier, _Generating):
 
     def _form(self, y: Floats, w: Floats, reach: float) -> Form:
         if self.C is not None:
+            _require_prices(self.C, w)
             return Penalty(y, w, self.C)
         return Margin(y, w, self.nu or _NU, reach)
 
@@ -333,6 +335,7 @@ class LPBoostRegressor(RegressorMixin, _Generating):
             merged = Merged.of(S, values, w)
             search = self._search(merged.samples, merged.weight, run)
             tube = _EPSILON if self.epsilon is None and self.nu is None else self.epsilon
+            _require_prices(self.C, merged.weight)
             form = Tube(merged.values, merged.weight, self.C, tube, self.nu)
             found = self._generate(form, search, run, 1.0)
             self.objective_ = found.objective
@@ -348,3 +351,12 @@ class LPBoostRegressor(RegressorMixin, _Generating):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Iterate over f after each round."""
         return iter([values[:, 0] for values in self._staged(X)])
+
+
+def _require_prices(C: float, w: Floats) -> None:
+    """Raise DomainError for prices of errors beside which sums of votes, of the order of one, are rounding."""
+    if float(w.max()) > _DEAREST / C:
+        raise DomainError(
+            f"C={C:g} and sample_weight up to {w.max():.3g} were given; prices of errors, C times the weight, are "
+            f"accepted up to {_DEAREST:g}. Divide the weights by the largest."
+        )

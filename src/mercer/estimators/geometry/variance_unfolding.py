@@ -26,6 +26,7 @@ from mercer.estimators.graph_modes import smooth_modes
 from mercer.estimators.neighbours import Neighbours, affinities
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
+from mercer.numerics.cone_solver import solve_cones
 from mercer.numerics.eigen import eigh_in_place
 from mercer.runtime.interrupts import in_background
 
@@ -277,7 +278,7 @@ def _semidefinite(forms: Floats, squares: Floats, gain: Floats, r: int, penalty:
         quadratic = sp.csc_matrix(np.triu(weight * (forms.T @ forms)))
         slope, A, b = -gain - weight * (squares @ forms), cone, none
         cones = [clarabel.PSDTriangleConeT(r)]
-    solved = clarabel.DefaultSolver(quadratic, slope, sp.csc_matrix(A), b, cones, settings).solve()
+    solved = solve_cones(clarabel, quadratic, slope, sp.csc_matrix(A), b, cones, settings)
     # of the exact program the caller looks at what came out
     if penalty is not None and str(solved.status) not in ("Solved", "AlmostSolved"):
         warn_caller(

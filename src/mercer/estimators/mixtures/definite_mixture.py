@@ -11,7 +11,7 @@ from mercer.arguments import checked, sample_weights
 from mercer.arrays import Array, Floats
 from mercer.budget import Resources
 from mercer.constraints import OneOf, Optional, Positive
-from mercer.errors import ParameterError, TargetError
+from mercer.errors import ConvergenceWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.mixtures.kernel_family import NORMALIZATIONS, Kernels, build, family_of
 from mercer.gram import Dense
 from mercer.losses import Hinge, SquaredHinge
@@ -23,6 +23,7 @@ __all__ = ["Transduction", "definite_mixture"]
 __public__ = __all__
 
 _TOL = 1e-7  # of the semidefinite program
+_GAP = 1e-2  # relative, from which on a warning says so
 _LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
@@ -149,6 +150,13 @@ def definite_mixture(
     sign = np.where(codes == 1, 1.0, -1.0)
     dual = _LOSSES[machine].box_dual(sign, C * w)
     found = definite_program(matrices, Program(dual.linear, dual.lower, dual.upper, ridge=dual.ridge), trace, _TOL)
+    if not found.gap <= _GAP:
+        warn_caller(
+            f"definite_mixture stopped at a relative gap of {found.gap:.3g}: the weights are not the best, since costs "
+            f"or kernel values are too far apart for the semidefinite program. Use a smaller C than {C:g}, or "
+            "normalization='trace'.",
+            ConvergenceWarning,
+        )
     K = np.asarray(sum(d * matrix for d, matrix in zip(found.weights, matrices, strict=True)))
     values = K[:, :n] @ found.machine.coef - float(found.machine.multipliers[0])
     labels = target.classes[(values[n:] > 0).astype(np.intp)]

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from mercer.arguments import checked
-from mercer.arrays import Floats
+from mercer.arguments import checked, require_squares
+from mercer.arrays import Floats, is_real
 from mercer.budget import Plan
 from mercer.constraints import Boolean, Integer, Interval
+from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
 from mercer.kernels import Gaussian
@@ -27,6 +28,7 @@ __public__ = __all__
 
 _STEPS = 4  # on a difference of convex functions, from one start
 _FLAT = 1e-6  # relative change of the value that ends them
+_LEAST = 1e-100  # length scale, whose square is still a number
 _GRID = 64  # values of one rate that are looked at
 _FINISHED = 2  # starts that are followed to the end
 
@@ -120,7 +122,9 @@ def infinite_family(
     (True, True)
     """
     _require(estimator, bounds)
-    X = np.asarray(X, dtype=float)
+    packed = Vectors.pack(X).with_dtype(np.float64).X
+    X = packed if isinstance(packed, np.ndarray) else packed.toarray()
+    require_squares(X, "X")
     search = _Search(X, bounds, ard, restarts, np.random.default_rng(random_state), estimator.memory)
     kernels = [search.kernel(np.full(search.width, 0.5 / (bounds[0] * bounds[1])))]
     gains: list[float] = []
@@ -144,9 +148,12 @@ def _require(estimator: Any, bounds: Any) -> None:
             f"infinite_family was given {estimator!r}; a MultipleKernelClassifier, Regressor or Detector with "
             "mixture=Simplex() and normalization=None is accepted. Give one of these."
         )
-    low, high = (float(end) for end in bounds)
-    if not 0.0 < low < high < np.inf:
-        raise ParameterError(f"bounds={bounds!r} were given; 0 < low < high is accepted. Give length scales.")
+    pair = isinstance(bounds, (tuple, list)) and len(bounds) == 2 and all(map(is_real, bounds))
+    if not pair or not _LEAST < bounds[0] < bounds[1] < 1.0 / _LEAST:
+        raise ParameterError(
+            f"bounds={bounds!r} were given; a pair (low, high) with 0 < low < high is accepted, each from {_LEAST:g} "
+            f"to {1.0 / _LEAST:g}. Give length scales, for example bounds=(0.1, 10.0)."
+        )
 
 
 def _coefficients(model: Any, n: int) -> Floats:

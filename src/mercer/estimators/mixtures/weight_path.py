@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer.arguments import real_array
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.fits import fitting
@@ -91,8 +92,8 @@ def weight_path(estimator: Any, X: Any, y: Any, costs: Sequence[float], *, sampl
     >>> weight_path(model, X, X[:, 0] > 0, [0.1, 1.0, 10.0]).weights.shape
     (3, 2)
     """
-    C = np.sort(np.asarray(costs, dtype=float))
-    if C.ndim != 1 or not len(C) or not (np.isfinite(C) & (C > 0)).all():
+    C = np.sort(real_array(costs, "costs", 1))
+    if not (C > 0.0).all():
         raise ParameterError(f"costs={costs!r} were given; positive finite numbers are accepted. Give a list of them.")
     if not isinstance(estimator, MultipleKernelMachine) or not hasattr(estimator, "C"):
         raise CapabilityError(

@@ -249,7 +249,8 @@ class FiniteSpace(OutputSpace):
         """Return the probabilities of the outputs, (n, c), and the log-partition functions, (n,)."""
         scores = self._scores(F, w)
         logs = log_sum(scores, (1,))
-        return np.exp(scores - logs[:, None]), logs
+        with np.errstate(over="ignore"):  # what is that far below the largest is zero
+            return np.exp(scores - logs[:, None]), logs
 
     def outputs(self, sites: int) -> Iterator[int]:
         return iter(range(len(self.tables()[2])))

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.arguments import require_squares
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples
@@ -265,6 +266,7 @@ class NuclearNormRegressor(MultiOutputMixin, RegressorMixin, _FewFunctions):
             K = self._represent(self.kernel_, S, run, until=0.3)
             table = values.reshape(len(S), -1)
             rows, columns = np.nonzero(~np.isnan(table))
+            require_squares(table[rows, columns], "y")
             places = columns if codes is None else codes[used][rows]
             count = table.shape[1] if codes is None else len(self.tasks_)
             seen = Observations(rows, places, table[rows, columns], w[rows], (len(S), count))

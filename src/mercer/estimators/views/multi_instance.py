@@ -22,6 +22,7 @@ from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel, MeanMap
+from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
 from mercer.targets import Binary
 
@@ -304,14 +305,19 @@ class MultiInstanceSVC(SVC):
     def _evaluate(self, X: Any) -> Floats:
         T = self._pack_new(X)
         if not (isinstance(T, Sets) and self._of_members()):
-            return self.expansion_(T, self._resources())
+            return self._finite(self.expansion_(T, self._resources()))
         if not T.sizes.all():
             raise DomainError(
                 f"Bag {int(np.flatnonzero(T.sizes == 0)[0])} is empty; the value of a bag is the largest of its "
                 "instances. Leave it out, or use method='set'."
             )
-        values = self.expansion_(T.members, self._resources())
+        values = self._finite(self.expansion_(T.members, self._resources()))
         return values[_largest(values, T)]
+
+    def _finite(self, values: Floats) -> Floats:
+        if not np.isfinite(values).all():
+            raise overflow_error(self.kernel_)
+        return values
 
     def _quick_values(self, X: Any) -> Floats:
         return self._evaluate(X)
@@ -355,7 +361,7 @@ def _is_bags(X: Any) -> bool:
             return len(shape) == 3
         array = np.asarray(X)
         return array.ndim == 1 and array.dtype.kind == "O"
-    if not len(X) or isinstance(X[0], (str, bytes)):
+    if not len(X) or isinstance(X[0], (str, bytes, dict)):
         return False
     first: Any = next((bag for bag in X if not hasattr(bag, "__len__") or len(bag)), None)
     return hasattr(first, "__len__") and not (len(first) and np.isscalar(first[0]) and not isinstance(first[0], str))

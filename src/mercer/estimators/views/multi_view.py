@@ -228,7 +228,7 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
         ----------
         X : table, packed samples, or a list of views
         """
-        values = self.view_values(X).mean(axis=-1)
+        values = self._mean_of_views(X)
         return self.target_.decode(values)
 
 
@@ -363,7 +363,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
         return self
 
     def _evaluate(self, X: Any) -> Floats:
-        return self.view_values(X).mean(axis=-1)
+        return self._mean_of_views(X)
 
     def _quick_values(self, X: Any) -> Floats:
         return self._evaluate(X)

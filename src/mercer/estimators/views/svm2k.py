@@ -195,7 +195,7 @@ class SVM2K(ClassifierMixin, SeveralViews):
 
         For two classes shape (m,), positive for the second; for more one column per class, the largest wins.
         """
-        values = self.view_values(X).mean(axis=-1)
+        values = self._mean_of_views(X)
         return values if values.ndim == 1 else self.reduction_.confidences(values)
 
     def predict(self, X: Any) -> Array:

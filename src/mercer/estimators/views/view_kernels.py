@@ -16,6 +16,7 @@ from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_
 from mercer.estimators.several_views import require_pairs
 from mercer.gram.gram import has_features, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Sum
+from mercer.kernels.kernel import overflow_error
 
 __all__ = ["SeveralViews", "seen_by"]
 
@@ -104,7 +105,16 @@ class SeveralViews(KernelEstimator):
         """
         T = self._pack_new(X)
         pairs = zip(self.expansions_, self.kernels_, strict=True)
-        return np.stack([f(seen_by(kernel, T), self._resources()) for f, kernel in pairs], axis=-1)
+        values = []
+        for f, kernel in pairs:
+            values.append(f(seen_by(kernel, T), self._resources()))
+            if not np.isfinite(values[-1]).all():
+                raise overflow_error(kernel)
+        return np.stack(values, axis=-1)
+
+    def _mean_of_views(self, X: Any) -> Floats:
+        """Return the mean of the functions of all views, (m,) or (m, k); their sum might overflow where it does not."""
+        return (self.view_values(X) / len(self.kernels_)).sum(axis=-1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,8 +30,8 @@ from mercer.kernels.kernel import Kernel, narrowed
 from mercer.kernels.protocols import HasFeatures, offers
 from mercer.kernels.texts.bag_of_words import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, digest, find
 from mercer.numerics.row_products import row_products
-from mercer.numerics.sparse_checks import sparse_fault
 from mercer.runtime.interrupts import in_background
+from mercer.sparse_checks import sparse_fault
 from mercer.spec import derived
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]

@@ -17,7 +17,7 @@ from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.vectors.pointwise import dense
-from mercer.numerics.sparse_checks import used_columns
+from mercer.sparse_checks import used_columns
 from mercer.spec import derived
 
 __all__ = ["ArcCosine", "both_directions", "directions", "supplements"]

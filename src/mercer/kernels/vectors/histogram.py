@@ -25,8 +25,8 @@ from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.row_products import row_products
-from mercer.numerics.sparse_checks import used_columns
 from mercer.runtime.compiled import compiled
+from mercer.sparse_checks import used_columns
 
 __all__ = ["AdditiveChiSquared", "ChiSquared", "Intersection", "Tanimoto"]
 __public__ = __all__

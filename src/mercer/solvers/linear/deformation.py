@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
-from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.errors import ConvergenceWarning, DomainError, warn_caller
 from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
@@ -166,7 +166,11 @@ def _by_elimination(grams: Sequence[Any], scales: Floats, Q: Any, S: Any) -> Flo
     def eliminate() -> Floats:
         *_, found, info = scipy.linalg.lapack.dgesv(system, rhs, overwrite_a=True, overwrite_b=True)
         if info > 0:
-            raise np.linalg.LinAlgError("singular matrix")
+            raise DomainError(
+                "The values of the kernel are so large that the samples cannot be told apart beside them: the deformed "
+                "kernel is singular in floating-point numbers. Scale the data (for example with StandardScaler), or "
+                "normalise the kernel."
+            )
         return found
 
     return np.ascontiguousarray(in_background(eliminate, work=work))

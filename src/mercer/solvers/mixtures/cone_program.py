@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.errors import CapabilityError
+from mercer.numerics.cone_solver import solve_cones
 from mercer.solvers.box.optimality import project
 from mercer.solvers.mixtures.mixture_problem import MixtureQP, Program
 from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
@@ -96,11 +97,10 @@ def _solved(search: Search) -> tuple[Floats, Floats]:
     settings: Any = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    solver = clarabel.DefaultSolver(
-        sp.csc_matrix(sp.diags(np.append(ridge, 1.0))), np.append(linear, 0.0),
+    found = solve_cones(
+        clarabel, sp.csc_matrix(sp.diags(np.append(ridge, 1.0))), np.append(linear, 0.0),
         sp.csc_matrix(sp.vstack(rows.parts)), np.concatenate(rows.sides), rows.cones, settings,
     )  # fmt: skip
-    found = solver.solve()
     pressed = np.maximum(np.array(found.z)[heads], 0.0)
     pressed = np.where(pressed < 1e-9 * pressed.max(initial=0.0), 0.0, pressed)
     total = float(pressed.sum())

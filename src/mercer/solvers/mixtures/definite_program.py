@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats
 from mercer.errors import CapabilityError, MemoryBudgetError
+from mercer.numerics.cone_solver import solve_cones
 from mercer.problems import Solution
 from mercer.solvers.box.smo import SMO
 from mercer.solvers.mixtures.mixture_problem import Program
@@ -90,7 +91,7 @@ def definite_program(matrices: list[Floats], program: Program, trace: float, tol
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     nothing = sp.csc_matrix((len(cost), len(cost)))
     A, b = sp.csc_matrix(sp.vstack(parts)), np.concatenate(sides)
-    found = clarabel.DefaultSolver(nothing, cost, A, b, cones, settings).solve()
+    found = solve_cones(clarabel, nothing, cost, A, b, cones, settings)
     d = np.array(found.x)[:m]
     K = np.tensordot(d, np.array(matrices), axes=1)
     values, vectors = np.linalg.eigh(K)

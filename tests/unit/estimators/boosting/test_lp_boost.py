@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
 from mercer import KernelBalls, KernelStumps, LPBoostClassifier, LPBoostRegressor, Stumps, load, save
-from mercer.errors import ParameterError
+from mercer.errors import DomainError, ParameterError
 from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 
@@ -231,3 +231,10 @@ def test_a_model_file_keeps_predictions(learner, tmp_path):
 def test_parameters_that_contradict_each_other(model):
     with pytest.raises(ParameterError, match=r"accepts one|must be"):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [LPBoostRegressor(), LPBoostClassifier(C=1.0)])
+def test_prices_beside_which_votes_are_nothing_are_refused(machine):
+    X = np.arange(8.0)[:, None]
+    with pytest.raises(DomainError, match="Divide the weights"):
+        machine.fit(X, np.arange(8) % 2, sample_weight=np.full(8, 1e200))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import MultipleKernelClassifier, definite_mixture
-from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError, TargetError
+from mercer.errors import CapabilityError, ConvergenceWarning, MemoryBudgetError, ParameterError, TargetError
 from mercer.kernels import Gaussian, Linear
 
 rng = np.random.default_rng(0)
@@ -66,3 +66,9 @@ def test_what_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(CapabilityError, match=r"pip install mercer\[qp\]"):
         definite_mixture(KERNELS, X[:24], Y[:24], X[24:])
+
+
+def test_a_program_that_is_not_solved_says_so():
+    pytest.importorskip("clarabel")
+    with pytest.warns(ConvergenceWarning, match="smaller C than 1e.20"):
+        definite_mixture(KERNELS, X[:8], Y[:8], X[8:12], C=1e20)

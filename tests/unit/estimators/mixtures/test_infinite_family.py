@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import MultipleKernelClassifier, MultipleKernelRegressor, infinite_family
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.mixtures.infinite_family import _climbed, _parts
 from mercer.kernels import Gaussian
 from mercer.mixtures import LpBall
@@ -58,3 +58,17 @@ def test_what_is_refused():
         infinite_family(MultipleKernelClassifier(mixture=LpBall(2.0)), X, Y, bounds=(0.1, 1.0))
     with pytest.raises(ParameterError, match="0 < low < high"):
         infinite_family(MultipleKernelClassifier(), X, Y, bounds=(1.0, 0.1))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1.0,), 3.0, "ab", (1.0, "2"), (2.0, 1.0), (0.0, 1.0), (1e-200, 1.0), (np.nan, 1.0)]
+)
+def test_bounds_are_two_length_scales(bounds):
+    with pytest.raises(ParameterError, match="bounds="):
+        infinite_family(MultipleKernelClassifier(), X, Y, bounds=bounds)
+
+
+def test_samples_are_checked():
+    for wrong in (np.where(X > 1.0, np.nan, X), X + 1j, X.astype(str), 1e200 * X):
+        with pytest.raises((DomainError, TypeError)):
+            infinite_family(MultipleKernelClassifier(), wrong, Y, bounds=(0.1, 1.0))

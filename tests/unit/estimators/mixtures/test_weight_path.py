@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import MultipleKernelClassifier, MultipleKernelDetector, MultipleKernelRegressor, weight_path
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -41,3 +41,9 @@ def test_what_is_refused():
         weight_path(MultipleKernelClassifier(KERNELS), X, Y, [0.0])
     with pytest.raises(CapabilityError, match="have a path"):
         weight_path(MultipleKernelDetector(KERNELS), X, None, [1.0])
+
+
+@pytest.mark.parametrize("costs", ["ab", [1.0 + 1j], [np.nan], [], 3.0, [[1.0]]])
+def test_costs_are_a_list_of_numbers(costs):
+    with pytest.raises(DomainError, match="costs"):
+        weight_path(MultipleKernelClassifier(KERNELS), X, Y, costs)

@@ -8,7 +8,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 from mercer import LabelPropagation, load, save
 from mercer.errors import ParameterError, TargetError
-from mercer.kernels import Gaussian, Spectrum
+from mercer.kernels import Gaussian, Linear, Spectrum
 
 rng = np.random.default_rng(0)
 N = 80
@@ -173,3 +173,10 @@ def test_bad_input():
 def test_iterations_that_run_out_are_told():
     with pytest.warns(ConvergenceWarning, match="LabelPropagation stopped"):
         LabelPropagation(graph=W, alpha=0.99, max_iter=2).fit(NODES, LABELS)
+
+
+@pytest.mark.parametrize("form", [np.float32, sp.csr_array], ids=["float32", "sparse"])
+def test_training_samples_keep_their_values_in_any_form(form):
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    model = LabelPropagation(Gaussian(1.0) + Linear()).fit(X, np.where(np.arange(60) < 20, y, -1))
+    np.testing.assert_allclose(model.predict_proba(form(X)), model.label_distributions_, atol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelRidge, NuclearNormClassifier, NuclearNormRegressor, load, save
-from mercer.errors import CapabilityError, TargetError
+from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.gram import Dense, Features, Kronecker, Tiles
 from mercer.hilbert import Rank
 from mercer.kernels import Gaussian, Linear, Match
@@ -107,3 +107,8 @@ def test_pairs_of_users_and_films_without_a_matrix_of_pairs():
     whole = KernelRidge(kernel, alpha=0.1, gram=Dense()).fit(pairs, y)
     new = [(users[0], (0.1, 0.2)), ("a new user", (0.3, -0.2))]  # a film and a user that nobody has seen
     assert np.allclose(small.predict(new), whole.predict(new), atol=1e-6) and small.predict(new)[1] != 0.0
+
+
+def test_targets_whose_squares_overflow_are_refused():
+    with pytest.raises(DomainError, match="y has values up to 3e"):
+        NuclearNormRegressor(Linear()).fit(np.arange(4.0)[:, None], 1e200 * np.arange(4.0))

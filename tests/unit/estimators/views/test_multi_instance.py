@@ -87,3 +87,8 @@ def test_empty_bags():
     assert np.isclose(model.decision_function(packed)[5], model.intercept_[0])
     with pytest.raises(DomainError, match="Bag 5 is empty"):
         MultiInstanceSVC(K, method="instances").fit(packed, [0, 1, 0, 1, 0, 1])
+
+
+def test_dicts_are_no_bags():
+    with pytest.raises(DomainError):
+        MultiInstanceSVC(K).fit([{"a": 1.0}] * 4, [0, 1, 0, 1])

@@ -40,3 +40,13 @@ def test_refusals():
         CoRegularizedRidge((Linear(), Linear())).fit([X, X[:14]], Y)
     with pytest.raises(CapabilityError, match="not positive definite"):
         CoRegularizedRidge((Linear(), NegativeDistance())).fit(X, Y)
+
+
+def test_values_that_overflow_are_refused_and_means_do_not():
+    model = CoRegularizedRidge(Linear()).fit(X, Y)
+    model.view_values = lambda X: np.full((len(X), 2), 1.5e308)
+    assert model.predict(X[:1]) == 1.5e308
+    del model.view_values
+    model.expansions_ = tuple(lambda T, resources: np.full(len(T), np.inf) for _ in range(2))
+    with pytest.raises(DomainError, match="too large"):
+        model.predict(X)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.domains import Vectors
+from mercer.errors import DomainError
 from mercer.gram import Dense, Features, Tiles
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.solvers.linear.deformation import deform
@@ -53,3 +54,9 @@ def test_nothing_added_changes_nothing():
     gram = Dense().build(Gaussian(1.0), Vectors.pack(X[0]))
     found = deform([gram], [1.0], sp.csr_array((N, N)), ROWS)
     assert np.array_equal(found.matrix, gram.array[np.ix_(ROWS, ROWS)])
+
+
+def test_values_beside_which_one_is_nothing_are_refused():
+    K = Dense().build(Linear(), Vectors.pack(1e30 * np.random.default_rng(3).normal(size=(N, 2))))
+    with pytest.raises(DomainError, match="Scale the data"):
+        deform([K], np.ones(1), sp.csr_array(np.ones((N, N))), ROWS)

@@ -10,7 +10,7 @@ from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, MemoryBudgetError
 from mercer.estimators.clustering.cuts import normalized_cut
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Polynomial, Tanimoto
-from mercer.numerics.sparse_checks import compressed_fault, sparse_fault, used_columns
+from mercer.sparse_checks import compressed_fault, sparse_fault, used_columns
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [2.0, 0.0, 1.0]])
 
