@@ -92,10 +92,13 @@ from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
 from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
 from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.joint_labels import JointLabels as JointLabels
+from mercer.estimators.structured.joint_labels import JointRanking as JointRanking
 from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
 from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
 from mercer.estimators.structured.label_sets import LabelSets as LabelSets
 from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.multilabel_svc import MultilabelSVC as MultilabelSVC
 from mercer.estimators.structured.ordinal_svc import OrdinalSVC as OrdinalSVC
 from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
@@ -178,6 +181,8 @@ __all__ = [
     "HuberSVR",
     "InfiniteFamily",
     "InvariantComponents",
+    "JointLabels",
+    "JointRanking",
     "KernelAdatron",
     "KernelBalls",
     "KernelCCA",
@@ -230,6 +235,7 @@ __all__ = [
     "MultiTaskSVC",
     "MultiTaskSVR",
     "MultiViewLaplacianSVC",
+    "MultilabelSVC",
     "MultipleKernelClassifier",
     "MultipleKernelDetector",
     "MultipleKernelRegressor",
