@@ -17,6 +17,7 @@ from mercer.estimators.dependence.change_points import series_windows as series_
 from mercer.estimators.dependence.density import ParzenDensity as ParzenDensity
 from mercer.estimators.dependence.dependence_selection import DependenceSelector as DependenceSelector
 from mercer.estimators.dependence.dimension_reduction import KernelDimensionReduction as KernelDimensionReduction
+from mercer.estimators.dependence.exponential_density import ExponentialDensity as ExponentialDensity
 from mercer.estimators.dependence.ica import KernelICA as KernelICA
 from mercer.estimators.dependence.ica import amari_error as amari_error
 from mercer.estimators.dependence.mean_matching import MeanMatching as MeanMatching
@@ -89,8 +90,10 @@ from mercer.estimators.squares.pls import KernelPLS as KernelPLS
 from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
 from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.structured.class_hierarchy import ClassHierarchy as ClassHierarchy
 from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
 from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.dependency_estimation import KernelDependencyEstimation as KernelDependencyEstimation
 from mercer.estimators.structured.joint_labels import JointLabels as JointLabels
 from mercer.estimators.structured.joint_labels import JointRanking as JointRanking
 from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
@@ -98,9 +101,12 @@ from mercer.estimators.structured.label_sequences import LabelSequences as Label
 from mercer.estimators.structured.label_sets import LabelSets as LabelSets
 from mercer.estimators.structured.label_sets import Rankings as Rankings
 from mercer.estimators.structured.multilabel_svc import MultilabelSVC as MultilabelSVC
+from mercer.estimators.structured.network_labels import NetworkLabels as NetworkLabels
+from mercer.estimators.structured.network_labels import grid_edges as grid_edges
 from mercer.estimators.structured.ordinal_svc import OrdinalSVC as OrdinalSVC
 from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.parse_trees import ParseTrees as ParseTrees
 from mercer.estimators.structured.rank_svm import RankSVM as RankSVM
 from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
 from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
@@ -134,10 +140,12 @@ __all__ = [
     "CCA",
     "ChangeScores",
     "ChangeTest",
+    "ClassHierarchy",
     "ClassLabels",
     "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
+    "ExponentialDensity",
     "FiniteSpace",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
@@ -153,6 +161,7 @@ __all__ = [
     "KernelBalls",
     "KernelCCA",
     "KernelCRF",
+    "KernelDependencyEstimation",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -205,6 +214,7 @@ __all__ = [
     "MultipleKernelClassifier",
     "MultipleKernelDetector",
     "MultipleKernelRegressor",
+    "NetworkLabels",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
@@ -213,6 +223,7 @@ __all__ = [
     "OrderedClasses",
     "OrdinalSVC",
     "OutputSpace",
+    "ParseTrees",
     "ParzenDensity",
     "QuantileSVR",
     "RankSVM",
@@ -242,6 +253,7 @@ __all__ = [
     "change_point_test",
     "definite_mixture",
     "enclosing_ball",
+    "grid_edges",
     "hessian_kernel",
     "infinite_family",
     "isomap_kernel",
