@@ -96,7 +96,7 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
     classes_ : (L,) array
         The labels, or the numbers of the columns of y.
     expansion_ : Expansion or FeatureExpansion
-        f_1, ..., f_L, and the threshold f_0 as the last column.
+        f_1 - f_0, ..., f_L - f_0; of two classes, one for each sample, f_2 - f_1.
     objective_, gap_ : float
         The objective, and how far it is above the minimum at most.
     n_iter_ : int
@@ -172,7 +172,9 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
                 return value, slope.reshape(F.shape), np.empty(0)
 
             found = descended(self, K, risk, Y.shape[1] + 1, run)
-            self.expansion_ = K.expand(Solution(found.function.B, Status.CONVERGED, 0.0))
+            B = found.function.B
+            above = B[:, 1] - B[:, 0] if self._two_classes() else B[:, :-1] - B[:, -1:]
+            self.expansion_ = K.expand(Solution(above, Status.CONVERGED, 0.0))
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -184,10 +186,11 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
         ----------
         X : raw data or packed samples
         """
-        f = self._evaluate(X)
-        if self.target_.single and f.shape[1] == 3:
-            return f[:, 1] - f[:, 0]
-        return f[:, :-1] - f[:, -1:]
+        return self._evaluate(X)
+
+    def _two_classes(self) -> bool:
+        """Whether each sample has one of two labels, which one function tells apart."""
+        return self.target_.single and len(self.target_.classes) == 2
 
     def predict(self, X: Any) -> Array:
         """Return the labels in the form of y.
@@ -197,13 +200,13 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
         X : raw data or packed samples
         """
         f = self._evaluate(X)
-        return self.target_.decode(f[:, :-1] - f[:, -1:])
+        return self.classes_[(f > 0.0).astype(np.intp)] if self._two_classes() else self.target_.decode(f)
 
 
 def _columns(y: Any) -> int:
     """Return how many columns y has; of what is no table, some number that the reader of tables looks at again."""
     try:
-        shape = np.shape(y)
+        shape = np.asarray(y).shape
     except ValueError:  # rows of different lengths
         return 0
     return 1 if len(shape) < 2 else shape[1]

@@ -33,8 +33,8 @@ class RankSVM(KernelEstimator):
     Pairs are those of one group, such as the documents of one query; c = 1, or what measures of rankings gain by the
     right order, such as NDCG.
 
-    Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al.); with squared slacks, which makes the
-    objective smooth.
+    Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al., and conjoint analysis); with
+    squared slacks, which makes the objective smooth.
 
     Parameters
     ----------
@@ -68,6 +68,9 @@ class RankSVM(KernelEstimator):
 
     Notes
     -----
+    Conjoint analysis, where what is better depends on the user: samples are pairs (x, u), the groups are the users, and
+    the kernel is ``Tensor(k_x, k_u)``, with a constant in k_u for what all users have in common.
+
     The pairs are never listed: sums over them take O(n log n), and an iteration one product with K besides. A sample of
     weight w counts as w copies: a pair has the product of the weights.
 

@@ -9,7 +9,7 @@ from mercer import RankSVM
 from mercer.errors import ConvergenceWarning, TargetError
 from mercer.estimators.structured.rank_svm import mean_ndcg, pair_agreement
 from mercer.gram import Nystrom, Tiles
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Constant, Gaussian, Linear, Match, Tensor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -45,6 +45,21 @@ def test_groups_are_not_compared_and_go_through_model_selection():
     np.testing.assert_allclose(shifted.predict(X), inside.predict(X))
     found = cross_val_score(RankSVM(Linear()), X, Y, cv=GroupKFold(4).split(X, Y, GROUPS))
     assert len(found) == 4 and np.all(found > 0.5)
+
+
+def test_conjoint_analysis_ranks_for_each_user():
+    users = np.repeat(np.eye(4), 10, axis=0)
+    pairs = list(zip(X, users, strict=True))
+    # what all users have in common, and what is each one's own: Phi(x, u) = (x, x u')
+    kernel = Tensor(Linear(), Linear() + Constant(1.0))
+    model = RankSVM(kernel, C=0.1).fit(pairs, Y, GROUPS)
+    features = np.column_stack([X, np.einsum("ni,nj->nij", X, users).reshape(40, -1)])
+    plain = RankSVM(Linear(), C=0.1).fit(features, Y, GROUPS)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=1e-8)
+    np.testing.assert_allclose(model.predict(pairs), plain.predict(features), atol=1e-5)
+    named = [(x, user) for x, user in zip(X, np.repeat(list("abcd"), 10), strict=True)]
+    by_name = RankSVM(Tensor(Linear(), Match() + Constant(1.0)), C=0.1).fit(named, Y, GROUPS)
+    np.testing.assert_allclose(by_name.predict(named), plain.predict(features), atol=1e-5)
 
 
 def test_however_the_gram_is_held_and_weights_are_repetitions():
