@@ -87,7 +87,8 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
 
     Notes
     -----
-    A sample of weight w counts as w copies. Cost O(Q^3) for a step, with Q nodes, and O(n Q) once.
+    On a finite set, samples are members of it. A sample of weight w counts as w copies. Cost O(Q^3) for a step, with Q
+    nodes, and O(n Q) once.
 
     Examples
     --------

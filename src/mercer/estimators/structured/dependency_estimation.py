@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, Each, InstanceOf, Integer, OneOf, Optional, Positive
-from mercer.domains import Samples
+from mercer.domains import Samples, Vectors
 from mercer.errors import TargetError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
@@ -83,6 +83,10 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
         The training outputs.
     candidates_ : list or array
         Different training outputs, as they were given.
+    basis_ : (n, p) array
+        Component j of the outputs is sum_i basis_ij Phi(y_i).
+    flat_ : bool
+        Whether outputs are one number each.
     explained_ : (p,) array
         Variance of each component of the outputs, lambda / n.
     alpha_ : (p,) array
@@ -172,6 +176,7 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
         """
         with fitting(self, X, y) as (run, kernel, packed, S, _, _, _):
             raw = self._read(y, len(packed))
+            self.flat_ = isinstance(raw, np.ndarray) and np.asarray(y).ndim == 1
             given = Gaussian("median") if self.output_kernel is None else self.output_kernel
             outputs = given.pack(raw)
             self.output_kernel_ = given.learn(outputs)
@@ -192,14 +197,13 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
 
     def _read(self, y: Any, n: int) -> Any:
         """Return the outputs as the kernel packs them: numbers as rows, anything else as a list."""
-        if self.output_kernel is None or (isinstance(y, np.ndarray) and y.dtype.kind in "biufc"):
+        if self.output_kernel is None or self.output_kernel.domain is Vectors:
             values = read_indicators(y) if self.preimage == "flips" else numbers(y, several=True)
-            self.flat_ = values.ndim == 1
             rows: Any = np.asarray(values, dtype=float).reshape(len(values), -1)
         elif y is None:
             raise TargetError("This estimator requires y to be passed, but the target y is None. Call fit(X, y).")
         else:
-            self.flat_, rows = False, list(y)
+            rows = list(y)
         if len(rows) != n:
             raise TargetError(
                 f"Found input variables with inconsistent numbers of samples: X has {n}, y has {len(rows)}; there must "
@@ -238,7 +242,8 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
         check_is_fitted(self)
         C = self.coefficients(X)
         rows = self.candidates_ if candidates is None else candidates
-        rows = np.asarray(rows, dtype=float).reshape(len(rows), -1) if isinstance(rows, np.ndarray) else list(rows)
+        table = isinstance(self.candidates_, np.ndarray)
+        rows = np.asarray(rows, dtype=float).reshape(len(rows), -1) if table else list(rows)
         order = np.argsort(self._costs(rows, C), axis=1, kind="stable")
         if self.preimage == "candidates":
             found: Any = [rows[i] for i in order[:, 0]]
@@ -249,10 +254,10 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
             start = np.array([rows[i] for i in order[:, 0]], dtype=float)
             images = Expansion(self.output_kernel_, self.outputs_, C.T, np.zeros(len(C)))
             found = preimage(images, method, start) if len(C) else start
-        if not isinstance(rows, np.ndarray):
+        if not table:
             return found
-        table = np.array(found, dtype=float).reshape(len(C), -1)
-        return table[:, 0] if self.flat_ else table.astype(np.intp) if self.preimage == "flips" else table
+        values = np.array(found, dtype=float).reshape(len(C), -1)
+        return values[:, 0] if self.flat_ else values.astype(np.intp) if self.preimage == "flips" else values
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of the outputs' variance in feature space that is predicted; 1 at best.
