@@ -18,6 +18,7 @@ from mercer.estimators.dependence.change_points import series_windows as series_
 from mercer.estimators.dependence.density import ParzenDensity as ParzenDensity
 from mercer.estimators.dependence.dependence_selection import DependenceSelector as DependenceSelector
 from mercer.estimators.dependence.dimension_reduction import KernelDimensionReduction as KernelDimensionReduction
+from mercer.estimators.dependence.exponential_density import ExponentialDensity as ExponentialDensity
 from mercer.estimators.dependence.ica import KernelICA as KernelICA
 from mercer.estimators.dependence.ica import amari_error as amari_error
 from mercer.estimators.dependence.mean_matching import MeanMatching as MeanMatching
@@ -90,16 +91,25 @@ from mercer.estimators.squares.pls import KernelPLS as KernelPLS
 from mercer.estimators.squares.ridge import KernelRidge as KernelRidge
 from mercer.estimators.squares.ridge_cv import KernelRidgeCV as KernelRidgeCV
 from mercer.estimators.squares.smoothing_spline import SmoothingSpline as SmoothingSpline
+from mercer.estimators.structured.class_hierarchy import ClassHierarchy as ClassHierarchy
 from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
 from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
+from mercer.estimators.structured.dependency_estimation import KernelDependencyEstimation as KernelDependencyEstimation
+from mercer.estimators.structured.joint_labels import JointLabels as JointLabels
+from mercer.estimators.structured.joint_labels import JointRanking as JointRanking
 from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
 from mercer.estimators.structured.label_sequences import LabelSequences as LabelSequences
 from mercer.estimators.structured.label_sets import LabelSets as LabelSets
 from mercer.estimators.structured.label_sets import Rankings as Rankings
+from mercer.estimators.structured.multilabel_svc import MultilabelSVC as MultilabelSVC
+from mercer.estimators.structured.network_labels import NetworkLabels as NetworkLabels
+from mercer.estimators.structured.network_labels import grid_edges as grid_edges
 from mercer.estimators.structured.ordinal_svc import OrdinalSVC as OrdinalSVC
 from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
+from mercer.estimators.structured.parse_trees import ParseTrees as ParseTrees
 from mercer.estimators.structured.rank_svm import RankSVM as RankSVM
+from mercer.estimators.structured.sparse_crf import SparseKernelCRF as SparseKernelCRF
 from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
 from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
@@ -165,10 +175,12 @@ __all__ = [
     "ChangeScores",
     "ChangeTest",
     "Checkpoint",
+    "ClassHierarchy",
     "ClassLabels",
     "CoRegularizedRidge",
     "DependenceSelector",
     "DiffusionMap",
+    "ExponentialDensity",
     "FiniteSpace",
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
@@ -178,10 +190,13 @@ __all__ = [
     "HuberSVR",
     "InfiniteFamily",
     "InvariantComponents",
+    "JointLabels",
+    "JointRanking",
     "KernelAdatron",
     "KernelBalls",
     "KernelCCA",
     "KernelCRF",
+    "KernelDependencyEstimation",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -230,9 +245,11 @@ __all__ = [
     "MultiTaskSVC",
     "MultiTaskSVR",
     "MultiViewLaplacianSVC",
+    "MultilabelSVC",
     "MultipleKernelClassifier",
     "MultipleKernelDetector",
     "MultipleKernelRegressor",
+    "NetworkLabels",
     "NuSVC",
     "NuSVR",
     "NuclearNormClassifier",
@@ -241,6 +258,7 @@ __all__ = [
     "OrderedClasses",
     "OrdinalSVC",
     "OutputSpace",
+    "ParseTrees",
     "ParzenDensity",
     "QuantileSVR",
     "RankSVM",
@@ -256,6 +274,7 @@ __all__ = [
     "SemiparametricLatentFactor",
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
+    "SparseKernelCRF",
     "SparseLaplacianRegressor",
     "SpectralClustering",
     "StructuredPerceptron",
@@ -273,6 +292,7 @@ __all__ = [
     "enclosing_ball",
     "from_libsvm",
     "from_sklearn",
+    "grid_edges",
     "hessian_kernel",
     "infinite_family",
     "isomap_kernel",

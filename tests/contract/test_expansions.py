@@ -108,11 +108,19 @@ RAW = {
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
     "OrdinalSVC": _between_thresholds,
-    **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF"), _of_outputs),
+    **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF", "SparseKernelCRF"), _of_outputs),
+    "KernelDependencyEstimation": lambda machine, A: machine.transform(A),
+    "ExponentialDensity": lambda machine, A: _of_logarithms(machine, A),
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),
     **dict.fromkeys(("LaplacianSVC", "MultiTaskSVC"), _by_pairs),
 }
+
+
+def _of_logarithms(machine, A):
+    """The logarithm of the density and its normaliser; outside the box there is none."""
+    values, logs = machine.expansion_(A), machine.score_samples(A)
+    return np.where(np.isfinite(logs), logs + machine.log_normaliser_, values)
 
 
 def _mass(machine):

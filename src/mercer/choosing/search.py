@@ -67,6 +67,8 @@ class Found:
 
 
 def _is_space(space: Any) -> bool:
+    if isinstance(space, (list, tuple)):  # several grids
+        return bool(space) and all(isinstance(one, Mapping) and _is_space(one) for one in space)
     if not isinstance(space, Mapping) or not space or not all(isinstance(name, str) for name in space):
         return False
     return all(isinstance(values, (list, tuple, np.ndarray)) and len(values) > 0 for values in space.values())

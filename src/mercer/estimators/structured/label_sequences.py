@@ -14,8 +14,8 @@ from mercer.errors import TargetError
 from mercer.estimators.structured.output_space import OutputSpace, Sums, square_cost
 from mercer.networks import Chains
 
-__all__ = ["LabelSequences"]
-__public__ = __all__
+__all__ = ["LabelSequences", "label_codes", "label_rows"]
+__public__ = ["LabelSequences"]
 
 _MOST = 2**16  # outputs that are listed
 
@@ -83,7 +83,7 @@ class LabelSequences(OutputSpace):
         return self.n_labels**2
 
     def learn(self, y: Any) -> Self:
-        rows = _label_rows(y)
+        rows = label_rows(y)
         classes = np.unique(np.concatenate(rows)) if any(map(len, rows)) else np.empty(0)
         if not len(classes):
             raise TargetError("y has no label at all; sequences of labels are accepted, not all empty. Give labels.")
@@ -92,18 +92,7 @@ class LabelSequences(OutputSpace):
         return self.replace(classes=classes)
 
     def encode(self, y: Any) -> Array:
-        rows, classes = _label_rows(y), np.asarray(self.classes)
-        out = np.empty(len(rows), dtype=object)
-        for i, row in enumerate(rows):
-            codes = np.minimum(np.searchsorted(classes, row), len(classes) - 1)
-            strange = np.flatnonzero(classes[codes] != row)
-            if len(strange):
-                raise TargetError(
-                    f"sequence {i} of y has the label {row[strange[0]]!r}, which was not among those learned: "
-                    f"{', '.join(map(repr, classes[:10].tolist()))}. Give labels that were there in fit."
-                )
-            out[i] = codes.astype(np.intp)
-        return out
+        return label_codes(y, np.asarray(self.classes))
 
     def decode(self, outputs: Sequence[Any]) -> Any:
         classes = np.asarray(self.classes)
@@ -192,7 +181,7 @@ class LabelSequences(OutputSpace):
         return float(np.sum(truth == output)), float(len(truth))
 
 
-def _label_rows(y: Any) -> list[Array]:
+def label_rows(y: Any) -> list[Array]:
     """Return sequences of labels as arrays; TargetError if y is something else."""
     if y is None:
         raise TargetError("This estimator requires y to be passed, but the target y is None. Call fit(X, y).")
@@ -212,3 +201,19 @@ def _label_rows(y: Any) -> list[Array]:
             "y mixes labels that are texts with labels that are numbers; one kind is accepted. Convert them."
         )
     return rows
+
+
+def label_codes(y: Any, classes: Array) -> Array:
+    """Return sequences of labels as places among sorted classes; TargetError for a label that is not among them."""
+    rows = label_rows(y)
+    out = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        codes = np.minimum(np.searchsorted(classes, row), len(classes) - 1)
+        strange = np.flatnonzero(classes[codes] != row)
+        if len(strange):
+            raise TargetError(
+                f"sequence {i} of y has the label {row[strange[0]]!r}, which was not among those learned: "
+                f"{', '.join(map(repr, classes[:10].tolist()))}. Give labels that were there in fit."
+            )
+        out[i] = codes.astype(np.intp)
+    return out

@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
-from mercer.errors import warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
+from mercer.estimators.structured.descents import descended
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
-from mercer.runtime.tiling import serial_blas
-from mercer.solvers.smooth.functional_descent import descend
 from mercer.targets import Ordinal
 
 __all__ = ["OrdinalSVC"]
@@ -146,18 +143,8 @@ class OrdinalSVC(ClassifierMixin, KernelEstimator):
                 value, slope = _risk(F[:, 0], codes, C, best_thresholds(F[:, 0], codes, C, count))
                 return value, slope[:, None], np.empty(0)
 
-            unwatched(K)
-            with run.stage("descent", 1.0), serial_blas():
-                monitor = run.solver_monitor(float(self.tol)) if run.watched else None
-                found = descend(K, risk, 1, 0, "lbfgs", self.tol, self.max_iter, monitor)
-            if found.status is not Status.CONVERGED:
-                warn_caller(
-                    f"OrdinalSVC stopped after {len(found.rows)} iterations with an objective that is at most "
-                    f"{found.gap:.3g} above its minimum. {found.status.value}",
-                    ConvergenceWarning,
-                )
+            found = descended(self, K, risk, 1, run)
             self.thresholds_ = best_thresholds(found.function.F[:, 0], codes, C, count)
-            self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
             self.expansion_ = K.expand(Solution(found.function.B[:, 0], Status.CONVERGED, 0.0))
         return self
 

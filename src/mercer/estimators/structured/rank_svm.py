@@ -6,34 +6,35 @@ from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.constraints import Integer, Positive
-from mercer.errors import TargetError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.constraints import Integer, OneOf, Positive
+from mercer.errors import TargetError
+from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
+from mercer.estimators.structured.descents import descended
+from mercer.estimators.structured.pair_sums import PairSums
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
-from mercer.runtime.compiled import compiled
-from mercer.runtime.tiling import serial_blas
-from mercer.solvers.smooth.functional_descent import descend
 from mercer.targets import Real
 from mercer.targets.target import numbers
 
 __all__ = ["RankSVM", "mean_ndcg", "pair_agreement"]
 __public__ = ["RankSVM"]
 
+_HIGHEST = 30  # grade; 2^y of the others must not drown in rounding beside it
+
 
 class RankSVM(KernelEstimator):
     r"""Ranking by a support vector machine: of two samples of a group, the better one must score higher.
 
-    .. math:: \min_f \; \tfrac12 \|f\|^2 + C \sum_{(i, j):\, y_i > y_j} \bigl(1 - f(x_i) + f(x_j)\bigr)_+^2
+    .. math:: \min_f \; \tfrac12 \|f\|^2 + C \sum_{(i, j):\, y_i > y_j} c_{ij} \bigl(1 - f(x_i) + f(x_j)\bigr)_+^2
 
-    Pairs are those of one group, such as the documents of one query.
+    Pairs are those of one group, such as the documents of one query; c = 1, or what measures of rankings gain by the
+    right order, such as NDCG.
 
-    Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al.); with squared slacks, which makes the
-    objective smooth.
+    Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al., and conjoint analysis); with
+    squared slacks, which makes the objective smooth.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class RankSVM(KernelEstimator):
         None is the Gaussian at the median distance.
     C : float, default 1.0
         What a pair's squared slack costs.
+    gain : {"equal", "linear", "exponential"}, default "equal"
+        What a pair counts: 1, y_i - y_j, or 2^y_i - 2^y_j. The last is what NDCG gains, for relevances of a few grades
+        in which the highest matter most.
     tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
@@ -64,6 +68,9 @@ class RankSVM(KernelEstimator):
 
     Notes
     -----
+    Conjoint analysis, where what is better depends on the user: samples are pairs (x, u), the groups are the users, and
+    the kernel is ``Tensor(k_x, k_u)``, with a constant in k_u for what all users have in common.
+
     The pairs are never listed: sums over them take O(n log n), and an iteration one product with K besides. A sample of
     weight w counts as w copies: a pair has the product of the weights.
 
@@ -78,13 +85,19 @@ class RankSVM(KernelEstimator):
     """
 
     products_suffice = True
-    constraints = {"C": Positive(), "tol": Positive(), "max_iter": Integer(1)}
+    constraints = {
+        "C": Positive(),
+        "gain": OneOf("equal", "linear", "exponential"),
+        "tol": Positive(),
+        "max_iter": Integer(1),
+    }
 
     def __init__(
         self,
         kernel: Any = None,
         C: float = 1.0,
         *,
+        gain: str = "equal",
         tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
@@ -97,6 +110,7 @@ class RankSVM(KernelEstimator):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.gain = gain
         self.tol = tol
         self.max_iter = max_iter
         self.gamma = gamma
@@ -130,24 +144,14 @@ class RankSVM(KernelEstimator):
             codes = _group_codes(groups, len(packed))[used]
             self.kernel_ = kernel.learn(S, relevance, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
-            pairs = _Pairs(relevance, codes, w)
-            self.n_pairs_ = pairs.count()
+            pairs = PairSums(relevance, codes, w, gain=_gains(relevance, self.gain))
+            self.n_pairs_ = int(pairs.counts().sum())
 
             def risk(F: Floats, _: Floats) -> tuple[float, Floats, Floats]:
                 value, slope = pairs.risk(F[:, 0])
                 return float(self.C) * value, float(self.C) * slope[:, None], np.empty(0)
 
-            unwatched(K)
-            with run.stage("descent", 1.0), serial_blas():
-                monitor = run.solver_monitor(float(self.tol)) if run.watched else None
-                found = descend(K, risk, 1, 0, "lbfgs", self.tol, self.max_iter, monitor)
-            if found.status is not Status.CONVERGED:
-                warn_caller(
-                    f"RankSVM stopped after {len(found.rows)} iterations with an objective that is at most "
-                    f"{found.gap:.3g} above its minimum. {found.status.value}",
-                    ConvergenceWarning,
-                )
-            self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
+            found = descended(self, K, risk, 1, run)
             self.expansion_ = K.expand(Solution(found.function.B[:, 0], Status.CONVERGED, 0.0))
         return self
 
@@ -165,94 +169,18 @@ class RankSVM(KernelEstimator):
         return pair_agreement(y, self.predict(X), groups)
 
 
-class _Pairs:
-    """Sums over all pairs of a group in which one sample is preferred."""
-
-    def __init__(self, relevance: Floats, groups: Indices, weight: Floats) -> None:
-        self.order = np.lexsort((relevance, groups))
-        self.offsets = np.concatenate([[0], np.cumsum(np.bincount(groups))]).astype(np.intp)
-        self.weight = np.ascontiguousarray(weight[self.order], dtype=float)
-        levels = np.empty(len(relevance), dtype=np.intp)
-        for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            levels[a:b] = np.unique(relevance[self.order[a:b]], return_inverse=True)[1]
-        self.levels = levels
-
-    def count(self) -> int:
-        """Return the number of pairs."""
-        total = 0
-        for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            sizes = np.bincount(self.levels[a:b])
-            total += (int(sizes.sum()) ** 2 - int((sizes**2).sum())) // 2
-        return total
-
-    def risk(self, f: Floats) -> tuple[float, Floats]:
-        """Return the sum of squared slacks, and its derivatives."""
-        own, slope, value = f[self.order], np.zeros(len(f)), 0.0
-        for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            part = own[a:b]
-            ranks = np.argsort(part, kind="stable")
-            value += _sum_pairs(part, ranks, self.levels[a:b], self.weight[a:b], slope[a:b])
-        out = np.empty_like(slope)
-        out[self.order] = slope
-        return value, out
-
-
-@compiled
-def _sum_pairs(f, ranks, levels, weight, slope):
-    """Add up (1 - f_i + f_j)^2 over pairs with a higher level of i and f_i < f_j + 1; fill the derivatives.
-
-    Samples are visited in the order of f. Those that reach far enough are in trees of partial sums by level (Fenwick),
-    which know how many there are, and the sums of their f, at lower levels, or at higher ones.
-    """
-    n = f.size
-    top = 0
-    for i in range(n):
-        top = max(top, levels[i])
-    sums = np.zeros((3, top + 2))
-    centre = f[ranks[n // 2]]  # sums of differences from here lose fewer digits
-    value = 0.0
-    j = n - 1
-    for at in range(n - 1, -1, -1):  # as the preferred one: against all of a lower level with f_j > f_i - 1
-        i = ranks[at]
-        while j >= 0 and f[ranks[j]] > f[i] - 1.0:
-            k, x = ranks[j], f[ranks[j]] - centre
-            place = levels[k] + 1
-            while place <= top + 1:
-                sums[0, place] += weight[k]
-                sums[1, place] += weight[k] * x
-                sums[2, place] += weight[k] * x * x
-                place += place & -place
-            j -= 1
-        place = levels[i]
-        count, first, second = 0.0, 0.0, 0.0
-        while place > 0:
-            count += sums[0, place]
-            first += sums[1, place]
-            second += sums[2, place]
-            place -= place & -place
-        t = 1.0 - (f[i] - centre)
-        value += weight[i] * (count * t * t + 2.0 * t * first + second)
-        slope[i] -= 2.0 * weight[i] * (count * t + first)
-    sums[:] = 0.0
-    j = 0
-    for at in range(n):  # as the other one: against all of a higher level with f_i < f_j + 1
-        i = ranks[at]
-        while j < n and f[ranks[j]] < f[i] + 1.0:
-            k = ranks[j]
-            place = top - levels[k] + 1
-            while place <= top + 1:
-                sums[0, place] += weight[k]
-                sums[1, place] += weight[k] * (f[k] - centre)
-                place += place & -place
-            j += 1
-        place = top - levels[i]
-        count, first = 0.0, 0.0
-        while place > 0:
-            count += sums[0, place]
-            first += sums[1, place]
-            place -= place & -place
-        slope[i] += 2.0 * weight[i] * (count * (1.0 + f[i] - centre) - first)
-    return value
+def _gains(relevance: Floats, gain: str) -> Floats | None:
+    """Return what the order of pairs gains, as a number for each sample whose differences count; None is 1."""
+    if gain == "equal":
+        return None
+    if gain == "linear":
+        return relevance
+    if np.abs(relevance).max() > _HIGHEST:
+        raise TargetError(
+            f"gain='exponential' was given with relevances up to {np.abs(relevance).max():g}; grades up to {_HIGHEST} "
+            "are accepted, since a pair counts 2^y. Use gain='linear', or fewer grades."
+        )
+    return np.exp2(relevance)
 
 
 def _group_codes(groups: Any, n: int) -> Indices:

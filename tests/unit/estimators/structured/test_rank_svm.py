@@ -1,4 +1,4 @@
-"""Ranking: sums over pairs against all pairs, the optimum, groups that are not compared."""
+"""Ranking: the optimum, groups that are not compared."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 
 from mercer import RankSVM
 from mercer.errors import ConvergenceWarning, TargetError
-from mercer.estimators.structured.rank_svm import _Pairs, _sum_pairs, mean_ndcg, pair_agreement
+from mercer.estimators.structured.rank_svm import mean_ndcg, pair_agreement
 from mercer.gram import Nystrom, Tiles
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Constant, Gaussian, Linear, Match, Tensor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -22,39 +22,17 @@ def all_pairs(y, groups):
     return np.argwhere(same & (y[:, None] > y))
 
 
-@pytest.mark.parametrize("levels", [2, 4, 40])
-def test_sums_over_pairs(levels):
-    rng = np.random.default_rng(levels)
-    y, w, f = rng.integers(levels, size=40).astype(float), rng.integers(1, 4, 40).astype(float), rng.normal(size=40)
-    f[3] = f[4] - 1.0  # a pair exactly at the margin
-    pairs = _Pairs(y, np.unique(GROUPS, return_inverse=True)[1], w)
-    value, slope = pairs.risk(f)
-    wanted, gradient = 0.0, np.zeros(40)
-    for i, j in all_pairs(y, GROUPS):
-        slack = max(0.0, 1.0 - f[i] + f[j])
-        wanted += w[i] * w[j] * slack**2
-        gradient[i] -= 2.0 * w[i] * w[j] * slack
-        gradient[j] += 2.0 * w[i] * w[j] * slack
-    assert value == pytest.approx(wanted, rel=1e-12)
-    np.testing.assert_allclose(slope, gradient, atol=1e-10)
-    assert pairs.count() == len(all_pairs(y, GROUPS))
-
-
-def test_compiled_and_python_agree():
-    f, levels, w = RNG.normal(size=9), RNG.integers(0, 3, 9), np.ones(9)
-    a, b = np.zeros(9), np.zeros(9)
-    ranks = np.argsort(f)
-    assert _sum_pairs(f, ranks, levels, w, a) == pytest.approx(_sum_pairs.py_func(f, ranks, levels, w, b))
-    np.testing.assert_allclose(a, b)
-
-
-def test_the_optimum_of_a_linear_ranking():
-    model = RankSVM(Linear(), C=0.1).fit(X, Y, GROUPS)
-    D = np.array([X[i] - X[j] for i, j in all_pairs(Y, GROUPS)])
+@pytest.mark.parametrize("gain", ["equal", "linear", "exponential"])
+def test_the_optimum_of_a_linear_ranking(gain):
+    model = RankSVM(Linear(), C=0.1, gain=gain).fit(X, Y, GROUPS)
+    pairs = all_pairs(Y, GROUPS)
+    D = np.array([X[i] - X[j] for i, j in pairs])
+    G = {"equal": None, "linear": Y, "exponential": 2.0**Y}[gain]
+    c = np.ones(len(D)) if G is None else G[pairs[:, 0]] - G[pairs[:, 1]]
     w = model.predict(np.eye(3))
     slack = np.maximum(1.0 - D @ w, 0.0)
-    np.testing.assert_allclose(w, 2.0 * 0.1 * slack @ D, atol=1e-6)  # the derivative is zero
-    assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (slack**2).sum())
+    np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=1e-6)  # the derivative is zero
+    assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (c * slack**2).sum())
     assert model.n_pairs_ == len(D)
 
 
@@ -67,6 +45,21 @@ def test_groups_are_not_compared_and_go_through_model_selection():
     np.testing.assert_allclose(shifted.predict(X), inside.predict(X))
     found = cross_val_score(RankSVM(Linear()), X, Y, cv=GroupKFold(4).split(X, Y, GROUPS))
     assert len(found) == 4 and np.all(found > 0.5)
+
+
+def test_conjoint_analysis_ranks_for_each_user():
+    users = np.repeat(np.eye(4), 10, axis=0)
+    pairs = list(zip(X, users, strict=True))
+    # what all users have in common, and what is each one's own: Phi(x, u) = (x, x u')
+    kernel = Tensor(Linear(), Linear() + Constant(1.0))
+    model = RankSVM(kernel, C=0.1).fit(pairs, Y, GROUPS)
+    features = np.column_stack([X, np.einsum("ni,nj->nij", X, users).reshape(40, -1)])
+    plain = RankSVM(Linear(), C=0.1).fit(features, Y, GROUPS)
+    assert model.objective_ == pytest.approx(plain.objective_, rel=1e-8)
+    np.testing.assert_allclose(model.predict(pairs), plain.predict(features), atol=1e-5)
+    named = [(x, user) for x, user in zip(X, np.repeat(list("abcd"), 10), strict=True)]
+    by_name = RankSVM(Tensor(Linear(), Match() + Constant(1.0)), C=0.1).fit(named, Y, GROUPS)
+    np.testing.assert_allclose(by_name.predict(named), plain.predict(features), atol=1e-5)
 
 
 def test_however_the_gram_is_held_and_weights_are_repetitions():
@@ -101,3 +94,5 @@ def test_bad_groups_and_an_early_end():
             RankSVM().fit(X, Y, bad)
     with pytest.warns(ConvergenceWarning, match="above its minimum"):
         RankSVM(Gaussian(1.0), C=100.0, max_iter=1).fit(X, Y)
+    with pytest.raises(TargetError, match="grades up to"):
+        RankSVM(gain="exponential").fit(X, Y + 100.0)
