@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import EllipsisType, MappingProxyType
 from typing import Any, ClassVar, Self, TypeGuard, cast
 
@@ -16,7 +16,7 @@ from mercer.arrays import Indices
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.ragged import Ragged
 
-__all__ = ["Samples", "is_hashable", "kind_of", "row_index"]
+__all__ = ["Samples", "is_hashable", "kind_of", "row_index", "packed", "packed_pair"]
 __public__ = ["Samples"]
 
 
@@ -346,3 +346,14 @@ def _bytes_of(rows: Any) -> int:
         rows = cast("sp.csr_array", rows)
         return rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
     return rows.nbytes
+
+
+def packed(X: Any, pack: Callable[[Any], Samples]) -> Samples:
+    """Return samples as they are, and raw data packed."""
+    return X if isinstance(X, Samples) else pack(X)
+
+
+def packed_pair(A: Any, B: Any, pack: Callable[[Any], Samples]) -> tuple[Samples, Samples]:
+    """Return two collections packed; the same data are the same samples, which are compared as such."""
+    left = packed(A, pack)
+    return left, left if B is A else packed(B, pack)

@@ -36,7 +36,7 @@ from mercer.kernels.foreign import AnyKernel, check_searched, is_scikit_learn
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.kernel_names import kernel_from_word
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers import Solver, Spectral
 from mercer.spec import Spec, constraints_of
 

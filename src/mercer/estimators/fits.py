@@ -23,8 +23,7 @@ from mercer.errors import TargetError, TimeBudgetError
 from mercer.estimators.certificates.training_data import remember
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
-from mercer.runtime.interrupts import raising_interrupts
-from mercer.runtime.tiling import Stopped
+from mercer.runtime.tiling import Stopped, raising_interrupts
 from mercer.solvers.solver import Monitor
 from mercer.spec import checked_once
 from mercer.targets import Target

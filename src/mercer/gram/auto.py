@@ -17,7 +17,7 @@ import mercer.gram  # for rarely chosen ways: names are imported on use
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.dense import Dense
 from mercer.gram.gram import Gram, GramSpec, is_transform

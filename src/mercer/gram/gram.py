@@ -14,7 +14,7 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, format_bytes
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.products import product

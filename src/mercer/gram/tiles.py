@@ -11,7 +11,7 @@ from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, parse_bytes
 from mercer.constraints import Bytes, OneOf
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.products import fits_single, product, quick_fill
 from mercer.kernels.comparison import Comparison

@@ -17,7 +17,7 @@ from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["Moments", "Projection", "moments", "project", "projection_moments"]
 __public__ = __all__

@@ -28,7 +28,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.protocols import feature_count
 from mercer.losses import Loss, Squared
 from mercer.problems import ConvexRisk, Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.risk_path import RiskMinimum, RiskPath, choose_solver
 from mercer.solvers.smooth.newton import Minimum
 

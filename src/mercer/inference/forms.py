@@ -28,8 +28,7 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.foreign import AnyKernel, KernelLike, any_kernel
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for, run_tasks, serial_blas, spans
+from mercer.runtime.tiling import blas_for, in_background, run_tasks, serial_blas, spans
 
 __all__ = [
     "DenseForm",

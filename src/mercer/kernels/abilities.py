@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.free_parameters import free_names, free_values
 from mercer.kernels import protocols
 from mercer.kernels.comparison import Comparison, View

@@ -15,7 +15,7 @@ import numpy as np
 from mercer import budget
 from mercer.arrays import Floats
 from mercer.domains import WHOLE, Frames, Samples
-from mercer.domains.doors import packed, packed_pair
+from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Comparison, View

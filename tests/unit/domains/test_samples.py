@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, train_test_split
 
 from mercer.domains import Frames, Pairs, Samples, Similarities, Strings, Vectors
-from mercer.domains.samples import row_index
+from mercer.domains.samples import packed, packed_pair, row_index
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -107,3 +107,27 @@ def test_row_index_normalises():
 def test_a_valid_index_is_not_copied():
     index = np.array([2, 0, 1])
     assert row_index(index, 3) is index
+
+
+class Counting:
+    """How often something was packed."""
+
+    calls = 0
+
+    def __call__(self, X):
+        self.calls += 1
+        return Strings.pack(X)
+
+
+def test_samples_go_through_as_they_are():
+    S, pack = Strings.pack(["a"]), Counting()
+    assert packed(S, pack) is S and pack.calls == 0
+    assert packed_pair(S, S, pack) == (S, S) and pack.calls == 0
+
+
+def test_raw_data_are_packed_and_the_same_data_once():
+    pack, X = Counting(), ["a", "b"]
+    A, B = packed_pair(X, X, pack)
+    assert A is B and isinstance(A, Strings) and pack.calls == 1
+    A, B = packed_pair(A, ["c"], pack)
+    assert A is not B and isinstance(B, Strings) and pack.calls == 2

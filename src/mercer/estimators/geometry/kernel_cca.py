@@ -39,8 +39,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import feature_count
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for
+from mercer.runtime.tiling import blas_for, in_background
 
 __all__ = ["KernelCCA"]
 __public__ = __all__

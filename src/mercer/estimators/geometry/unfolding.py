@@ -27,8 +27,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.laplacians import components
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import serial_blas, spans
+from mercer.runtime.tiling import in_background, serial_blas, spans
 
 __all__ = [
     "KERNEL",

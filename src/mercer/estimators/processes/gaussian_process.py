@@ -40,7 +40,7 @@ from mercer.kernels.foreign import is_scikit_learn, translated
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.selection.decision import decide
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.units import Units

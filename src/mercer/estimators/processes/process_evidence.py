@@ -33,11 +33,11 @@ from mercer.gram import Dense, Features, GramSpec, Tiles
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pull
 from mercer.kernels.kernel import mirror
-from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.runtime.checkpoints import kept_by
-from mercer.runtime.interrupts import in_background, lapack
+from mercer.runtime.tiling import in_background
 from mercer.solvers.solver import Monitor
 
 __all__ = [

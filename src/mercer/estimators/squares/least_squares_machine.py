@@ -26,8 +26,7 @@ from mercer.gram.repair import POLICIES
 from mercer.kernels import Kernel
 from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import LinearSystem, Solution, Status
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for
+from mercer.runtime.tiling import blas_for, in_background
 from mercer.selection.hyperparameters import Search, tune
 from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_evidence_of, posterior_of
 from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum

@@ -42,7 +42,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import Differentiable, offers
 from mercer.problems import Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.path import RidgeSpectrum

@@ -32,7 +32,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.protocols import HasFeatures, offers
 from mercer.problems import Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.sparse.design import power_of_two
 from mercer.targets import Multiclass
 

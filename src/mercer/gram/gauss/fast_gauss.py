@@ -15,7 +15,7 @@ from mercer.arrays import Floats, Index
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Interval, OneOf
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram.expansion import Expansion
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec

@@ -12,7 +12,7 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import Residual, block, require_definite, warn_left
 from mercer.gram.low_rank.factor_plan import working

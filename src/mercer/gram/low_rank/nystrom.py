@@ -15,7 +15,7 @@ from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion
 from mercer.gram.gram import GramSpec
@@ -27,8 +27,7 @@ from mercer.gram.products import fits_single, product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.protocols import quick_tiles
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import spans
+from mercer.runtime.tiling import in_background, spans
 
 __all__ = ["Nystrom"]
 __public__ = __all__

@@ -8,7 +8,7 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Integer, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.gram.expansion import FeatureExpansion
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import FactorGram, require_definite

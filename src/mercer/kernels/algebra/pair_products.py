@@ -11,7 +11,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.composite import ATOM, Inheriting, enclosed
 from mercer.kernels.kernel import Kernel, offered

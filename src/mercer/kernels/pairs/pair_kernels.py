@@ -14,9 +14,9 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean, InstanceOf
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed_pair
 from mercer.domains.identity import identities, matches
 from mercer.domains.pairs import occurring
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
 from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function

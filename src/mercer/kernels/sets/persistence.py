@@ -16,7 +16,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, OneOf, Positive
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Fixed, Positive
 from mercer.domains import Samples, Strings
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison, side_of_tiles
 from mercer.kernels.kernel import Kernel, mirror

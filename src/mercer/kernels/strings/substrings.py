@@ -32,7 +32,7 @@ from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_tree import SuffixTree
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.spec import derived
 
 __all__ = ["SubstringFunction", "Substrings"]

@@ -31,7 +31,7 @@ from mercer.kernels.protocols import HasFeatures, offers
 from mercer.kernels.texts.bag_of_words import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, digest, find
 from mercer.numerics.row_products import row_products
 from mercer.numerics.sparse_checks import sparse_fault
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.spec import derived
 
 __all__ = ["Cooccurrence", "LatentSemantic", "Semantic", "SemanticMap"]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples, Strings, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DegenerateWarning, DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View, require_one_unit
