@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from mercer.arrays import Floats, is_real
+from mercer.arrays import Floats
 from mercer.budget import Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation
 from mercer.choosing.kernel_search import KernelSearchCV
 from mercer.choosing.model_based import first_points, next_point
 from mercer.choosing.sheets import fresh
+from mercer.constraints import is_real
 from mercer.errors import CapabilityError, MercerError, ParameterError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names

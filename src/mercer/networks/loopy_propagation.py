@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer import errors
-from mercer.arrays import Floats, is_real
+from mercer.arrays import Floats
+from mercer.constraints import is_real
 from mercer.errors import ParameterError, warn_caller
 from mercer.networks.approximation import Approximation, check_tables
 from mercer.networks.log_tables import aligned, entropy_of, expectation, log_sum, normalised, reduced_axes

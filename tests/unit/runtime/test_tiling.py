@@ -338,3 +338,32 @@ def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard()
 def test_other_system_errors_are_left_as_they_are():
     with pytest.raises(SystemError, match="else"), raising_interrupts():
         raise SystemError("something else")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 9), (8, 8), (16, 17), (23, 31), (0, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transposes_of_every_shape(shape, dtype):
+    source = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    wide = np.full((shape[1] + 2, shape[0] + 3), np.nan, dtype)
+    target = wide[1 : 1 + shape[1], 2 : 2 + shape[0]]  # a view into something larger, as in a Gram matrix
+    tiling.transpose_into(source, target)
+    assert np.array_equal(target, source.T)
+    assert np.isnan(wide).sum() == wide.size - source.size  # nothing beside it was touched
+    tiling._transpose.py_func(source, again := np.empty(shape[::-1], dtype))
+    assert np.array_equal(again, source.T)
+
+
+def test_a_target_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="reversed shape"):
+        tiling.transpose_into(np.ones((2, 3)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_all_finite(bad, dtype):
+    tile = np.full((7, 11), np.finfo(dtype).max, dtype)
+    assert tiling.all_finite(tile)
+    for place in (0, 38, 76):
+        spoiled = tile.copy()
+        spoiled.flat[place] = bad
+        assert not tiling.all_finite(spoiled)

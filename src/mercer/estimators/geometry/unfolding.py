@@ -15,9 +15,9 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph as csgraph
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arguments import Bytes, checked
+from mercer.arguments import checked
 from mercer.arrays import Floats
-from mercer.budget import Plan
+from mercer.budget import Bytes, Plan
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller

@@ -277,7 +277,7 @@ class MultipleKernelMachine(KernelEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         m = kernel_family.default_size(self.kernels)
-        kernel = self._known_kernel(Gaussian())
+        kernel = self._known_kernel()
         plan = kernel_family.plan_of(m, n_samples, n_features, self.gram, self.memory, kernel)
         own = {
             "packed samples": 8 * n_samples * n_features,

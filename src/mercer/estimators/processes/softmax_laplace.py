@@ -16,9 +16,8 @@ from scipy import special
 from mercer.arrays import Floats, Indices
 from mercer.estimators.processes.laplace import is_fast
 from mercer.estimators.processes.site_matrix import balanced_cholesky, balanced_inverse, sandwich, solved
-from mercer.numerics.algebraic import transpose_into
 from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
-from mercer.runtime.tiling import in_background, spans
+from mercer.runtime.tiling import in_background, spans, transpose_into
 
 __all__ = ["SoftmaxLaplace", "softmax_laplace", "softmax_weights"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,6 +16,7 @@ from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, Optio
 from mercer.domains import Frames, Samples
 from mercer.domains.identity import distinct, matches
 from mercer.errors import DomainError, ParameterError
+from mercer.estimators.fits import whole
 from mercer.kernels import Kernel, Match
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.task_kernels import task_kernel
@@ -106,6 +107,44 @@ class Tasked:
         "task": Optional(AnyOf(InstanceOf(str), Integer(-(10**9)))),
         "rho": AnyOf(_SHARE, Each(_SHARE)),
     }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> Self:
+        """Fit the functions of all tasks.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) array of class labels, or (n,) or (n, k) array of real targets
+        sample_weight : (n,) array, optional
+            Non-negative; a sample of weight w counts as w copies.
+        tasks : (n,) array, optional
+            The task of each sample, if it is not a column of X.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            data = self._data(X, tasks)
+            self._chosen_share(data, y, sample_weight)
+            self._fit(data, y, sample_weight)
+        return self
+
+    def _fit(self, data: Any, y: Any, sample_weight: Any) -> Any:
+        base: Any = super()
+        return base.fit(data, y, sample_weight)
+
+    def predict(self, X: Any, tasks: Any = None) -> Any:
+        """Return the classes of new data, shape (m,), or the fitted functions there, shape (m,) or (m, k).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        tasks : (m,) array, optional
+            The task of each sample, if it is not a column of X.
+        """
+        base: Any = super()
+        return base.predict(self._data(X, tasks))
 
     # the data -----------------------------------------------------------------------------------------
 

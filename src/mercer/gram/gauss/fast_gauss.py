@@ -17,10 +17,9 @@ from mercer.constraints import Interval, OneOf
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, DomainError
-from mercer.gram.expansion import Expansion
+from mercer.gram.expansion import Expansion, product
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method
 from mercer.gram.gram import Cross, Gram, GramSpec
-from mercer.gram.products import product
 from mercer.kernels.algebra.sums import Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel

@@ -14,8 +14,8 @@ from mercer.domains.samples import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
-from mercer.kernels.kernel import Kernel, overflow_error
-from mercer.kernels.protocols import HasFeatures, feature_count, offers
+from mercer.kernels.kernel import Kernel, feature_count, offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 
 __all__ = ["Features"]
 __public__ = __all__

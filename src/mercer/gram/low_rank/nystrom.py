@@ -17,16 +17,13 @@ from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Opti
 from mercer.domains import Samples
 from mercer.domains.samples import packed
 from mercer.errors import ParameterError
-from mercer.gram.expansion import Expansion
+from mercer.gram.expansion import Expansion, fits_single, product
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import FactorGram, block, require_definite, warn_left
-from mercer.gram.low_rank.factor_plan import ROWS, factor_plan
-from mercer.gram.low_rank.row_sums import large_directions
+from mercer.gram.low_rank.factor_rows import ROWS, factor_plan, large_directions
 from mercer.gram.low_rank.samplers import ERRORS, OFFERS, PROBES, SAMPLERS, enough, grown, landmarks
-from mercer.gram.products import fits_single, product
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import quick_tiles
+from mercer.kernels.kernel import Kernel, quick_tiles
 from mercer.runtime.tiling import in_background, spans
 
 __all__ = ["Nystrom"]

@@ -14,7 +14,7 @@ from mercer.domains import Samples
 from mercer.domains.samples import packed
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import block, require_definite
-from mercer.gram.low_rank.factor_plan import factor_plan
+from mercer.gram.low_rank.factor_rows import factor_plan
 from mercer.gram.low_rank.nystrom import NystromGram, on_landmarks, warn_measured
 from mercer.gram.low_rank.samplers import ERRORS, PROBES, floor, shares
 from mercer.kernels.kernel import Kernel

@@ -16,9 +16,9 @@ from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.kernel import Kernel, mirror
+from mercer.kernels.kernel import Kernel, mirror, offers
 from mercer.kernels.power_series import Degrees
-from mercer.kernels.protocols import HasSeries, offers
+from mercer.kernels.protocols import HasSeries
 from mercer.kernels.vectors.pointwise import dense
 from mercer.spec import derived
 

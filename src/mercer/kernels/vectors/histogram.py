@@ -24,7 +24,7 @@ from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import dense
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.numerics.sparse_checks import used_columns
 from mercer.runtime.compiled import compiled
 
