@@ -37,7 +37,7 @@ class Columns(FactorGram):
 def streamed(monkeypatch, precision="double", rank=25):
     """A Gram that holds nothing and reads few rows at a time."""
     monkeypatch.setattr("mercer.gram.low_rank.factor_rows.SHARE", 0.0)
-    for module in ("factor", "factor_plan"):
+    for module in ("factor", "factor_rows"):
         monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     monkeypatch.setattr("mercer.gram.low_rank.factor.DEEP", 64)
     gram = Nystrom(rank, precision=precision).build(KERNEL, S)
@@ -112,7 +112,7 @@ def test_weights_may_be_negative(monkeypatch):
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 def test_the_number_of_threads_changes_no_bit(precision, monkeypatch):
     monkeypatch.setattr("mercer.gram.low_rank.factor_rows.SHARE", 0.0)
-    for module in ("factor", "factor_plan"):
+    for module in ("factor", "factor_rows"):
         monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     w, found = rng.uniform(size=300), []
     for threads in (1, 2):
