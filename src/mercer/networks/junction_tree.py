@@ -213,7 +213,7 @@ class JunctionTree:
         if self.log_partition == -np.inf:
             raise DomainError(
                 "no joint state of this network is possible: every one has a score of -inf; at least one must have a "
-                "finite score. Look for factors that contradict each other, or for evidence that cannot be."
+                "finite score. Look for factors that contradict each other, or for impossible evidence."
             )
         return [normalised(belief) for belief in self._beliefs]
 

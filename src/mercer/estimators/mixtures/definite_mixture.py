@@ -137,7 +137,9 @@ def definite_mixture(
     labelled, others = family.kernel.pack(X), family.kernel.pack(unlabelled)
     n = len(labelled)
     if len(codes) != n:
-        raise TargetError(f"X has {n} samples and y has {len(codes)}; one class for each is needed. Give them.")
+        raise TargetError(
+            f"X has {n} samples and y has {len(codes)}; one class per sample is needed. Give y of the length of X."
+        )
     w = sample_weights(sample_weight, n)
     if not (w > 0.0).all():
         raise ParameterError("sample_weight has zeros; positive weights are accepted. Leave those samples out.")

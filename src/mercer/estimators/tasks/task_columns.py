@@ -81,7 +81,7 @@ def _column(task: Any, names: list[Any]) -> Any:
 
 
 def _whole(values: list[Any]) -> list[Any]:
-    """Return whole numbers that a matrix holds as real ones as what they are."""
+    """Return values with whole numbers as integers, which a matrix holds as floats."""
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
@@ -153,7 +153,7 @@ class Tasked:
         if tasks is not None:
             if self.task is not None:
                 raise ParameterError(
-                    f"task={self.task!r} and tasks= were given; one of both is accepted. Leave out one of them."
+                    f"task={self.task!r} and tasks= were given; only one of them is accepted. Leave out the other."
                 )
             found = TaskedData(X, _whole(tasks.tolist() if hasattr(tasks, "tolist") else list(tasks)))
         elif self.task is None or isinstance(X, (Frames, TaskedData)):
@@ -231,7 +231,7 @@ class Tasked:
     # what is known of the tasks -----------------------------------------------------------------------
 
     def _groups(self, S: Samples) -> tuple[Samples | None, Indices]:
-        """Return the tasks, and the task of each sample; one task if nothing is said of them."""
+        """Return the tasks, and the task of each sample; a single task if none are given."""
         if not isinstance(S, Frames) or self._part not in S.parts:
             return None, np.zeros(len(S), dtype=np.intp)
         part = S.part(self._part)

@@ -332,7 +332,7 @@ class MultiTaskSVR(_TaskedMachine, SVR):
 def _span_moves(K: Any, beta: Floats, limit: Floats, border: Floats) -> Floats:
     """Return beta_i times the squared distance of each support vector from the flat through the free ones.
 
-    By so much the value at a sample falls when it is left out, as long as the free support vectors stay free.
+    This is how far the value at a sample falls when it is left out, as long as the free support vectors stay free.
     """
     size = np.abs(beta)
     free = np.flatnonzero((size > 0.0) & (size < limit * (1.0 - 1e-10)))
