@@ -32,7 +32,7 @@ NUMERIC = (
 )  # fmt: skip
 # The quickest of those that told processors apart: in every test run, see tests/architecture/test_portable.py.
 SENSITIVE = (
-    "tests/golden", "tests/parity", "tests/equivalence/test_ridge.py", "tests/unit/numerics/test_row_products.py",
+    "tests/golden", "tests/parity", "tests/equivalence/test_ridge.py", "tests/unit/numerics/test_operands.py",
     "tests/unit/estimators/processes/test_bayesian_linear.py",
     "tests/unit/io/test_model_file.py::test_classes_of_a_user",
     "tests/unit/estimators/svm/test_svr.py::test_errors_may_cost_very_much", "tests/contract/test_weights.py",

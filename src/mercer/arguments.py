@@ -11,13 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Floats, real_numbers
-from mercer.budget import parse_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Optional
-from mercer.errors import DomainError, MercerError, ParameterError
+from mercer.errors import DomainError, MercerError
 from mercer.sparse_checks import sparse_fault
 
 __all__ = [
-    "Bytes",
     "Callback",
     "SEED",
     "answer_of",
@@ -50,24 +48,6 @@ class Callback(Constraint):
 
     def advice(self, name: str, value: Any) -> str:
         return f"Give {name} a function, by its name or as a lambda."
-
-
-class Bytes(Constraint):
-    """A budget of memory: a number of bytes, or a text as "2GB"."""
-
-    @property
-    def accepted(self) -> str:
-        return 'a positive number of bytes or a text as "2GB"'
-
-    def accepts(self, value: Any) -> bool:
-        try:
-            parse_bytes(value)
-        except MercerError:
-            return False
-        return True
-
-    def advice(self, name: str, value: Any) -> str:
-        return f'Write for example {name}="2GB".'
 
 
 def checked(**constraints: Constraint) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -216,56 +196,3 @@ Correct the function, or give it what it takes.
             f'{subject} failed on {kinds}, "{type(problem).__name__}: {problem}"; it takes {takes}. Correct the '
             "function, or give it what it takes."
         ) from problem
-
-
-def sample_weights(sample_weight: Any, n: int) -> Floats:
-    """Return weights of n samples as finite numbers that are not negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = _as_numbers(sample_weight)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise DomainError(
-            f"sample_weight has shape {weight.shape} for {n} samples; one weight per sample is accepted. "
-            f"Give an array of shape ({n},)."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        raise DomainError(
-            f"sample_weight[{place}] = {weight[place]} was given; weights must be finite and not negative. "
-            "A weight of zero leaves a sample out."
-        )
-    if not weight.any():
-        raise DomainError("sample_weight is zero for all samples; at least one must be positive. Raise a weight.")
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if not np.isfinite(total):
-        raise DomainError(
-            f"sample_weight sums to {total}; the sum of the weights must be finite. Divide them by the largest: only "
-            "their ratios, and their size compared with the regularisation, matter. Give smaller weights."
-        )
-    return weight
-
-
-def _as_numbers(sample_weight: Any) -> Floats:
-    if np.ma.is_masked(sample_weight):
-        raise DomainError(
-            f"sample_weight is a masked array with {np.ma.count_masked(sample_weight)} masked values; one number "
-            "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
-        )
-    try:
-        return real_numbers(sample_weight, "sample_weight")
-    except ParameterError as error:
-        raise DomainError(
-            f"sample_weight of type {_type_of(sample_weight)} was given; one real number per sample is accepted. "
-            "Give a list or an array of numbers."
-        ) from error
-
-
-def _type_of(values: Any) -> str:
-    if values is None:
-        return "None"
-    name, dtype = type(values).__name__, getattr(values, "dtype", None)
-    return name if dtype is None else f"{name} of {dtype}"

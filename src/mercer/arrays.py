@@ -6,7 +6,6 @@ Shapes are given in the docstring of the function that receives or returns the a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import ParameterError
 
-__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "is_real", "real_numbers"]
+__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "real_numbers"]
 
 Array: TypeAlias = NDArray[Any]
 """An array of any kind."""
@@ -35,17 +34,6 @@ Index: TypeAlias = Indices | Bools | Codes | Sequence[int] | Sequence[bool] | sl
 """Anything that selects rows."""
 
 _NOT_NUMBERS = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
-
-
-def is_real(value: object) -> bool:
-    """Return whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
-
-    Examples
-    --------
-    >>> is_real(1), is_real(True), is_real(np.timedelta64(1, "s"))
-    (True, False, False)
-    """
-    return isinstance(value, Real) and not isinstance(value, (bool, np.timedelta64))
 
 
 def real_numbers(given: Any, name: str, error: type[Exception] = ParameterError) -> NDArray[np.float64]:

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from mercer.arrays import is_real
+from mercer.constraints import Constraint, is_real
 from mercer.errors import MemoryBudgetError, ParameterError
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
@@ -271,3 +272,26 @@ class Resources:
 
 
 UNLIMITED = Resources()  # the defaults: free memory, every core, no monitor
+
+
+class Bytes(Constraint):
+    """A size in memory: a number of bytes, or text such as "2GB". Not free.
+
+    Examples
+    --------
+    >>> Bytes().accepts("512 MiB"), Bytes().accepts("much")
+    (True, False)
+    """
+
+    @property
+    def accepted(self) -> str:
+        return "a positive number of bytes or text such as '2GB'"
+
+    def accepts(self, value: Any) -> bool:
+        try:
+            return parse_bytes(value) >= 0
+        except ParameterError:
+            return False
+
+    def advice(self, name: str, value: Any) -> str:
+        return f"Write {name}='2GB'."

@@ -14,14 +14,13 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer.advice import either, nearest, number_advice, short
-from mercer.arrays import is_real
-from mercer.budget import parse_bytes
 from mercer.errors import ParameterError
 from mercer.spec import Spec
 
@@ -41,7 +40,7 @@ __all__ = [
     "Array",
     "Satisfies",
     "Data",
-    "Bytes",
+    "is_real",
 ]
 
 S = TypeVar("S", bound=Spec)
@@ -513,29 +512,6 @@ class Data(Satisfies):
         super().__init__(accepted, lambda value: value is not None and not is_real(value), example)
 
 
-class Bytes(Constraint):
-    """A size in memory: a number of bytes, or text such as "2GB". Not free.
-
-    Examples
-    --------
-    >>> Bytes().accepts("512 MiB"), Bytes().accepts("much")
-    (True, False)
-    """
-
-    @property
-    def accepted(self) -> str:
-        return "a positive number of bytes or text such as '2GB'"
-
-    def accepts(self, value: Any) -> bool:
-        try:
-            return parse_bytes(value) >= 0
-        except ParameterError:
-            return False
-
-    def advice(self, name: str, value: Any) -> str:
-        return f"Write {name}='2GB'."
-
-
 def _numbers(value: Any, vector: bool, table: bool = False) -> Doubles | None:
     """A number as an array of one, a vector or table of numbers as an array of its entries; None if it is none."""
     if table and isinstance(value, np.ndarray) and value.ndim == 2:
@@ -563,3 +539,14 @@ def _entries(value: Any) -> list[Any]:
 
 def _is_boolean(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
+
+
+def is_real(value: object) -> bool:
+    """Return whether a value is a real number: no truth value, and no duration, which NumPy counts among the integers.
+
+    Examples
+    --------
+    >>> is_real(1), is_real(True), is_real(np.timedelta64(1, "s"))
+    (True, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, (bool, np.timedelta64))

@@ -235,9 +235,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer.gram": {
         "mercer.gram.algebra": ("Centered", "Repeated", "Shifted", "Weighted",),
         "mercer.gram.auto": ("Auto",),
-        "mercer.gram.dense": ("Dense",),
         "mercer.gram.distributed": ("Distributed",),
         "mercer.gram.element": ("Element",),
+        "mercer.gram.exact": ("Dense", "Tiles", "exact_choice",),
         "mercer.gram.expansion": ("Expansion", "FeatureExpansion",),
         "mercer.gram.gauss.fast_gauss": ("FastGauss",),
         "mercer.gram.gram": ("Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows",),
@@ -248,7 +248,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.gram.low_rank.random_features": ("RandomFeatures",),
         "mercer.gram.low_rank.sparse_greedy": ("SparseGreedy",),
         "mercer.gram.repair": ("Repair",),
-        "mercer.gram.tiles": ("Tiles",),
     },
     "mercer.hilbert": {
         "mercer.hilbert.bochner": ("BochnerTest", "SpectralMeasure", "bochner_test", "spectral_measure",),
@@ -480,12 +479,9 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.solvers.sparse.proximal": ("ProximalGradient",),
     },
     "mercer.targets": {
-        "mercer.targets.binary": ("Binary",),
-        "mercer.targets.multiclass": ("Multiclass",),
         "mercer.targets.ordinal": ("Ordinal",),
         "mercer.targets.partial": ("PartialClasses", "PartialReal",),
-        "mercer.targets.real": ("Real",),
-        "mercer.targets.target": ("Target",),
+        "mercer.targets.target": ("Binary", "Multiclass", "Real", "Target",),
     },
     "mercer.testing": {
         "mercer.testing.domains": ("check_domain",),

@@ -22,7 +22,7 @@ from mercer.budget import Clock
 from mercer.choosing import Found, LeaveOneOut, left_out_predictions, search
 from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
-from mercer.domains.vocabularies import is_missing
+from mercer.domains.missing_values import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed

@@ -13,7 +13,7 @@ import mercer
 from mercer import SVC, GaussianProcessRegressor, KernelRidge, gram, solvers
 from mercer.errors import CapabilityError, MemoryBudgetError, TimeBudgetError
 from mercer.gram import Dense, Nystrom, Tiles
-from mercer.gram.tiles import TileGram
+from mercer.gram.exact import TileGram
 from mercer.kernels import Gaussian
 from tests.contract.test_budgets import WITH_GRAM, made
 

@@ -12,7 +12,7 @@ from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian
 from mercer.solvers import SMO, Cholesky
 from mercer.spec import Spec
-from mercer.targets import multiclass, real
+from mercer.targets import target
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(45, 3))
@@ -66,7 +66,7 @@ def test_free_memory_is_read_once(fit, monkeypatch):
 def test_targets_are_read_once(name, monkeypatch):
     make, y = FITS[name]
     readings = []
-    for module, reader in ((multiclass, "labels"), (real, "numbers")):
+    for module, reader in ((target, "labels"), (target, "numbers")):
         known = getattr(module, reader)
         told = lambda *a, known=known, **k: readings.append(1) or known(*a, **k)  # noqa: E731
         monkeypatch.setattr(module, reader, told)

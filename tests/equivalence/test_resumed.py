@@ -15,7 +15,7 @@ from mercer import (
 from mercer.domains import Vectors
 from mercer.estimators import SVC, SVR
 from mercer.gram import Dense, Nystrom, Tiles
-from mercer.gram.tiles import TileGram
+from mercer.gram.exact import TileGram
 from mercer.io.checkpoint import Checkpoint
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge, Logistic, SquaredHinge

@@ -20,7 +20,7 @@ import mercer.kernels
 import mercer.solvers
 from mercer.domains import Pairs, Vectors
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import log_integral
+from mercer.kernels.kernel import log_integral
 from mercer.spec import Spec
 from tests.trust import faults
 from tests.trust.faults import Fault

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.arguments import SEED, Bytes, Callback, answer_of, checked, real_array, require_symmetric
+from mercer.arguments import SEED, Callback, answer_of, checked, real_array, require_symmetric
+from mercer.budget import Bytes
 from mercer.constraints import Integer, Several
 from mercer.errors import DomainError, ParameterError
 

@@ -1,7 +1,5 @@
 """Type aliases: names for the arrays that functions take."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
@@ -45,9 +43,3 @@ def test_real_numbers_become_float64(given):
     found = arrays.real_numbers(given, "w")
     assert found.dtype == np.float64
     assert found.tolist() == [1.0, 2.0]
-
-
-def test_a_duration_is_no_real_number():
-    values = [1, 1.5, np.float32(1), np.int8(1), Fraction(1, 2)]
-    assert all(map(arrays.is_real, values))
-    assert not any(map(arrays.is_real, [True, np.True_, np.timedelta64(1, "s"), "1", 1j, None]))

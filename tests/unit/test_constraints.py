@@ -1,14 +1,15 @@
 """What parameters may be, what is said when they are not, and the free vector to and fro."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from mercer.budget import Bytes
 from mercer.constraints import (
     AnyOf,
     Boolean,
-    Bytes,
     Each,
     Fixed,
     InstanceOf,
@@ -18,6 +19,7 @@ from mercer.constraints import (
     Optional,
     Positive,
     Satisfies,
+    is_real,
 )
 from mercer.errors import ParameterError
 from mercer.spec import Spec
@@ -162,3 +164,9 @@ def test_only_reals_are_free():
 def test_an_interval_must_be_one(arguments):
     with pytest.raises(ValueError, match="low < high"):
         Interval(*arguments)
+
+
+def test_a_duration_is_no_real_number():
+    values = [1, 1.5, np.float32(1), np.int8(1), Fraction(1, 2)]
+    assert all(map(is_real, values))
+    assert not any(map(is_real, [True, np.True_, np.timedelta64(1, "s"), "1", 1j, None]))

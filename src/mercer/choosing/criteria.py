@@ -22,7 +22,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Po
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram import Dense, GramSpec, HasFactor
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.selection.path import RidgeSpectrum, mean_leave_one_out
 from mercer.spec import Spec

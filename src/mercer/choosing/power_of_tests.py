@@ -25,7 +25,8 @@ from mercer.inference.options import FEWER, Limits, require_matrices, resources_
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Search, tune
 
 __all__ = ["tuned_kernel"]

@@ -18,13 +18,13 @@ import mercer.estimators
 import mercer.gram
 import mercer.selection
 import mercer.solvers
-from mercer.arguments import Bytes, Callback, answer_of, checked
-from mercer.arrays import Array, Floats, is_real
-from mercer.budget import Clock
+from mercer.arguments import Callback, answer_of, checked
+from mercer.arrays import Array, Floats
+from mercer.budget import Bytes, Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneOut
 from mercer.choosing.sheets import fresh
 from mercer.choosing.workers import by_kernel, in_order, is_ridge, require_workers
-from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies
+from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies, is_real
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names

@@ -56,7 +56,8 @@ from mercer.kernels import (
     TreeSpectrum,
     WeisfeilerLehman,
 )
-from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable
 from mercer.models import GaussianHiddenMarkovModel, HiddenMarkovModel, MarkovChain
 from mercer.selection.automatic import table_kernels
 from mercer.selection.svm_path import svm_path

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Floats, Indices
 from mercer.domains.frames import columns_of
+from mercer.domains.missing_values import is_missing
 from mercer.domains.samples import Samples, is_hashable
-from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, ModelError
 
 __all__ = ["CATEGORY", "NUMBER", "ORDERED", "Tables"]

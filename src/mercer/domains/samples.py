@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from numbers import Number
 from types import EllipsisType, MappingProxyType
 from typing import Any, ClassVar, Self, TypeGuard, cast
 
@@ -16,7 +17,17 @@ from mercer.arrays import Indices
 from mercer.errors import DomainError, ParameterError
 from mercer.numerics.ragged import Ragged
 
-__all__ = ["Samples", "is_hashable", "kind_of", "row_index"]
+__all__ = [
+    "Samples",
+    "is_hashable",
+    "kind_of",
+    "row_index",
+    "packed",
+    "packed_pair",
+    "codes_among",
+    "require_kin",
+    "symbol_kinds",
+]
 __public__ = ["Samples"]
 
 
@@ -346,3 +357,71 @@ def _bytes_of(rows: Any) -> int:
         rows = cast("sp.csr_array", rows)
         return rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
     return rows.nbytes
+
+
+def packed(X: Any, pack: Callable[[Any], Samples]) -> Samples:
+    """Return samples as they are, and raw data packed."""
+    return X if isinstance(X, Samples) else pack(X)
+
+
+def packed_pair(A: Any, B: Any, pack: Callable[[Any], Samples]) -> tuple[Samples, Samples]:
+    """Return two collections packed; the same data are the same samples, which are compared as such."""
+    left = packed(A, pack)
+    return left, left if B is A else packed(B, pack)
+
+
+def codes_among(ours: Collection[Hashable], theirs: Collection[Hashable], unknown: int) -> NDArray[np.int64]:
+    """Return our codes, that is places, of their symbols; those that we do not have are unknown.
+
+    Examples
+    --------
+    >>> codes_among(("G", "A", "T"), ("T", "x"), -1)
+    array([ 2, -1])
+    """
+    place = {symbol: code for code, symbol in enumerate(ours)}
+    return np.array([place.get(symbol, unknown) for symbol in theirs], dtype=np.int64)
+
+
+def symbol_kinds(S: Any) -> dict[str, tuple[str, ...]]:
+    """Return the kinds of the symbols of packed samples, by the part of the samples; {} if they have none.
+
+    Examples
+    --------
+    >>> from mercer.domains import Strings
+    >>> symbol_kinds(Strings.pack(["GATTACA"])), symbol_kinds(Strings.pack([b"GATTACA"]))
+    ({'symbols': ('str',)}, {'symbols': ('number',)})
+    """
+    found = {
+        "symbols": tuple(sorted(_kinds(getattr(S, "vocabulary", ())))),
+        "labels of edges": tuple(sorted(_kinds(getattr(S, "edge_vocabulary", ())))),
+    }
+    parts = getattr(S, "parts", {name: getattr(S, name) for name in ("left", "right", "members") if hasattr(S, name)})
+    for name, part in parts.items() if isinstance(parts, Mapping) else enumerate(parts):
+        found |= {f"{what} of {name}": kinds for what, kinds in symbol_kinds(part).items()}
+    return {what: kinds for what, kinds in found.items() if kinds}
+
+
+def require_kin(known: Mapping[str, Iterable[str]], S: Any) -> None:
+    """Raise DomainError if no symbol of packed samples can be one of those that are known: bytes are not letters.
+
+    All unknown symbols are equally unlike any other, so the comparison would silently mean nothing.
+    """
+    for what, kinds in symbol_kinds(S).items():
+        before = set(known.get(what, ()))
+        if before and not before & set(kinds):
+            bytes_too = {"bytes", "number"} & (before | set(kinds)) and "str" in before | set(kinds)
+            raise DomainError(
+                f"{what} of type {' and '.join(kinds)} were given, those of the training samples are of type "
+                f"{' and '.join(sorted(before))}, so that none of them can be equal. Give new samples in the form of "
+                f"the training samples{', as text: decode bytes by text.decode()' if bytes_too else ''}."
+            )
+
+
+def _kinds(symbols: Iterable[Hashable]) -> set[str]:
+    """Return the kinds of symbols; None, for a symbol that is not there, is of no kind."""
+    types = set(map(type, symbols)) - {type(None)}
+    return {"number" if issubclass(one, (Number, np.number, np.bool_)) else _name(one) for one in types}
+
+
+def _name(kind: type) -> str:
+    return next((base.__name__ for base in (str, bytes) if issubclass(kind, base)), kind.__name__)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
+from mercer.domains.missing_values import is_fraction, is_missing
 from mercer.domains.samples import Samples, is_hashable, kind_of
-from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.numerics.ragged import Ragged
 

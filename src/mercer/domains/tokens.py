@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Indices
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["split"]
 

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from mercer.arrays import Floats, Indices
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError, DomainTypeError
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.sparse_checks import sparse_fault, used_columns
 
 __all__ = ["Vectors", "require_sound"]

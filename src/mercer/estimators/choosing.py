@@ -9,20 +9,20 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from mercer.budget import Plan, Resources, budget, format_bytes
 from mercer.domains import Samples
 from mercer.estimators.fits import Run
 from mercer.gram import Auto, Gram, GramSpec, HasFactor, Nystrom, Tiles
-from mercer.gram.auto import Chosen, exact_choice
-from mercer.gram.dense import Dense
+from mercer.gram.auto import Chosen
+from mercer.gram.exact import Dense, exact_choice
 from mercer.gram.gram import has_array, has_features, is_streamed, is_transform, is_undecided, tile_bytes
 from mercer.gram.repair import Repair
 from mercer.kernels import Constant, Gaussian, Kernel
-from mercer.kernels.foreign import as_kernel, is_scikit_learn, translated
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.foreign import as_kernel, translated
+from mercer.kernels.kernel import feature_count, is_foreign, is_scikit_learn
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 
 __all__ = ["Choosing"]
@@ -55,14 +55,19 @@ class Choosing:
         """Return the kernel that was given: functions are wrapped, scikit-learn's objects translated, names left."""
         if self.takes_noise and is_scikit_learn(self.kernel):
             return translated(self.kernel, width).kernel or Constant(0.0)
-        return as_kernel(self.kernel, width)
+        return as_kernel(self.kernel, width) if is_foreign(self.kernel) else self.kernel
 
-    def _known_kernel(self, otherwise: Kernel) -> Kernel:
+    def _known_kernel(self, otherwise: Callable[[], Kernel] = Gaussian) -> Kernel:
         """Return the kernel that was given, or a stand-in where it is not known before the data."""
         kernel = self._given_kernel()
-        return kernel if isinstance(kernel, Kernel) else otherwise
+        return kernel if isinstance(kernel, Kernel) else otherwise()
 
     # how K is held --------------------------------------------------------------------------------
+
+    def _leaves_choice(self) -> bool:
+        """Return whether the user leaves it to `Auto` how K is held."""
+        spec = getattr(self, "gram", None)
+        return spec is None or is_undecided(spec)
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
@@ -84,7 +89,7 @@ class Choosing:
                 self.gram_choice_ = self._decide(spec, kernel, S, run, n_targets).record
                 return self.gram_choice_["gram"]
             spec = exact
-        if is_undecided(getattr(self, "gram", None) or Auto()):
+        if self._leaves_choice():
             self.gram_choice_ = exact_choice(spec, kernel, S, self._resources())
         return spec
 
@@ -99,7 +104,7 @@ class Choosing:
                 spec = self.gram_choice_["gram"]
             else:
                 gram = spec.build(kernel, S, run.resources())
-                if is_undecided(getattr(self, "gram", None) or Auto()):
+                if self._leaves_choice():
                     self.gram_choice_ = exact_choice(spec, kernel, S, run.resources())
         self.gram_, self.repair_ = spec, getattr(gram, "repair", None)
         if (low := getattr(gram, "residual", None)) is not None:  # a Gram of low rank knows how far it is from K
@@ -145,7 +150,7 @@ class Choosing:
         -------
         Plan
         """
-        kernel = self._known_kernel(Gaussian())
+        kernel = self._known_kernel()
         spec = self._planned_gram(n_samples)
         plan = spec.plan(kernel, n_samples, n_features, self.memory)
         factor = spec.low_rank  # whose plans have the rows that are computed at once
@@ -163,7 +168,7 @@ class Choosing:
         spec = getattr(self, "gram", None) or Auto()
         if not is_undecided(spec):
             return spec
-        spec = spec.choose(self._known_kernel(Gaussian()), n_samples, None, self.memory)
+        spec = spec.choose(self._known_kernel(), n_samples, None, self.memory)
         return spec if self._can_use(spec) else Dense()
 
     def _plan_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> Plan:

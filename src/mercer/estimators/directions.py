@@ -17,8 +17,7 @@ from mercer.gram.gram import has_array
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.symmetric import symmetric_product
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for, serial_blas
+from mercer.runtime.tiling import blas_for, in_background, serial_blas
 from mercer.solvers.linear.krylov_pls import Centring
 
 __all__ = [

@@ -16,11 +16,11 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.arguments import sample_weights
 from mercer.arrays import Floats
-from mercer.constraints import AnyOf, Bytes, Constraint, InstanceOf, Integer, Interval, Optional, Positive
+from mercer.budget import Bytes
+from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Interval, Optional, Positive
 from mercer.domains import Frames, Samples, Similarities, Vectors
-from mercer.domains.vocabularies import require_kin, symbol_kinds
+from mercer.domains.samples import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.choosing import Choosing
 from mercer.estimators.fits import Run, protect, scattered, seal_computed, weighted
@@ -29,16 +29,17 @@ from mercer.gram import (
     FeatureExpansion,
     GramSpec,
 )
-from mercer.gram.gram import has_features, is_stored, is_undecided
+from mercer.gram.gram import HasEigen, has_features, is_stored, is_undecided
 from mercer.gram.repair import POLICIES
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
-from mercer.kernels.foreign import AnyKernel, check_searched, is_scikit_learn
-from mercer.kernels.kernel import overflow_error
+from mercer.kernels.foreign import check_searched
+from mercer.kernels.kernel import AnyKernel, is_scikit_learn, overflow_error
 from mercer.kernels.kernel_names import kernel_from_word
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers import Solver, Spectral
 from mercer.spec import Spec, constraints_of
+from mercer.targets.target import sample_weights
 
 __all__ = ["KernelEstimator", "sample_weights", "scattered", "unwatched", "weighted"]
 
@@ -129,7 +130,7 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         for value in (self._given_kernel(), getattr(self, "gram", None), getattr(self, "solver", None)):
             if isinstance(value, Spec):
                 value.check()
-        if hasattr(self, "fixed"):
+        if hasattr(self, "fixed") and is_scikit_learn(self.kernel):
             check_searched(self)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
@@ -268,7 +269,9 @@ class KernelEstimator(Choosing, CallbackSupportMixin, BaseEstimator):
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
         solver = self.solver
         if solver is None:
-            solver = Spectral() if Spectral.fits(problem) else self._default_solver(problem.gram)
+            gram: Any = problem.gram
+            spectral = isinstance(gram, HasEigen) and Spectral.fits(problem)
+            solver = Spectral() if spectral else self._default_solver(gram)
         with run.stage("solver", until):
             if hasattr(solver, "max_iter"):
                 unwatched(problem.gram)

@@ -19,7 +19,8 @@ from mercer.arrays import Floats
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import InputDifferentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import InputDifferentiable
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.numerics.pivoting import pivoted_cholesky
 

@@ -2,12 +2,17 @@
 
 A run is cut into stages (the Gram matrix, the solver); each reports its progress, and the whole is reported to
 callbacks as a hundred steps. A callback that answers true, or a clock that has run out, stops the stage.
+
+A model keeps what it needs to predict. Of the training data it is known only where they are: by weak references, which
+keep nothing alive, are not copied or saved with the model, and answer only if the data are still as they were.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,19 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.arguments import sample_weights
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
-from mercer.estimators.certificates.training_data import remember
 from mercer.problems import Status
 from mercer.runtime.checkpoints import Kept, Store
-from mercer.runtime.interrupts import raising_interrupts
-from mercer.runtime.tiling import Stopped
+from mercer.runtime.tiling import Stopped, raising_interrupts
 from mercer.solvers.solver import Monitor
 from mercer.spec import checked_once
 from mercer.targets import Target
+from mercer.targets.target import sample_weights
 
 __all__ = [
     "Computed",
@@ -40,6 +43,8 @@ __all__ = [
     "seal_computed",
     "weighted",
     "whole",
+    "recall",
+    "remember",
 ]
 
 STEPS = 100
@@ -363,3 +368,57 @@ def protect(cls: type) -> None:
             public = name.endswith("_") and not name.startswith("_")
             if public and isinstance(value, property) and not isinstance(value, Computed):
                 setattr(home, name, Computed(value.fget, value.fset, value.fdel, value.__doc__))
+
+
+# the training data --------------------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    X: Any  # weak references
+    y: Any
+    mark: bytes
+
+
+_SOME = 4096  # numbers by which data are recognised
+_seen: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
+
+
+def remember(estimator: Any, X: Any, y: Any) -> None:
+    """Keep where the training data are, if they can be referred to without keeping them alive: lists cannot.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> model, X, y = KernelRidge(), np.ones((3, 1)), np.ones(3)
+    >>> remember(model, X, y)
+    >>> recall(model)[0] is X
+    True
+    >>> X += 1.0
+    >>> recall(model) is None
+    True
+    """
+    _seen.pop(estimator, None)
+    try:
+        found = _Seen(weakref.ref(X), None if y is None else weakref.ref(y), _mark(X) + _mark(y))
+    except TypeError:
+        return
+    _seen[estimator] = found
+
+
+def recall(estimator: Any) -> tuple[Any, Any] | None:
+    """Return the data that an estimator was fitted to; None if they are gone, or are no longer what they were."""
+    found = _seen.get(estimator)
+    if found is None:
+        return None
+    X, y = found.X(), None if found.y is None else found.y()
+    gone = X is None or (found.y is not None and y is None)
+    return None if gone or _mark(X) + _mark(y) != found.mark else (X, y)
+
+
+def _mark(data: Any) -> bytes:
+    """Return a mark of some numbers of an array, by which it is seen if all of them were changed; b"" for the rest."""
+    array = data if isinstance(data, np.ndarray) else getattr(data, "data", None)  # the entries of a sparse matrix
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+        return b""
+    some = array.flat[:: max(1, array.size // _SOME)]  # a copy of these only, however the array is laid out
+    return hashlib.sha256(some.tobytes()).digest()

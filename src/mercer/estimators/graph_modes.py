@@ -24,8 +24,7 @@ from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import components, laplacian
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import run_tasks, serial_blas, spans, thread_count
+from mercer.runtime.tiling import in_background, run_tasks, serial_blas, spans, thread_count
 
 __all__ = ["Modes", "flat_modes", "largest_positive", "smooth_modes"]
 

@@ -24,7 +24,7 @@ from mercer.errors import DomainError
 from mercer.estimators.estimator import KernelEstimator, remember_columns
 from mercer.estimators.fits import Run
 from mercer.gram import Dense, Gram, Tiles
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.gram.gram import Cross
 from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, Precomputed, RationalQuadratic
 from mercer.kernels.kernel import overflow_error

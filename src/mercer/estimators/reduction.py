@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices, is_real
+from mercer.arrays import Array, Floats, Indices
+from mercer.constraints import is_real
 from mercer.errors import ParameterError, TargetError
 from mercer.targets.codes import decoding_losses, output_code
 

@@ -4,9 +4,11 @@ from mercer.gram.algebra import Repeated as Repeated
 from mercer.gram.algebra import Shifted as Shifted
 from mercer.gram.algebra import Weighted as Weighted
 from mercer.gram.auto import Auto as Auto
-from mercer.gram.dense import Dense as Dense
 from mercer.gram.distributed import Distributed as Distributed
 from mercer.gram.element import Element as Element
+from mercer.gram.exact import Dense as Dense
+from mercer.gram.exact import Tiles as Tiles
+from mercer.gram.exact import exact_choice as exact_choice
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.expansion import FeatureExpansion as FeatureExpansion
 from mercer.gram.gauss.fast_gauss import FastGauss as FastGauss
@@ -23,7 +25,6 @@ from mercer.gram.low_rank.nystrom import Nystrom as Nystrom
 from mercer.gram.low_rank.random_features import RandomFeatures as RandomFeatures
 from mercer.gram.low_rank.sparse_greedy import SparseGreedy as SparseGreedy
 from mercer.gram.repair import Repair as Repair
-from mercer.gram.tiles import Tiles as Tiles
 __all__ = [
     "Auto",
     "Centered",
@@ -50,4 +51,5 @@ __all__ = [
     "SparseGreedy",
     "Tiles",
     "Weighted",
+    "exact_choice",
 ]

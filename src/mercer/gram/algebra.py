@@ -13,10 +13,10 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import Plan
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, ParameterError
+from mercer.gram.exact import same_rows
 from mercer.gram.gram import Cross, Gram, HasFactor, HasRows
-from mercer.gram.tiles import same_rows
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["Centered", "Repeated", "Shifted", "Weighted", "centred"]

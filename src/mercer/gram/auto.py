@@ -17,20 +17,19 @@ import mercer.gram  # for rarely chosen ways: names are imported on use
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, budget, format_bytes
 from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
-from mercer.gram.dense import Dense
+from mercer.gram.exact import Dense, Option, Tiles, choice_record, exact_choice
 from mercer.gram.gram import Gram, GramSpec, is_transform
 from mercer.gram.low_rank.features import Features
 from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
 from mercer.gram.low_rank.samplers import pivots
-from mercer.gram.tiles import Tiles
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.pair_forms import pair_terms
-from mercer.kernels.protocols import HasFrequencies, feature_count, offers
+from mercer.kernels.protocols import HasFrequencies
 
-__all__ = ["Auto", "Chosen", "choice_in_words", "exact_choice"]
+__all__ = ["Auto", "Chosen", "choice_in_words"]
 __public__ = ["Auto"]
 
 _FLOPS = 1e10  # floating-point operations in a second, of a machine with few cores
@@ -58,18 +57,6 @@ class Chosen(NamedTuple):
 
     gram: Gram
     record: dict[str, Any]
-
-
-class _Option(NamedTuple):
-    """A way to hold K, with what it takes."""
-
-    spec: GramSpec
-    bytes: int
-    seconds: float | None
-    verdict: str = ""
-
-    def record(self) -> dict[str, Any]:
-        return {"gram": self.spec, "bytes": self.bytes, "seconds": self.seconds, "verdict": self.verdict}
 
 
 class Auto(GramSpec):
@@ -184,18 +171,6 @@ class Auto(GramSpec):
         return search.run(exact)
 
 
-def _record(
-    spec: GramSpec,
-    reason: str,
-    error: float,
-    measure: str,
-    tol: float | None,
-    rest: list[_Option],
-) -> dict[str, Any]:
-    others = [option.record() for option in rest]
-    return {"gram": spec, "reason": reason, "error": error, "measure": measure, "tol": tol, "alternatives": others}
-
-
 def choice_in_words(record: dict[str, Any]) -> str:
     """Describe a choice, its error and the alternatives in one sentence.
 
@@ -217,24 +192,6 @@ def choice_in_words(record: dict[str, Any]) -> str:
     return f"{record['gram']!r}, {error}: {record['reason']}" + (f"; instead of {others}" if others else "")
 
 
-def _reason(spec: GramSpec, resources: Resources) -> str:
-    allowed = format_bytes(budget(resources.memory))
-    if isinstance(spec, Features):
-        return f"the kernel has fewer features than there are samples, and they fit {allowed}"
-    return f"the matrix fits {allowed}" if isinstance(spec, Dense) else f"the matrix does not fit {allowed}"
-
-
-def exact_choice(chosen: GramSpec, kernel: Kernel, samples: Samples, resources: Resources) -> dict[str, Any]:
-    """The report on an exact choice and on the other exact ways; their times are not estimated."""
-    n, width = len(samples), getattr(samples, "width", 1)
-    rest = [
-        _Option(spec, spec.plan(kernel, n, width, resources.memory).total, None, "exact")
-        for spec in (Dense(), Tiles())
-        if type(spec) is not type(chosen)
-    ]
-    return _record(chosen, _reason(chosen, resources), 0.0, "exact", None, rest)
-
-
 class _Search:
     """The ways to hold one matrix, quickest first."""
 
@@ -250,7 +207,7 @@ class _Search:
         self.allowed, self.max_time = budget(resources.memory), max_time
         self.n, self.width = len(samples), int(getattr(samples, "width", 1))
         self.entry = _entry_seconds(kernel, samples, resources)
-        self.rejected: list[_Option] = []
+        self.rejected: list[Option] = []
         self.accepts: Callable[[GramSpec], bool] = lambda spec: True
         self.plan: Callable[[GramSpec], Plan] = lambda spec: spec.plan(kernel, self.n, self.width, resources.memory)
 
@@ -268,13 +225,13 @@ class _Search:
                 return self._chosen(option, *built, fitting)
         raise self._nothing()
 
-    def _chosen(self, option: _Option, gram: Gram, error: float, measure: str, rest: list[_Option]) -> Chosen:
+    def _chosen(self, option: Option, gram: Gram, error: float, measure: str, rest: list[Option]) -> Chosen:
         many = "the quickest way that fits the budgets" if option.verdict != "exact" else "exact, and fits the budgets"
         others = [other._replace(verdict=other.verdict or "slower") for other in rest] + self.rejected
         reason = f"{many}; about {_span(option.seconds)}"
-        return Chosen(gram, _record(option.spec, reason, error, measure, self.tol, others))
+        return Chosen(gram, choice_record(option.spec, reason, error, measure, self.tol, others))
 
-    def _fits(self, option: _Option) -> bool:
+    def _fits(self, option: Option) -> bool:
         """Whether an option is within the budgets; one that is not is remembered with the reason."""
         if option.verdict not in ("", "exact"):
             self.rejected.append(option)
@@ -286,7 +243,7 @@ class _Search:
             return True
         return False
 
-    def _built(self, option: _Option) -> tuple[Gram, float, str] | None:
+    def _built(self, option: Option) -> tuple[Gram, float, str] | None:
         """The Gram, its error and the measure, or None if it is not exact enough or cannot be."""
         try:
             with warnings.catch_warnings():
@@ -312,29 +269,29 @@ class _Search:
 
     # what there is ------------------------------------------------------------------------------------------
 
-    def _option(self, spec: GramSpec, seconds: float, verdict: str = "") -> list[_Option]:
+    def _option(self, spec: GramSpec, seconds: float, verdict: str = "") -> list[Option]:
         """The option of a specification, if it suits the caller."""
-        return [_Option(spec, self.plan(spec).total, seconds, verdict)] if self.accepts(spec) else []
+        return [Option(spec, self.plan(spec).total, seconds, verdict)] if self.accepts(spec) else []
 
-    def _exact(self, spec: GramSpec) -> list[_Option]:
+    def _exact(self, spec: GramSpec) -> list[Option]:
         n, products = self.n, _PRODUCTS * self.entry * self.n * self.n
         if isinstance(spec, Features):  # whose columns are those of the features
             D = int(feature_count(self.kernel, self.samples) or 0)
             size = spec.plan(self.kernel, n, D, self.resources.memory).total
-            return [_Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
+            return [Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
         if isinstance(spec, Dense):
             return self._option(spec, 0.5 * self.entry * n * n + n**3 / (3.0 * _FLOPS), "exact")
         if isinstance(spec, mercer.gram.Kronecker):
             return self._option(spec, _PRODUCTS * n * math.sqrt(n) * 2.0 / _FLOPS, "exact")
         return self._option(spec, products, "exact")
 
-    def _others(self, exact: GramSpec) -> list[_Option]:
+    def _others(self, exact: GramSpec) -> list[Option]:
         found = [] if isinstance(exact, Tiles) else self._exact(Tiles())
         if not isinstance(exact, Dense):
             found += self._exact(Dense())
         return found + self._factors() + self._features() + self._transform()
 
-    def _factors(self) -> list[_Option]:
+    def _factors(self) -> list[Option]:
         """Factors of low rank, if some samples say that the rank is low."""
         n = self.n
         if self.kernel.order != 0:
@@ -362,7 +319,7 @@ class _Search:
         needed = found if m == self.n else math.ceil(_GROWTH * found) + 10
         return max(needed, 1), found > _HOPELESS * m
 
-    def _features(self) -> list[_Option]:
+    def _features(self) -> list[Option]:
         if not offers(self.kernel, HasFrequencies) or self.tol**2 * _MOST_FEATURES < 1.0:
             return []
         count = math.ceil(1.0 / self.tol**2)
@@ -370,7 +327,7 @@ class _Search:
         seconds = self.n * spec.count * (2.0 * self.width + 20.0 + spec.count) / _FLOPS
         return self._option(spec, seconds)
 
-    def _transform(self) -> list[_Option]:
+    def _transform(self) -> list[Option]:
         """The fast Gauss transform, if it is one for this kernel and quicker than all pairs."""
         spec = mercer.gram.FastGauss(min(self.tol, _TRANSFORM))
         if not isinstance(self.samples, Vectors) or self.width > _DIMENSIONS or self.tol < 1e-10:

@@ -19,9 +19,10 @@ from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError
-from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.exact import Tiles
+from mercer.gram.expansion import Expansion, FeatureExpansion, fits_single, product
 from mercer.gram.gram import Gram, GramSpec
 from mercer.gram.low_rank.factor import FactorGram, require_definite
 from mercer.gram.low_rank.factor import block as kernel_block
@@ -29,8 +30,6 @@ from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
 from mercer.gram.low_rank.random_features import RandomFeatures
 from mercer.gram.low_rank.sparse_greedy import SparseGreedy
-from mercer.gram.products import fits_single, product
-from mercer.gram.tiles import Tiles
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.tree_sums import pairwise, tree_sum

@@ -14,24 +14,21 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources, format_bytes
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import ParameterError
-from mercer.gram.expansion import Expansion, FeatureExpansion
-from mercer.gram.products import product
+from mercer.gram.expansion import Expansion, FeatureExpansion, product
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel, fill
-from mercer.kernels.protocols import bases_of
+from mercer.kernels.kernel import Kernel, bases_of, fill
 from mercer.runtime.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
 if TYPE_CHECKING:
     from mercer.gram.auto import Auto
-    from mercer.gram.dense import Dense, DenseGram
+    from mercer.gram.exact import Dense, DenseGram, Tiles
     from mercer.gram.gauss.fast_gauss import FastGauss
     from mercer.gram.low_rank.factor import FactorGram
     from mercer.gram.low_rank.features import Features
     from mercer.gram.low_rank.nystrom import NystromGram
-    from mercer.gram.tiles import Tiles
 
 __all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
 __public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]

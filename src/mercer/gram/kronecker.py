@@ -15,15 +15,14 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, GramSpec
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.pair_forms import Members, PairMatrix, member_bytes, pair_terms
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.kronecker_products import PairIndex
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import run_tasks, spans
+from mercer.runtime.tiling import in_background, run_tasks, spans
 
 __all__ = ["Kronecker", "KroneckerBasis"]
 __public__ = ["Kronecker"]

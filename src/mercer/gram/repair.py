@@ -14,8 +14,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Plan
 from mercer.errors import CapabilityError, NotPositiveDefinite
+from mercer.numerics.cholesky import lapack
 from mercer.numerics.eigen import eigh_in_place
-from mercer.runtime.interrupts import in_background, lapack
+from mercer.runtime.tiling import in_background
 
 __all__ = ["Mend", "POLICIES", "Repair", "mended", "negative_part", "repair_plan", "rounding"]
 __public__ = ["Repair"]

@@ -21,10 +21,10 @@ from mercer.kernels.algebra.maps import Composed, RankOne, Selected
 from mercer.kernels.algebra.pair_products import DirectSum, Tensor
 from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
 from mercer.kernels.composite import Composite, Wrapped
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import HasAtoms, HasFeatures, HasSeries, HasSpectralDensity, feature_count, offers
+from mercer.kernels.protocols import HasAtoms, HasFeatures, HasSeries, HasSpectralDensity
 from mercer.kernels.strings.spectrum import Match
 from mercer.kernels.vectors.arccosine import ArcCosine
 from mercer.kernels.vectors.conditional import NegativeDistance

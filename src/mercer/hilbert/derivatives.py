@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.arguments import checked, sample_weights
+from mercer.arguments import checked
 from mercer.arrays import Floats, real_numbers
 from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
@@ -22,6 +22,7 @@ from mercer.hilbert.jets import jet, require_smooth
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 from mercer.spec import derived
+from mercer.targets.target import sample_weights
 
 __all__ = ["DerivativeExpansion", "derivative_representer", "gradient", "sensitivity"]
 __public__ = __all__

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import checked, sample_weights
+from mercer.arguments import checked
 from mercer.constraints import InstanceOf
 from mercer.domains import Samples
 from mercer.errors import DomainError
 from mercer.gram import Expansion
 from mercer.kernels import Kernel
+from mercer.targets.target import sample_weights
 
 __all__ = ["mean_element", "representer"]
 __public__ = __all__

@@ -36,7 +36,8 @@ from mercer.kernels import (
     Scaled,
     Sum,
 )
-from mercer.kernels.protocols import InputDifferentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import InputDifferentiable
 from mercer.kernels.vectors.pointwise import DotProduct, Radial, dense
 
 __all__ = ["Jet", "jet", "require_smooth"]

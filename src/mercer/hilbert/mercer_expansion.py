@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arguments import Bytes, checked
+from mercer.arguments import checked
 from mercer.arrays import Floats, real_numbers
-from mercer.budget import Plan, Resources
+from mercer.budget import Bytes, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.gram import Expansion, Features, Tiles
 from mercer.hilbert.measures import Measure
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.kernel import feature_count
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import Bytes, Callback, answer_of, checked, real_array, require_squares, sample_weights
+from mercer.arguments import Callback, answer_of, checked, real_array, require_squares
 from mercer.arrays import Floats
-from mercer.budget import Plan
+from mercer.budget import Bytes, Plan
 from mercer.constraints import AnyOf, InstanceOf, Optional, Positive
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Expansion
 from mercer.gram.element import Element, plain
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
+from mercer.targets.target import sample_weights
 
 __all__ = ["Moments", "Projection", "moments", "project", "projection_moments"]
 __public__ = __all__

@@ -22,8 +22,8 @@ from scipy.optimize import minimize
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError
+from mercer.gram.exact import TileGram
 from mercer.gram.gram import Cross
-from mercer.gram.tiles import TileGram
 from mercer.hilbert.reduced_points import Moving
 from mercer.hilbert.reduced_selection import Selection, Watch
 from mercer.kernels.kernel import Kernel

@@ -23,7 +23,8 @@ from mercer.gram import Element, Expansion, Tiles
 from mercer.hilbert.reduced_construction import Function, construct
 from mercer.hilbert.reduced_decisions import Agreement
 from mercer.hilbert.reduced_selection import Selection, Watch
-from mercer.kernels.protocols import InputDifferentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import InputDifferentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import Stopped
 

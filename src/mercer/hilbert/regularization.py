@@ -25,10 +25,10 @@ from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.hilbert.regularizers import NormPower, Radius, Regularizer
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.kernel import feature_count
 from mercer.losses import Loss, Squared
 from mercer.problems import ConvexRisk, Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.risk_path import RiskMinimum, RiskPath, choose_solver
 from mercer.solvers.smooth.newton import Minimum
 

@@ -23,8 +23,8 @@ from mercer.errors import CapabilityError
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.algebra.maps import Selected
 from mercer.kernels.algebra.sums import Product, Scaled, Sum
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import HasFrequencies, offers
+from mercer.kernels.kernel import Kernel, offers
+from mercer.kernels.protocols import HasFrequencies
 from mercer.kernels.vectors.compact import Epanechnikov, Wendland
 from mercer.kernels.vectors.pointwise import Radial
 from mercer.kernels.vectors.spectral import SpectralDensity, SpectralMixture

@@ -20,9 +20,9 @@ from mercer.domains import Vectors
 from mercer.errors import MercerError
 from mercer.hilbert.claims import Claim, Facts, facts, too_wide
 from mercer.kernels.composite import Composite
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, offers
 from mercer.kernels.power_series import Degrees
-from mercer.kernels.protocols import HasSeries, offers
+from mercer.kernels.protocols import HasSeries
 
 __all__ = ["Claim", "Properties", "properties"]
 __public__ = ["Properties", "properties"]

@@ -32,7 +32,7 @@ from mercer.inference.forms import (
 from mercer.inference.options import Limits, part_of, require_matrices, resources_of, tell
 from mercer.inference.result import finite
 from mercer.kernels.foreign import KernelLike
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["coco", "hsic", "kcc", "mmd", "nocco"]
 __public__ = __all__

@@ -25,11 +25,11 @@ from mercer.gram.algebra import Centered, centred
 from mercer.gram.gram import has_array, is_stored
 from mercer.inference.options import part_of, require_matrices, tell
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.foreign import AnyKernel, KernelLike, any_kernel
+from mercer.kernels.foreign import KernelLike, any_kernel
+from mercer.kernels.kernel import AnyKernel
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for, run_tasks, serial_blas, spans
+from mercer.runtime.tiling import blas_for, in_background, run_tasks, serial_blas, spans
 
 __all__ = [
     "DenseForm",
@@ -184,7 +184,9 @@ def packed(X: Any, kernel: KernelLike) -> tuple[Kernel, Samples]:
     (Gaussian('median'), <Vectors: 2 samples, 1 column, float64>)
     """
     AnyKernel().check("kernel", kernel, "a measure or test")
-    found: Kernel = Gaussian("median") if kernel is None else any_kernel(kernel, _width(X))
+    if kernel is None:
+        kernel = Gaussian("median")
+    found: Kernel = kernel if isinstance(kernel, Kernel) else any_kernel(kernel, _width(X))
     found.check()
     if found.domain is Vectors and not isinstance(X, Samples) and _is_column(X):
         X = np.asarray(X)[:, None]

@@ -21,8 +21,7 @@ from mercer.inference.entrywise import Entrywise
 from mercer.inference.forms import DenseForm, FactorForm, Form, factor_of, product
 from mercer.inference.options import tell
 from mercer.inference.result import Null
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for, spans
+from mercer.runtime.tiling import blas_for, in_background, spans
 from mercer.spec import Spec
 
 __all__ = [

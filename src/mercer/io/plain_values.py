@@ -41,7 +41,8 @@ from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
 from mercer.io.registry import find_class, id_of
 from mercer.kernels import Kernel
-from mercer.kernels.foreign import is_scikit_learn, translated
+from mercer.kernels.foreign import translated
+from mercer.kernels.kernel import is_scikit_learn
 from mercer.numerics.ragged import Ragged
 from mercer.problems import Solution
 from mercer.runtime.workers import DaskClient

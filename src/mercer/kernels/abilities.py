@@ -15,12 +15,12 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.free_parameters import free_names, free_values
 from mercer.kernels import protocols
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import Pullback, offers
+from mercer.kernels.kernel import Kernel, grain_of, offers
+from mercer.kernels.protocols import Pullback
 from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
 
 __all__ = [
@@ -171,7 +171,7 @@ def _pull(
     if count == 0 or not len(A) or not len(B):
         return np.zeros(count)
     comparison = Comparison(kernel, A, B, np.float64)
-    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric, side=protocols.grain_of(kernel, comparison))
+    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric, side=grain_of(kernel, comparison))
     parts: list[Any] = [None] * len(grid)
 
     def work(place: int) -> None:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats, Indices
 from mercer.domains import WHOLE, Frames, Samples, Vectors
 from mercer.errors import DomainError
-from mercer.numerics import distances
+from mercer.numerics import operands
 from mercer.runtime.tiling import Scratch
 
 if TYPE_CHECKING:
@@ -241,11 +241,11 @@ class Comparison:
             X = wound(X, base.period)
             Z = X if same else wound(Z, base.period)
         # dot products are about the origin; for distances any point will do, and what is near it keeps its digits
-        center = None if base.kind == "dot" or distances.is_mostly_zero(X) else distances.center_of(Z)
+        center = None if base.kind == "dot" or operands.is_mostly_zero(X) else operands.center_of(Z)
         narrow = self.dtype.itemsize < max(X.dtype.itemsize, Z.dtype.itemsize)
         shift = center if narrow and not sp.issparse(X) and not sp.issparse(Z) else None
-        X = distances.narrowed(X, shift, self.dtype)
-        Z = X if same else distances.narrowed(Z, shift, self.dtype)
+        X = operands.narrowed(X, shift, self.dtype)
+        Z = X if same else operands.narrowed(Z, shift, self.dtype)
         center = center if shift is None else None
         scale = None if base.scale is None else np.asarray(base.scale)
         if scale is not None and len(scale) != X.shape[1]:
@@ -254,14 +254,14 @@ class Comparison:
                 "per column, is accepted. Give a single number or as many as there are columns."
             )
         if base.kind == "distance":
-            operands = distances.distance_operands(X, Z, center, scale)
+            sides = operands.distance_operands(X, Z, center, scale)
         else:
-            operands = distances.dot_operands(X, Z, scale)
+            sides = operands.dot_operands(X, Z, scale)
         use = self.use(path, base)
         if base.kind != "manhattan":
-            require_one_unit((X, Z), scale, operands[0].unit, use.reach)
+            require_one_unit((X, Z), scale, sides[0].unit, use.reach)
         related = base.kind == "dot" and (_bare(path), base.twin) in self.uses
-        return Recipe(base.kind, *operands, use, comparable_norms(*operands) if related else None)
+        return Recipe(base.kind, *sides, use, comparable_norms(*sides) if related else None)
 
 
 class View:
@@ -351,11 +351,11 @@ class View:
     def _compute(self, recipe: Recipe) -> Floats:
         out, left, right = self.empty(), recipe.left, recipe.right
         if recipe.kind == "distance":
-            distances.half_distance_tile(left, right, self.rows, self.columns, out, recipe.use.reach)
+            operands.half_distance_tile(left, right, self.rows, self.columns, out, recipe.use.reach)
         elif recipe.kind == "dot":
-            distances.dot_tile(left, right, self.rows, self.columns, out)
+            operands.dot_tile(left, right, self.rows, self.columns, out)
         else:
-            distances.manhattan_tile(left.points, right.points, self.rows, self.columns, out)
+            operands.manhattan_tile(left.points, right.points, self.rows, self.columns, out)
         return out
 
 

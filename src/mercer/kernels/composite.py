@@ -15,9 +15,9 @@ from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
 from mercer.errors import DomainError
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Base, Path
-from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered, overflow_error
-from mercer.kernels.protocols import HasSeries, bases_of, offers
-from mercer.numerics.algebraic import all_finite
+from mercer.kernels.kernel import Kernel, Tiled, bases_of, narrowed, offered, offers, overflow_error
+from mercer.kernels.protocols import HasSeries
+from mercer.runtime.tiling import all_finite
 from mercer.spec import derived
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first

@@ -15,8 +15,7 @@ from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, OneOf, Optional, Satisfies
 from mercer.domains import Objects, Samples, Vectors
-from mercer.domains.doors import packed_pair
-from mercer.domains.samples import kind_of
+from mercer.domains.samples import kind_of, packed_pair
 from mercer.errors import DomainError, IndefiniteWarning, warn_caller
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, mirror

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mercer import kernels  # whose names are imported when they are used
-from mercer.constraints import Constraint
 from mercer.errors import CapabilityError, ParameterError
 from mercer.kernels import Constant, Gaussian, Kernel, Matern, RationalQuadratic
+from mercer.kernels.kernel import SCIKIT_LEARN, is_foreign, is_scikit_learn
 from mercer.kernels.kernel_names import kernel_from_word
 
-__all__ = [
-    "AnyKernel",
-    "KernelLike",
-    "Translated",
-    "any_kernel",
-    "as_kernel",
-    "check_searched",
-    "is_foreign",
-    "is_scikit_learn",
-    "translated",
-]
+__all__ = ["KernelLike", "Translated", "any_kernel", "as_kernel", "check_searched", "translated"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., Any] | None
 """A kernel in whatever way it may be given: an object, a name of scikit-learn, a function or kernel object of it."""
 
-_HOME = "sklearn.gaussian_process.kernels"
 _BOUNDS = (1e-5, 1e5)  # of scikit-learn's hyper-parameters, unless others are given
 
 
@@ -46,41 +34,6 @@ class Translated(NamedTuple):
 
     kernel: Kernel | None
     noise: float
-
-
-class AnyKernel(Constraint):
-    """A kernel, in whatever way it may be given to an estimator. Not free (its own parameters may be)."""
-
-    @property
-    def accepted(self) -> str:
-        return "a Kernel, a scikit-learn name such as 'rbf', a function of two collections, or None"
-
-    def accepts(self, value: Any) -> bool:
-        return value is None or isinstance(value, (Kernel, str)) or is_foreign(value)
-
-    def advice(self, name: str, value: Any) -> str:
-        if isinstance(value, type):
-            return f"Write {name}={value.__name__}(...): an object, not its class."
-        return f"Give {name} an object of mercer.kernels such as Gaussian(1.0), not a {type(value).__name__}."
-
-
-def is_scikit_learn(given: Any) -> bool:
-    """Return whether this is a kernel object of scikit-learn; its module is not imported to find out."""
-    home = sys.modules.get(_HOME)
-    return home is not None and isinstance(given, home.Kernel)
-
-
-def is_foreign(given: Any) -> bool:
-    """Return whether this is no kernel of mercer but can be made one: a function, or a kernel object of scikit-learn.
-
-    Examples
-    --------
-    >>> is_foreign(lambda A, B: A @ B.T), is_foreign(Gaussian(1.0)), is_foreign("rbf")
-    (True, False, False)
-    """
-    if isinstance(given, (Kernel, type)):
-        return False
-    return is_scikit_learn(given) or callable(given)
 
 
 def as_kernel(given: Any, width: int = 1) -> Any:
@@ -153,7 +106,7 @@ def translated(given: Any, width: int = 1) -> Translated:
     >>> translated(DotProduct(2.0) + WhiteKernel(0.1))
     Translated(kernel=Linear() + Constant(4.0), noise=0.1)
     """
-    name = type(given).__name__ if type(given).__module__ == _HOME else ""
+    name = type(given).__name__ if type(given).__module__ == SCIKIT_LEARN else ""
     if name == "WhiteKernel":
         return Translated(None, float(given.noise_level))
     if name == "Sum":

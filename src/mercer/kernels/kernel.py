@@ -6,28 +6,34 @@ others write ``tile(view)`` instead (see `mercer.kernels.comparison`).
 
 from __future__ import annotations
 
+import functools
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from mercer import budget
 from mercer.arrays import Floats
+from mercer.constraints import Constraint
 from mercer.domains import WHOLE, Frames, Samples
-from mercer.domains.doors import packed, packed_pair
+from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
-from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.protocols import CAPABILITIES, grain_of, writes
-from mercer.numerics.algebraic import all_finite, transpose_into
-from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
+from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.protocols import CAPABILITIES, Compiles, HasBases, HasFeatures, HasGrain, HasQuickTiles, IsWindow
+from mercer.runtime.tiling import Monitor, all_finite, run_tasks, tile_grid, transpose_into
 from mercer.spec import Spec, derived
 
 if TYPE_CHECKING:
     from mercer.kernels.algebra import deep, functions, maps, pair_products, sums
 
 __public__ = ["Kernel"]
+
+_NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
+
+SCIKIT_LEARN = "sklearn.gaussian_process.kernels"  # the home of its kernel objects
 
 
 class Lacking(CapabilityError, AttributeError):
@@ -345,3 +351,104 @@ def overflow_error(kernel: Kernel) -> DomainError:
 def narrowed(kernel: Kernel, A: Samples) -> Samples:
     """Return the part of a table that one term of a composite kernel reads."""
     return A.part(kernel.part) if isinstance(A, Frames) and not kernel.composite else A
+
+
+# asking for what only some kernels can do: the protocols are in `mercer.kernels.protocols` --------------
+
+
+def offers(kernel: Kernel, protocol: type) -> bool:
+    """Return whether a kernel satisfies a protocol, and all of its terms do where that matters.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> offers(Linear(), HasFeatures), offers(Linear() + Gaussian(1.0), HasFeatures)
+    (True, False)
+    """
+    if not writes(type(kernel), protocol):
+        return False
+    name = _NAMES.get(protocol)
+    return name is None or name in kernel.capabilities
+
+
+@functools.cache
+def writes(cls: type, protocol: type) -> bool:
+    """Return whether a class has the methods of a protocol."""
+    return all(callable(getattr(cls, name, None)) for name in vars(protocol) if not name.startswith("_"))
+
+
+def feature_count(kernel: Kernel, A: Samples) -> int | None:
+    """Return D, the number of features of a kernel on samples, or None if there is no finite map or D is not known."""
+    count = getattr(kernel, "feature_count", None) if offers(kernel, HasFeatures) else None
+    return None if count is None else count(A)
+
+
+def log_integral(kernel: Kernel, width: int) -> float | None:
+    """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window."""
+    return kernel.log_integral(width) if offers(kernel, IsWindow) else None
+
+
+def bases_of(kernel: Kernel) -> Iterable[tuple[Path, Base, float | None]]:
+    """Return the bases that a kernel's `tile` asks of a view."""
+    return kernel.bases() if offers(kernel, HasBases) else ()
+
+
+def quick_tiles(kernel: Kernel, comparison: Comparison) -> Callable[..., Floats] | None:
+    """Return the function that makes tiles in one pass, if a kernel has one."""
+    return kernel.quick(comparison) if offers(kernel, HasQuickTiles) else None
+
+
+def compiled_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can do so."""
+    return kernel.compile(samples, coef) if offers(kernel, Compiles) else None
+
+
+def grain_of(kernel: Kernel, comparison: Comparison) -> int | None:
+    """Return how many rows and columns a tile should have at most, or None for as many as stay in cache."""
+    return kernel.grain(comparison) if offers(kernel, HasGrain) else term_grain(kernel, comparison)
+
+
+def term_grain(kernel: Kernel, comparison: Comparison) -> int | None:
+    """Return the smallest grain that the terms of a kernel ask for."""
+    terms: Any = (child for _, child in kernel._children() if hasattr(child, "block"))
+    asked = (grain_of(term, comparison) for term in terms)
+    return min((side for side in asked if side is not None), default=None)
+
+
+# kernels of others ---------------------------------------------------------------------------------------
+
+
+class AnyKernel(Constraint):
+    """A kernel, in whatever way it may be given to an estimator. Not free (its own parameters may be)."""
+
+    @property
+    def accepted(self) -> str:
+        return "a Kernel, a scikit-learn name such as 'rbf', a function of two collections, or None"
+
+    def accepts(self, value: Any) -> bool:
+        return value is None or isinstance(value, (Kernel, str)) or is_foreign(value)
+
+    def advice(self, name: str, value: Any) -> str:
+        if isinstance(value, type):
+            return f"Write {name}={value.__name__}(...): an object, not its class."
+        return f"Give {name} an object of mercer.kernels such as Gaussian(1.0), not a {type(value).__name__}."
+
+
+def is_scikit_learn(given: Any) -> bool:
+    """Return whether this is a kernel object of scikit-learn; its module is not imported to find out."""
+    home = sys.modules.get(SCIKIT_LEARN)
+    return home is not None and isinstance(given, home.Kernel)
+
+
+def is_foreign(given: Any) -> bool:
+    """Return whether this is no kernel of mercer but can be made one: a function, or a kernel object of scikit-learn.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> is_foreign(lambda A, B: A @ B.T), is_foreign(Gaussian(1.0)), is_foreign("rbf")
+    (True, False, False)
+    """
+    if isinstance(given, (Kernel, type)):
+        return False
+    return is_scikit_learn(given) or callable(given)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
 from mercer.domains import Strings
-from mercer.domains.vocabularies import codes_among
+from mercer.domains.samples import codes_among
 from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered
 from mercer.runtime.compiled import compiled
 

@@ -272,12 +272,12 @@ def _largest(factor: Factor) -> float:
     return float(max(factor.max(initial=0.0), -factor.min(initial=0.0)))
 
 
-def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+def pair_function(kernel: Kernel, samples: Pairs, coef: Floats) -> Callable[[Samples], Floats] | None:
     """Return f(x) = sum_i coef_i k(s_i, x) on pairs as one function, or None if the kernel is no sum of products.
 
     Instead of n m evaluations pair by pair it takes a matrix between the objects of each side, and a sparse product.
     """
-    if pair_terms(kernel) is None or not isinstance(samples, Pairs):
+    if pair_terms(kernel) is None:
         return None
     source = Members.of(samples, kernel)
 

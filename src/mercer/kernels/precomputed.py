@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Similarities
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel
 

@@ -1,15 +1,14 @@
-"""What only some kernels can do, each as a small protocol, and how to ask for it.
+"""What only some kernels can do, each as a small protocol.
 
 A user's kernel satisfies a protocol by implementing its methods; those of this package derive from the classes in
-`mercer.kernels.abilities`, which open the methods to raw data. Callers ask `offers(kernel, HasFeatures)`: a sum has the
-method, but offers it only if all of its terms do.
+`mercer.kernels.abilities`, which open the methods to raw data. Callers ask ``offers(kernel, HasFeatures)``, of
+`mercer.kernels.kernel`: a sum has the method, but offers it only if all of its terms do.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,15 +17,22 @@ from mercer.domains import Samples
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.power_series import Series
 
-if TYPE_CHECKING:
-    from mercer.kernels.kernel import Kernel
-
 __all__ = [
-    "CAPABILITIES", "Compiles", "Differentiable", "HasAtoms", "HasBases", "HasFeatures", "HasFrequencies", "HasGrain",
-    "HasQuickTiles", "HasSeries", "HasSpectralDensity", "InputDifferentiable", "IsWindow", "TileDifferentiable",
-    "bases_of", "compiled_expansion", "feature_count", "grain_of", "log_integral", "offers", "quick_tiles",
-    "term_grain",
-]  # fmt: skip
+    "CAPABILITIES",
+    "Compiles",
+    "Differentiable",
+    "HasAtoms",
+    "HasBases",
+    "HasFeatures",
+    "HasFrequencies",
+    "HasGrain",
+    "HasQuickTiles",
+    "HasSeries",
+    "HasSpectralDensity",
+    "InputDifferentiable",
+    "IsWindow",
+    "TileDifferentiable",
+]
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
 
@@ -187,8 +193,6 @@ class HasBases(Protocol):
         ...
 
 
-# asking ---------------------------------------------------------------------------------------------
-
 # the method by which a capability is known, its protocol, and what a kernel without it has not
 CAPABILITIES: dict[str, tuple[type, str]] = {
     "features": (HasFeatures, "finite feature map"),
@@ -199,63 +203,3 @@ CAPABILITIES: dict[str, tuple[type, str]] = {
     "spectral_density": (HasSpectralDensity, "spectral density of its own"),
     "spectral_atoms": (HasAtoms, "spectral measure of points"),
 }
-_NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
-
-
-def offers(kernel: Kernel, protocol: type) -> bool:
-    """Return whether a kernel satisfies a protocol of this module, and all of its terms do where that matters.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> offers(Linear(), HasFeatures), offers(Linear() + Gaussian(1.0), HasFeatures)
-    (True, False)
-    """
-    if not writes(type(kernel), protocol):
-        return False
-    name = _NAMES.get(protocol)
-    return name is None or name in kernel.capabilities
-
-
-@functools.cache
-def writes(cls: type, protocol: type) -> bool:
-    """Return whether a class has the methods of a protocol."""
-    return all(callable(getattr(cls, name, None)) for name in vars(protocol) if not name.startswith("_"))
-
-
-def feature_count(kernel: Kernel, A: Samples) -> int | None:
-    """Return D, the number of features of a kernel on samples, or None if there is no finite map or D is not known."""
-    count = getattr(kernel, "feature_count", None) if offers(kernel, HasFeatures) else None
-    return None if count is None else count(A)
-
-
-def log_integral(kernel: Kernel, width: int) -> float | None:
-    """Return log of the integral of k(., z) over `width` dimensions, or None if k is no window."""
-    return kernel.log_integral(width) if offers(kernel, IsWindow) else None
-
-
-def bases_of(kernel: Kernel) -> Iterable[tuple[Path, Base, float | None]]:
-    """Return the bases that a kernel's `tile` asks of a view."""
-    return kernel.bases() if offers(kernel, HasBases) else ()
-
-
-def quick_tiles(kernel: Kernel, comparison: Comparison) -> Callable[..., Floats] | None:
-    """Return the function that makes tiles in one pass, if a kernel has one."""
-    return kernel.quick(comparison) if offers(kernel, HasQuickTiles) else None
-
-
-def compiled_expansion(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-    """Return f(x) = sum_i coef_i k(s_i, x) as one function, if a kernel can do so."""
-    return kernel.compile(samples, coef) if offers(kernel, Compiles) else None
-
-
-def grain_of(kernel: Kernel, comparison: Comparison) -> int | None:
-    """Return how many rows and columns a tile should have at most, or None for as many as stay in cache."""
-    return kernel.grain(comparison) if offers(kernel, HasGrain) else term_grain(kernel, comparison)
-
-
-def term_grain(kernel: Kernel, comparison: Comparison) -> int | None:
-    """Return the smallest grain that the terms of a kernel ask for."""
-    terms: Any = (child for _, child in kernel._children() if hasattr(child, "block"))
-    asked = (grain_of(term, comparison) for term in terms)
-    return min((side for side in asked if side is not None), default=None)

@@ -1,4 +1,4 @@
-"""Weights as random numbers with a prior, of which the posterior is found with that of the function."""
+"""Weights with a prior, whose posterior is found together with that of the function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class HierarchicalBayes(Mixture):
 
     .. math:: f = \sum_t f_t + b, \qquad f_t \sim \mathcal{GP}(0, d_t k_t), \qquad 1 / d_t \sim \mathrm{Gamma}(a, r)
 
-    Numbers are observed with normal noise of unknown precision, which has the same prior; of two classes the sign of
-    f plus standard normal noise is. The posterior is approximated by one in which function, weights and noise are
-    independent, which has closed forms.
+    Numbers are observed with normal noise of unknown precision, which has the same prior; for two classes, what is
+    observed is the sign of f plus standard normal noise. The posterior is approximated by one in which function,
+    weights and noise are independent, which has closed forms.
 
     Seed: [STS] Section 7, hierarchical Bayesian models (Girolami and Rogers, 2005).
 

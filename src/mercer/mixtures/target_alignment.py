@@ -27,8 +27,8 @@ class Alignment(Mixture):
     .. math:: \max_{d \ge 0} \; \frac{\langle K_d^c, Y Y^\top \rangle}{\|K_d^c\|_F}, \qquad
               d \propto \arg\min_{v \ge 0} \; v^\top M v - 2 v^\top a, \qquad \sum_t d_t = 1
 
-    Seed: [STS] Section 7 learns kernels for a machine; the alignment of centred kernels (ALIGNF) is of Cortes, Mohri
-    and Rostamizadeh (2012), with weights that sum to one where theirs have length one.
+    Seed: [STS] Section 7 learns kernels for a machine; the alignment of centred kernels (ALIGNF) is due to Cortes,
+    Mohri and Rostamizadeh (2012), with weights that sum to one where theirs have length one.
 
     Notes
     -----

@@ -158,7 +158,7 @@ class LpBall(WeightSet):
 
     At p = 1 it is `Simplex`; for p to infinity every kernel has weight one, the sum of the kernels.
 
-    Seed: [STS] Section 7 and [KIKS] Section 6.2 have p = 1; the other norms, and the weights in closed form, are of
+    Seed: [STS] Section 7 and [KIKS] Section 6.2 have p = 1; the other norms, and the weights in closed form, are due to
     Kloft, Brefeld, Sonnenburg and Zien (2011).
 
     Parameters
@@ -201,7 +201,7 @@ class ElasticNet(WeightSet):
 
     .. math:: d_t \ge 0, \qquad \theta \sum_t d_t + (1 - \theta) \sum_t d_t^2 \le 1
 
-    Seed: [STS] Section 7 has theta = 1; the set is of Yang, Xu, Ye, King and Lyu (2011).
+    Seed: [STS] Section 7 has theta = 1; the set is due to Yang, Xu, Ye, King and Lyu (2011).
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ __all__ = [
     "coded",
     "learned_alphabet",
     "letters_of",
-    "packed",
+    "packed_strings",
     "strings_of",
 ]
 
@@ -94,7 +94,7 @@ def strings_of(codes: NDArray[Any], lengths: Any, alphabet: Any) -> Strings:
     return Strings(Ragged.from_lengths(codes.astype(np.int32), lengths), letters_of(alphabet)[0])
 
 
-def packed(X: Any, alphabet: Any, missing: Any) -> Strings:
+def packed_strings(X: Any, alphabet: Any, missing: Any) -> Strings:
     """Return strings; DomainError if they have symbols and none of these is one of the alphabet.
 
     A symbol that the alphabet does not have may have been mistyped, and is taken for missing. If it has none of them at

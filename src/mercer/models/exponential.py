@@ -11,7 +11,7 @@ from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Array, OneOf, Optional, Satisfies
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 from mercer.models.normal import dense

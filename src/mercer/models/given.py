@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Satisfies
 from mercer.domains import Samples, Strings, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.domains.sequences import Sequences
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.models.gaussian_hidden_markov import GaussianHiddenMarkovModel

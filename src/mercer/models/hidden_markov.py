@@ -14,7 +14,8 @@ import numpy as np
 from mercer import budget, errors
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
-from mercer.domains import Samples, Strings, doors
+from mercer.domains import Samples, Strings
+from mercer.domains.samples import packed
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.models.alphabet import (
     ALPHABET,
@@ -23,7 +24,7 @@ from mercer.models.alphabet import (
     coded,
     learned_alphabet,
     letters_of,
-    packed,
+    packed_strings,
     strings_of,
 )
 from mercer.models.model import Model, stochastic, weights_of
@@ -119,12 +120,12 @@ class Hidden(Model):
 
     def log_likelihood(self, S: Any) -> Floats:
         """Return log p(x) of each sequence, summed over all hidden paths and over what is missing."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         return log_likelihoods(self._observe(self._data(S)), S.offsets, self.chain)
 
     def decode(self, S: Any) -> tuple[Indices, Floats]:
         """Return the most likely hidden states, (T,) for all sequences one after another, and log p(x, z), (n,)."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         return best_paths(self._observe(self._data(S)), S.offsets, self.chain)
 
     def posterior(self, S: Any) -> Floats:
@@ -139,7 +140,7 @@ class Hidden(Model):
 
     def scores(self, S: Any) -> Floats:
         """Return the derivatives of log p(x), (n, p): in pi, A row by row, then in what the states emit."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         chain, n, K = self.chain, len(S), int(self.states)
         budget.Plan(f"the scores of {self!r} on {n} sequences", {"scores": 8 * n * self.size}).require(None)
         out = np.zeros((n, self.size))
@@ -171,7 +172,7 @@ class Hidden(Model):
 
     def learn(self, S: Any, weight: Floats | None = None) -> Self:
         """Learn all parameters by expectation maximisation (Baum and Welch)."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         if self.fitted:
             return self
         w = weights_of(weight, len(S))
@@ -344,7 +345,7 @@ class HiddenMarkovModel(Hidden):
 
     def pack(self, X: Any) -> Strings:
         """Turn texts or sequences of symbols into Strings, which have symbols of the alphabet."""
-        return packed(X, self.alphabet, self.missing)
+        return packed_strings(X, self.alphabet, self.missing)
 
     @property
     def _emissions(self) -> Floats:
@@ -363,7 +364,7 @@ class HiddenMarkovModel(Hidden):
 
     def _begin(self, S: Strings, w: Floats, rng: np.random.Generator) -> Self:
         alphabet = learned_alphabet(S, w, self.missing) if self.alphabet is None else self.alphabet
-        codes, K = coded(packed(S, alphabet, self.missing), alphabet), int(self.states)
+        codes, K = coded(packed_strings(S, alphabet, self.missing), alphabet), int(self.states)
         seen, letters = codes >= 0, len(letters_of(alphabet)[0])
         share = np.bincount(codes[seen], np.repeat(w, S.lengths)[seen], letters) + 1e-3
         # different states for different symbols, likely to stay: what is rare in data is not found from a uniform start

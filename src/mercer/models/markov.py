@@ -13,7 +13,8 @@ import numpy as np
 from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
-from mercer.domains import Samples, Strings, doors
+from mercer.domains import Samples, Strings
+from mercer.domains.samples import packed
 from mercer.models.alphabet import (
     ALPHABET,
     MISSING_SYMBOL,
@@ -21,7 +22,7 @@ from mercer.models.alphabet import (
     coded,
     learned_alphabet,
     letters_of,
-    packed,
+    packed_strings,
     strings_of,
 )
 from mercer.models.model import Model, stochastic, weights_of
@@ -118,7 +119,7 @@ class MarkovChain(Model):
 
     def pack(self, X: Any) -> Strings:
         """Turn texts or sequences of symbols into Strings, which have symbols of the alphabet."""
-        return packed(X, self.alphabet, self.missing)
+        return packed_strings(X, self.alphabet, self.missing)
 
     @property
     def fitted(self) -> bool:
@@ -137,13 +138,13 @@ class MarkovChain(Model):
 
     def learn(self, S: Samples, weight: Floats | None = None) -> Self:
         """Count what follows what."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         if self.fitted:
             return self
         assert isinstance(S, Strings)
         w = weights_of(weight, len(S))
         alphabet = learned_alphabet(S, w, self.missing) if self.alphabet is None else self.alphabet
-        packed(S, alphabet, self.missing)
+        packed_strings(S, alphabet, self.missing)
         shape = self._shape(len(letters_of(alphabet)[0]))
         budget.Plan(f"{self!r} with {shape[1]} symbols", {"transitions": 24 * shape[0] * shape[1]}).require(None)
         codes = coded(S, alphabet)
@@ -175,7 +176,7 @@ class MarkovChain(Model):
 
     def log_likelihood(self, S: Samples) -> Floats:
         """Return log p(s) of each string, summed over what is missing."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         assert isinstance(S, Strings)
         P = self._matrix
         found, codes = np.empty(len(S)), coded(S, self.alphabet)
@@ -184,7 +185,7 @@ class MarkovChain(Model):
 
     def scores(self, S: Samples) -> Floats:
         """Return the derivatives in the entries of P, or in their logits, (n, (A + 1)^q A)."""
-        S = doors.packed(S, self.pack)
+        S = packed(S, self.pack)
         counts = self._counts(S)
         P = self._matrix
         counts -= P * counts.sum(axis=2, keepdims=True)

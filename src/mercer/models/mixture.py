@@ -15,7 +15,7 @@ from mercer import budget, errors
 from mercer.arrays import Floats
 from mercer.constraints import Array, Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import ParameterError, warn_caller
 from mercer.models.model import Model, numbers, stochastic, weights_of
 from mercer.models.normal import check_factor, dense, factor_size, gaussian_scores, log_constant, rows_for, standardised

@@ -16,7 +16,7 @@ from mercer import budget
 from mercer.arrays import Floats
 from mercer.constraints import Array, OneOf, Optional
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import DomainError, ParameterError
 from mercer.models.model import Model, numbers, weights_of
 

@@ -14,9 +14,9 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from mercer import errors
-from mercer.arguments import Bytes, checked
+from mercer.arguments import checked
 from mercer.arrays import Floats
-from mercer.budget import Memory, Plan
+from mercer.budget import Bytes, Memory, Plan
 from mercer.constraints import Optional
 from mercer.errors import warn_caller
 from mercer.networks.approximation import check_tables, local_inconsistency

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import Bytes, checked
+from mercer.arguments import checked
 from mercer.arrays import Floats, Indices
-from mercer.budget import Memory, Plan
+from mercer.budget import Bytes, Memory, Plan
 from mercer.constraints import OneOf, Optional
 from mercer.errors import DomainError, ParameterError
 from mercer.networks.log_tables import aligned, entropy_of, expectation, log_sum, normalised, reduced_axes, summed_to
@@ -211,7 +211,7 @@ class JunctionTree:
         if self.log_partition == -np.inf:
             raise DomainError(
                 "no joint state of this network is possible: every one has a score of -inf; at least one must have a "
-                "finite score. Look for factors that contradict each other, or for evidence that cannot be."
+                "finite score. Look for factors that contradict each other, or for impossible evidence."
             )
         return [normalised(belief) for belief in self._beliefs]
 

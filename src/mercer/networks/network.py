@@ -232,7 +232,7 @@ class MarkovNetwork:
             if values.shape != (self.sizes[self.place_of(name)],):
                 raise ParameterError(
                     f"scores of shape {values.shape} were given for {name!r}, which has "
-                    f"{self.sizes[self.places[name]]} states; one score per state is accepted. Give as many."
+                    f"{self.sizes[self.places[name]]} states; one score per state is accepted. Give one for each state."
                 )
             more.append(Factor((self.places[name],), values))
         return replace(self, factors=(*self.factors, *more))

@@ -1,4 +1,4 @@
-"""Profiles made of sums, products and quotients alone, and what tiles need: a copy, a transpose, a check.
+"""Profiles made of sums, products and quotients alone.
 
 Legend: h = -||x - z||^2 / 2 <= 0 (what the tile holds), d = sqrt(-2 h), r = d / l, inv_l = 1 / length scale,
 slope = dk/dh. The rules of ``mercer.kernels.vectors.profiles`` hold here too; import the profiles from there.
@@ -11,37 +11,10 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import flat, fresh_copy, scalar
 
 _SQRT2 = math.sqrt(2.0)
 _CHUNK = 256  # entries of scratch that stay in the first-level cache
-
-
-def flat(tile: Floats) -> Floats:
-    """Return a C-contiguous tile as one line over the same memory."""
-    if not tile.flags.c_contiguous:
-        raise ValueError(
-            f"a tile of shape {tile.shape} and strides {tile.strides} was given; profiles work in place on "
-            "C-contiguous tiles. Compute into a contiguous buffer and copy."
-        )
-    return tile.reshape(-1)
-
-
-def scalar(tile: Floats, number: float) -> np.floating:
-    """Return a number in the tile's width; one too large for it becomes the largest finite number.
-
-    An infinite scale would turn the distance 0 into NaN.
-    """
-    largest = float(np.finfo(tile.dtype).max)
-    return tile.dtype.type(min(max(number, -largest), largest))
-
-
-def fresh_copy(tile: Floats, out: Floats | None) -> Floats:
-    """Return ``out`` holding the tile's numbers: a fresh array for None, the tile itself for the tile."""
-    if out is None:
-        return tile.copy(order="C")
-    if out is not tile:
-        np.copyto(out, tile)
-    return out
 
 
 @compiled(fastmath={"contract"})
@@ -125,51 +98,6 @@ def _cut_power(tile, c, coefficients, exponent):
                 value = zero
             part[i] = value
         _raise(base, part, part.size, exponent)
-
-
-@compiled
-def _transpose(source, target):
-    # Squares of 8 by 8 go through a buffer in first-level cache: both the reads of the source and the writes of the
-    # target are then whole cache lines, twice as fast as writing single numbers far apart. The squares follow
-    # the rows of the target, which is in main memory; the source is a tile in cache.
-    rows, columns = source.shape
-    square = np.empty((8, 8), source.dtype)
-    for left in range(0, columns - 7, 8):
-        for top in range(0, rows - 7, 8):
-            for i in range(8):
-                for j in range(8):
-                    square[j, i] = source[top + i, left + j]
-            for j in range(8):
-                for i in range(8):
-                    target[left + j, top + i] = square[j, i]
-    for i in range(rows):  # what the squares leave: the last columns, and all of the last rows
-        for j in range(0 if i >= rows - rows % 8 else columns - columns % 8, columns):
-            target[j, i] = source[i, j]
-
-
-# "reassoc" lets the sum run in lanes; the sum is 0 or NaN whatever the order.
-@compiled(fastmath={"contract", "reassoc"})
-def _sum_of_zeros(tile):
-    zero = tile.dtype.type(0)
-    total = zero
-    for i in range(tile.size):
-        total += zero * tile[i]
-    return total
-
-
-def transpose_into(source: Floats, target: Floats) -> None:
-    """Copy the transpose of a tile (m, n) into another (n, m); either may be a view."""
-    if source.shape != target.shape[::-1]:
-        raise ValueError(
-            f"source {source.shape} and target {target.shape} were given; the target of a transpose has the "
-            "reversed shape. Give a target of that shape."
-        )
-    _transpose(source, target)
-
-
-def all_finite(tile: Floats) -> bool:
-    """Return whether a C-contiguous tile holds no NaN and no infinity."""
-    return not math.isnan(_sum_of_zeros(flat(tile)))
 
 
 def cauchy(tile: Floats, inv_l: float) -> None:

@@ -6,19 +6,26 @@ LAPACK reads and writes one triangle. The factor is stored there, in the memory 
 triangle keeps the entries of G: from it and a copy of the diagonal G is rebuilt when more jitter is needed,
 and multiplied by when a residual is asked for. So one n x n array serves the matrix, its factor and the
 check.
+
+SciPy's ``scipy.linalg.lapack`` holds the interpreter's lock while it computes, so that nobody hears Ctrl-C; the same
+routines, reached through the addresses that SciPy publishes for Cython, do not. They are called by `lapack`.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import importlib
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import JitterWarning, NotPositiveDefinite, ParameterError
-from mercer.runtime.interrupts import in_background, lapack
-from mercer.runtime.tiling import spans
+from mercer.runtime.tiling import in_background, spans
 
 __all__ = [
     "CholeskyFactor",
@@ -28,7 +35,11 @@ __all__ = [
     "safe_cholesky",
     "symmetric_product",
     "writeable_rows",
+    "lapack",
 ]
+
+_MODULES: list[Any] = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("lapack", "blas")]
+_KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float), ("_d", ctypes.c_double))
 
 _JITTERS = (0.0, *(10.0**power for power in range(-12, -5)))  # relative to the mean diagonal
 _BLOCK = 64  # rows at a time where a copy of a block is needed
@@ -287,3 +298,76 @@ def _mean(values: Floats) -> float:
 def _solve_work(n: int, size: int) -> float:
     """Operations of two triangular solves, where few columns are as slow as eight: memory is the limit."""
     return 2.0 * n * max(size, 8 * n)
+
+
+@functools.cache
+def lapack(name: str) -> Callable[..., None]:
+    """Routine of LAPACK or BLAS by its Fortran name, which gives up the interpreter's lock.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"dpotrf"``.
+
+    Returns
+    -------
+    routine : callable
+        It takes the Fortran arguments in their order: one-letter text, int, float, and arrays (of float64,
+        float32 or C int, matrices by columns) that are read and written in place. An array may be a view into
+        a larger one, its leading dimension giving the distance between columns. It returns nothing.
+
+    Examples
+    --------
+    >>> A, info = np.array([[4.0, 2.0], [2.0, 5.0]]), np.zeros(1, np.intc)
+    >>> lapack("dpotrf")("L", 2, A, 2, info)  # Fortran's lower triangle is the upper one of C
+    >>> np.triu(A)
+    array([[2., 1.],
+           [0., 2.]])
+    """
+    capsule = next((found for module in _MODULES if (found := module.__pyx_capi__.get(name))), None)
+    if capsule is None:
+        raise KeyError(f"neither LAPACK nor BLAS has a routine {name!r}")
+    signature = _capsule_name(capsule)
+    kinds = [_kind_of(argument) for argument in signature.decode().split("(", 1)[1].rstrip(")").split(",")]
+    address = _capsule_pointer(capsule, signature)
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+
+    def routine(*args: Any) -> None:
+        if len(args) != len(kinds):
+            raise TypeError(f"{name} takes {len(kinds)} arguments, {len(args)} were given")
+        held = [_argument(value, kind) for value, kind in zip(args, kinds, strict=True)]
+        function(*[pointer for pointer, _ in held])
+
+    routine.__name__ = name
+    return routine
+
+
+def _kind_of(declaration: str) -> type:
+    """Type of C that a declaration such as ``__pyx_t_5scipy_6linalg_13cython_lapack_d *`` points to."""
+    base = declaration.replace("*", "").strip()
+    for ending, kind in _KINDS:
+        if base.endswith(ending):
+            return kind
+    raise TypeError(f"an argument of type {base!r} is not among those that can be passed: char, int, float, double")
+
+
+def _argument(value: Any, kind: type) -> tuple[int, Any]:
+    """Address of a value, and what has to live as long as the address is used."""
+    if isinstance(value, np.ndarray):
+        if value.dtype != np.dtype(kind):
+            raise TypeError(f"an array of {value.dtype} was given where {np.dtype(kind)} is expected")
+        return value.ctypes.data, value
+    cell = kind(value.encode()) if kind is ctypes.c_char else kind(value)
+    return ctypes.addressof(cell), cell
+
+
+def _capsule_name(capsule: Any) -> bytes:
+    function = ctypes.pythonapi.PyCapsule_GetName
+    function.restype, function.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return function(capsule)
+
+
+def _capsule_pointer(capsule: Any, name: bytes) -> int:
+    function = ctypes.pythonapi.PyCapsule_GetPointer
+    function.restype, function.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return function(capsule, name)

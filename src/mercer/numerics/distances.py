@@ -1,4 +1,4 @@
-r"""Squared distances, dot products and Manhattan distances of tiles: the one place they come from.
+r"""Loops over tiles of squared and Manhattan distances; `mercer.numerics.operands` calls them.
 
 Legend: X (n, d), Z (m, d) points, c center, s length scales, a = |(x - c)/s|^2 / 2, b = |(z - c)/s|^2 / 2,
 h = -|(x - z)/s|^2 / 2 = ((x - c)/s) . ((z - c)/s) - a - b, the half squared distance of the tile, <= 0.
@@ -15,112 +15,11 @@ Four coordinates of Z are copied side by side (a panel), so that the loop over t
 Everything here runs in the calling thread (which has set BLAS to one thread), without the interpreter lock.
 """
 
-from typing import Any
-
 import numpy as np
 
-from mercer.arrays import Floats, Indices
-from mercer.numerics.operands import (
-    Matrix,
-    Operand,
-    Rows,
-    center_of,
-    distance_operands,
-    dot_operands,
-    is_mostly_zero,
-    narrowed,
-)
-from mercer.numerics.row_products import row_products
 from mercer.runtime.compiled import compiled
 
-__all__ = [
-    "Matrix",
-    "Operand",
-    "Rows",
-    "center_of",
-    "distance_operands",
-    "dot_operands",
-    "dot_tile",
-    "half_distance_tile",
-    "half_square_tile",
-    "is_mostly_zero",
-    "manhattan_tile",
-    "narrowed",
-]
-
-_FEW = 8  # up to this many columns, summing squares of differences beats a matrix product and its repair
-
-
-def _multiply(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:
-    """Write the products of some rows of two operands into out."""
-    A, B = left.points[rows], right.points[cols]
-    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
-        row_products(A, B, same=left is right and _is_one_slice(rows, cols), out=out)
-    else:
-        (A @ B.T).toarray(out=out)
-
-
-def _is_one_slice(rows: Rows, cols: Rows) -> bool:
-    return isinstance(rows, slice) and isinstance(cols, slice) and rows == cols
-
-
-def dot_tile(left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats) -> None:
-    """Write the dot products of some rows of two operands into out (C-contiguous), in units of unit^2."""
-    _multiply(left, right, rows, cols, out)
-
-
-def half_distance_tile(
-    left: Operand, right: Operand, rows: Rows, cols: Rows, out: Floats, reach: float | None = None
-) -> None:
-    """Write h = -|x - z|^2 / 2 of some rows of two operands into out (C-contiguous), in units of unit^2.
-
-    Parameters
-    ----------
-    left, right : Operand
-        From ``distance_operands``.
-    rows, cols : slice or (q,) index array
-        The rows of either side. Slices are views; index arrays copy.
-    out : (rows, cols) array
-        Array of the operands' dtype.
-    reach : float, optional
-        Square of the shortest length scale in use (1 where the operands are divided by length scales). With
-        it, also in data that spread over very many length scales distances are exact up to some 30 of them.
-
-    Notes
-    -----
-    The relative error of h is at most about 1e-10 (float64) or 1e-4 (float32), and far less unless two points
-    are much nearer to one another than to the center. Up to 8 dense columns it is a few roundings.
-    """
-    assert left.half_norms is not None and right.half_norms is not None
-    if out.size == 0:
-        return
-    if not left.is_sparse and left.points.shape[1] <= _FEW:
-        half_square_tile(left.source[rows], right.source[cols], left.weights, out)
-        return
-    _multiply(left, right, rows, cols, out)
-    norms = np.ascontiguousarray(left.half_norms[rows]), np.ascontiguousarray(right.half_norms[cols])
-    limits = _limits(left, right, reach)
-    if left.is_sparse:
-        _finish_sparse(out, _parts(left.source[rows]), _parts(right.source[cols]), left.weights, norms, limits)
-    else:
-        X, Z = np.ascontiguousarray(left.source[rows]), np.ascontiguousarray(right.source[cols])
-        _finish_dense(out, X, Z, left.weights, norms, limits)
-
-
-def _limits(left: Operand, right: Operand, reach: float | None) -> tuple:
-    """Return (tau, floor, near): repair where -h < tau (a + b), and where a + b > floor and -h < near."""
-    dtype = left.points.dtype
-    tau, many, far = (1e-5, 2e4, 1500.0) if dtype == np.float64 else (1e-2, 1e3, 200.0)
-    floor, near = np.inf, 0.0
-    if reach is not None:
-        reach = reach / left.unit / left.unit
-        if left.largest + right.largest > 0.5 * many * reach:
-            floor, near = 0.5 * many * reach, 0.5 * far * reach
-    return tuple(dtype.type(number) for number in (tau, floor, near))
-
-
-def _parts(X: Any) -> tuple[Floats, Indices, Indices]:
-    return X.data, X.indices.astype(np.intp, copy=False), X.indptr.astype(np.intp, copy=False)
+__all__ = ["finish_dense", "finish_sparse", "half_squares", "manhattan"]
 
 
 _SEGMENT = 64
@@ -205,7 +104,8 @@ def _square_distance(x, z, weights):
 
 
 @compiled
-def _finish_dense(out, X, Z, weights, norms, limits):
+def finish_dense(out, X, Z, weights, norms, limits):
+    """Subtract the norms from a tile of products, and compute again where that cancels."""
     a, b = norms
     zero, half = out.dtype.type(0), out.dtype.type(0.5)
     chosen = np.empty(out.shape[1], np.intp)
@@ -239,7 +139,8 @@ def _merge_square_distance(x, x_columns, z, z_columns, weights):
 
 
 @compiled
-def _finish_sparse(out, left, right, weights, norms, limits):
+def finish_sparse(out, left, right, weights, norms, limits):
+    """Do what `finish_dense` does, for rows of sparse matrices."""
     a, b = norms
     x, x_columns, x_starts = left
     z, z_columns, z_starts = right
@@ -292,7 +193,7 @@ def _subtract_weighted_squares(row, x, panel, w):
 
 
 @compiled
-def _half_squares(X, Z, weights, out):
+def half_squares(X, Z, weights, out):
     """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
     d = X.shape[1]
     panels = _lay_panels(Z)
@@ -320,7 +221,7 @@ def _add_sizes(row, x, panel):
 
 
 @compiled
-def _sizes(X, Z, out):
+def manhattan(X, Z, out):
     """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
     d = X.shape[1]
     x = np.zeros(_PANEL, X.dtype)
@@ -332,19 +233,3 @@ def _sizes(X, Z, out):
         for i in range(X.shape[0]):
             x[: stop - start] = X[i, start:stop]
             _add_sizes(out[i], x, panel)
-
-
-def half_square_tile(X: Floats, Z: Floats, weights: Floats, out: Floats) -> None:
-    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 of dense rows into out (C-contiguous); empty weights for none."""
-    _half_squares(np.ascontiguousarray(X), np.ascontiguousarray(Z), weights, out)
-
-
-def manhattan_tile(X: Matrix, Z: Matrix, rows: Rows, cols: Rows, out: Floats) -> None:
-    """Write sum_k abs(x_k - z_k) of some rows of X and Z into out (C-contiguous).
-
-    Sparse rows are made dense for the tile. Sums too large for the dtype become infinite, never NaN.
-    """
-    A, B = X[rows], Z[cols]
-    A = A if isinstance(A, np.ndarray) else A.toarray()
-    B = B if isinstance(B, np.ndarray) else B.toarray()
-    _sizes(np.ascontiguousarray(A, out.dtype), np.ascontiguousarray(B, out.dtype), out)

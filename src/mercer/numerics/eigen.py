@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import NotPositiveDefinite, ParameterError
-from mercer.numerics.cholesky import leading, require_finite, writeable_rows
-from mercer.runtime.interrupts import in_background, lapack
+from mercer.numerics.cholesky import lapack, leading, require_finite, writeable_rows
+from mercer.runtime.tiling import in_background
 
 __all__ = ["eigh_in_place"]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import real_array, sample_weights
+from mercer.arguments import real_array
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.errors import CapabilityError
 from mercer.plots.canvas import COLOURS, axes
-from mercer.targets.multiclass import class_codes
+from mercer.targets.target import class_codes, sample_weights
 
 __all__ = ["MarginDistributionDisplay", "margins_of"]
 __public__ = ["MarginDistributionDisplay"]

@@ -26,7 +26,8 @@ from mercer.gram import Dense, Expansion
 from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_points import Moving
 from mercer.kernels import Gaussian, Kernel, Linear
-from mercer.kernels.protocols import InputDifferentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import InputDifferentiable
 from mercer.kernels.vectors.pointwise import OneBase, Radial, dense
 from mercer.problems import LinearSystem
 from mercer.runtime.tiling import spans

@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from mercer import domains  # whose names are imported when they are used
-from mercer.arrays import is_real
+from mercer.constraints import is_real
 from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Texts, Vectors
 from mercer.domains.frames import Whole
 from mercer.reports.subject import NotApplicable, Subject

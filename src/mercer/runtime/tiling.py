@@ -4,30 +4,42 @@ A large computation is cut into tasks that each last some milliseconds. Tasks ar
 Python threads which call code that releases the interpreter lock; BLAS runs on one thread inside, so
 that each thread owns its tiles in cache and results do not depend on the number of threads. The main
 thread only waits, so Ctrl-C is answered at once.
+
+Python answers a signal in the main thread, and only between two of its own instructions: a factorisation of half a
+minute called there is deaf for half a minute. `in_background` runs it in a helper thread on which the main thread
+waits. A signal may also arrive while a compiled function hands over its result, in a few lines of Python of Numba that
+do not expect it: what comes out is a SystemError that hides the KeyboardInterrupt, which `raising_interrupts` finds.
 """
 
 from __future__ import annotations
 
 import contextvars
 import functools
+import math
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.runtime.interrupts import raising_interrupts
+from mercer.arrays import Floats
+from mercer.runtime.compiled import compiled
 
+Result = TypeVar("Result")
 Task = TypeVar("Task")
 Monitor = Callable[[float], bool]  # fraction done -> whether to stop
 
 # About a megabyte: small enough to stay in cache between the product and the passes over it, large enough that
 # handing the interpreter lock from thread to thread (some 30 microseconds a tile) does not show.
 TILE_BYTES = 2**20
+
+WORTH_A_THREAD = 2e9  # floating-point operations: some 50 ms, unnoticed after Ctrl-C
+_STEP = 0.05  # seconds; where a wait cannot be interrupted, as on Windows, signals are seen at this pace
 
 
 class Stopped(Exception):
@@ -277,3 +289,163 @@ class Scratch(threading.local):
         raw = self.buffers[self.used][:size]
         self.used += 1
         return raw.view(dtype).reshape(shape)
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt where the code inside hid one behind a SystemError.
+
+    Examples
+    --------
+    >>> try:
+    ...     with raising_interrupts():
+    ...         raise SystemError("a result with an exception set") from KeyboardInterrupt()
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+            cause = cause.__cause__
+        raise
+
+
+def in_background(
+    function: Callable[..., Result], *args: Any, work: float = math.inf, deadline: float | None = None
+) -> Result:
+    """Call a function so that the main thread answers Ctrl-C while it runs.
+
+    Parameters
+    ----------
+    function : callable
+        It must give up the interpreter's lock while it computes, as NumPy's functions and
+        `mercer.numerics.cholesky.lapack` do.
+    *args
+        Its arguments.
+    work : float, default inf
+        About how many floating-point operations it does; a short call is made directly.
+    deadline : float, optional
+        Moment of ``time.monotonic()`` after which to give up with TimeoutError.
+
+    Returns
+    -------
+    result : object
+        What the function returns; what it raises is raised here.
+
+    Notes
+    -----
+    After KeyboardInterrupt or TimeoutError the abandoned call continues in the background until it ends by
+    itself, with the memory and the processor time it needs, and its result is dropped. Whatever array it
+    writes to must therefore not be used again. Outside the main thread, where no signal arrives, a call
+    without a deadline is made directly.
+
+    Examples
+    --------
+    >>> in_background(sum, [1, 2, 3])
+    6
+    """
+    if work < WORTH_A_THREAD:
+        return function(*args)
+    if deadline is None and threading.current_thread() is not threading.main_thread():
+        return function(*args)
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+    done = threading.Event()
+    context = contextvars.copy_context()  # NumPy keeps its error state there
+
+    def run() -> None:
+        try:
+            outcome.append(context.run(function, *args))
+        except BaseException as error:  # raised again below, in the thread that asked
+            failure.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, daemon=True, name="mercer-background").start()
+    while not done.wait(_STEP):
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError(f"{getattr(function, '__name__', 'a call')} did not end before its deadline")
+    if failure:
+        try:
+            raise failure[0]
+        finally:
+            failure.clear()  # the traceback holds this frame: without the cycle it is freed at once
+    return outcome[0]
+
+
+def flat(tile: Floats) -> Floats:
+    """Return a C-contiguous tile as one line over the same memory."""
+    if not tile.flags.c_contiguous:
+        raise ValueError(
+            f"a tile of shape {tile.shape} and strides {tile.strides} was given; profiles work in place on "
+            "C-contiguous tiles. Compute into a contiguous buffer and copy."
+        )
+    return tile.reshape(-1)
+
+
+def scalar(tile: Floats, number: float) -> np.floating:
+    """Return a number in the tile's width; one too large for it becomes the largest finite number.
+
+    An infinite scale would turn the distance 0 into NaN.
+    """
+    largest = float(np.finfo(tile.dtype).max)
+    return tile.dtype.type(min(max(number, -largest), largest))
+
+
+def fresh_copy(tile: Floats, out: Floats | None) -> Floats:
+    """Return ``out`` holding the tile's numbers: a fresh array for None, the tile itself for the tile."""
+    if out is None:
+        return tile.copy(order="C")
+    if out is not tile:
+        np.copyto(out, tile)
+    return out
+
+
+@compiled
+def _transpose(source, target):
+    # Squares of 8 by 8 go through a buffer in first-level cache: both the reads of the source and the writes of the
+    # target are then whole cache lines, twice as fast as writing single numbers far apart. The squares follow
+    # the rows of the target, which is in main memory; the source is a tile in cache.
+    rows, columns = source.shape
+    square = np.empty((8, 8), source.dtype)
+    for left in range(0, columns - 7, 8):
+        for top in range(0, rows - 7, 8):
+            for i in range(8):
+                for j in range(8):
+                    square[j, i] = source[top + i, left + j]
+            for j in range(8):
+                for i in range(8):
+                    target[left + j, top + i] = square[j, i]
+    for i in range(rows):  # what the squares leave: the last columns, and all of the last rows
+        for j in range(0 if i >= rows - rows % 8 else columns - columns % 8, columns):
+            target[j, i] = source[i, j]
+
+
+# "reassoc" lets the sum run in lanes; the sum is 0 or NaN whatever the order.
+@compiled(fastmath={"contract", "reassoc"})
+def _sum_of_zeros(tile):
+    zero = tile.dtype.type(0)
+    total = zero
+    for i in range(tile.size):
+        total += zero * tile[i]
+    return total
+
+
+def transpose_into(source: Floats, target: Floats) -> None:
+    """Copy the transpose of a tile (m, n) into another (n, m); either may be a view."""
+    if source.shape != target.shape[::-1]:
+        raise ValueError(
+            f"source {source.shape} and target {target.shape} were given; the target of a transpose has the "
+            "reversed shape. Give a target of that shape."
+        )
+    _transpose(source, target)
+
+
+def all_finite(tile: Floats) -> bool:
+    """Return whether a C-contiguous tile holds no NaN and no infinity."""
+    return not math.isnan(_sum_of_zeros(flat(tile)))

@@ -22,9 +22,9 @@ from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.gram.gram import has_landmarks
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
+from mercer.numerics.cholesky import lapack
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background, lapack
-from mercer.runtime.tiling import blas_for, spans
+from mercer.runtime.tiling import blas_for, in_background, spans
 from mercer.selection.least_squares_path import least_squares_log_evidence
 from mercer.solvers.linear.cholesky_solver import Factored
 from mercer.solvers.linear.woodbury import NormalFactored

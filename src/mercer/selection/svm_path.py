@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices, is_real, real_numbers
+from mercer.arrays import Array, Floats, Indices, real_numbers
 from mercer.budget import Plan
+from mercer.constraints import is_real
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError, TargetError
 from mercer.gram.gram import HasRows
 from mercer.problems import Solution, Status

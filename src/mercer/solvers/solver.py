@@ -13,7 +13,7 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.errors import CapabilityError
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import raising_interrupts
+from mercer.runtime.tiling import raising_interrupts
 from mercer.spec import Spec
 
 __all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]

@@ -9,8 +9,7 @@ import numpy as np
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import TargetError
-from mercer.targets.multiclass import class_codes, find_classes
-from mercer.targets.target import Target, labels
+from mercer.targets.target import Target, class_codes, find_classes, labels
 
 __all__ = ["Ordinal"]
 __public__ = __all__

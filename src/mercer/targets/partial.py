@@ -9,8 +9,7 @@ import numpy as np
 
 from mercer.arrays import Array, Bools, Floats, Indices
 from mercer.errors import TargetError
-from mercer.targets.multiclass import class_codes, find_classes, places_of
-from mercer.targets.target import Target, labels, numbers
+from mercer.targets.target import Target, class_codes, find_classes, labels, numbers, places_of
 
 __all__ = ["PartialClasses", "PartialReal"]
 __public__ = __all__

@@ -1,20 +1,32 @@
-"""What is predicted: base class of targets, and the checks of y."""
+"""What is predicted: numbers, two classes or several, and how y and the weights of samples are checked."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer.arrays import Array, Floats
-from mercer.errors import TargetError
+from mercer.arrays import Array, Floats, Indices, real_numbers
+from mercer.errors import DomainError, ParameterError, TargetError
 
-__all__ = ["Target", "labels", "numbers"]
-__public__ = ["Target"]
+__all__ = [
+    "Binary",
+    "Multiclass",
+    "Real",
+    "Target",
+    "class_codes",
+    "find_classes",
+    "labels",
+    "numbers",
+    "places_of",
+    "sample_weights",
+]
+__public__ = ["Binary", "Multiclass", "Real", "Target"]
 
 _NUMBERS = "Targets of a regression are finite real numbers, one per sample or one row per sample."
 _LABELS = "Targets of a classifier are class labels, one per sample: integers, texts or booleans."
@@ -117,3 +129,225 @@ def _require_given(y: Any, accepted: str) -> None:
             f"y is a masked array in which {count} values are masked. {accepted} Drop the samples whose "
             "target is unknown."
         )
+
+
+def _none_yet() -> Array:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiclass(Target):
+    """Classes, two or more; each becomes a column that is +1 for its samples and -1 for the others.
+
+    Parameters
+    ----------
+    classes : (c,) array, optional
+        Learned: the labels in sorted order, of the type they were given in.
+
+    Examples
+    --------
+    >>> target = Multiclass().learn(["b", "a", "c"])
+    >>> target.encode(["c", "a"])
+    array([[-1., -1.,  1.],
+           [ 1., -1., -1.]])
+    >>> target.decode(np.array([[0.1, 0.3, 0.2]]))
+    array(['b'], dtype='<U1')
+    """
+
+    classes: Array = field(default_factory=_none_yet)
+
+    def learn(self, y: Any) -> Self:
+        return replace(self, classes=find_classes(labels(y)))
+
+    def read(self, y: Any) -> tuple[Self, Indices]:
+        values = labels(y)
+        learned = replace(self, classes=find_classes(values))
+        return learned, places_of(learned.classes, values)
+
+    def codes(self, y: Any) -> Indices:
+        """Numbers of the classes of samples, (n,)."""
+        return class_codes(self.classes, y)
+
+    def indicator(self, y: Any) -> Floats:
+        """A column for each class, (n, c): 1 for its samples, 0 for the others."""
+        codes = self.codes(y)
+        out = np.zeros((len(codes), len(self.classes)))
+        out[np.arange(len(codes)), codes] = 1.0
+        return out
+
+    def encode(self, y: Any) -> Floats:
+        return 2.0 * self.indicator(y) - 1.0
+
+    def decode(self, f: Floats) -> Array:
+        return self.classes[np.argmax(f, axis=1)]
+
+
+def find_classes(values: Array) -> Array:
+    """Sorted classes of labels, (c,); TargetError if there is only one."""
+    classes = np.unique(values)
+    if len(classes) < 2:
+        raise TargetError(
+            f"Classifier can't train when only one class is present: all of y is {classes[0]!r}. Two classes "
+            "or more are needed. Add samples of another class, or use a method of novelty detection."
+        )
+    return classes
+
+
+def class_codes(classes: Array, y: Any) -> Indices:
+    """Places of labels among sorted classes, (n,); TargetError for a label that is not among them."""
+    if not len(classes):
+        raise TargetError("No classes are known yet; a target knows them after learn(y). Call learn first.")
+    return places_of(classes, labels(y, warn=False))
+
+
+def places_of(classes: Array, values: Array) -> Indices:
+    """Places among sorted classes of labels that have been checked, (n,)."""
+    try:
+        codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
+        known = np.broadcast_to(np.asarray(classes[codes] == values), values.shape)
+    except TypeError:
+        codes, known = np.zeros(len(values), dtype=np.intp), np.zeros(len(values), dtype=bool)
+    if not np.all(known):
+        strange = values[~known][0]
+        raise TargetError(
+            f"y has the label {strange!r}, which is not among the classes learned: "
+            f"{', '.join(map(repr, classes[:10].tolist()))}{', ...' if len(classes) > 10 else ''}. Give "
+            "labels that were there when the classifier was fitted."
+        )
+    return codes.astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(Target):
+    """Two classes: the first in sorted order becomes -1, the second +1.
+
+    Parameters
+    ----------
+    classes : (2,) array, optional
+        Learned: the labels in sorted order, of the type they were given in.
+
+    Examples
+    --------
+    >>> target = Binary().learn(["no", "yes", "no"])
+    >>> target.encode(["yes", "no"])
+    array([ 1., -1.])
+    >>> target.decode(np.array([-0.3, 2.0]))
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    classes: Array = field(default_factory=_none_yet)
+
+    def learn(self, y: Any) -> Self:
+        classes = find_classes(labels(y))
+        if len(classes) > 2:
+            raise TargetError(
+                "Only binary classification is supported. The type of the target is multiclass: y has "
+                f"{len(classes)} classes; two are accepted. Use OneVsOneClassifier or OneVsRestClassifier of "
+                "scikit-learn around this classifier."
+            )
+        return replace(self, classes=classes)
+
+    def encode(self, y: Any) -> Floats:
+        return 2.0 * class_codes(self.classes, y) - 1.0
+
+    def decode(self, f: Floats) -> Array:
+        return self.classes[(np.asarray(f).reshape(len(f)) > 0.0).astype(np.intp)]
+
+
+@dataclass(frozen=True)
+class Real(Target):
+    """Real numbers, one per sample or several; predictions have the shape that y had.
+
+    Parameters
+    ----------
+    several : bool, default True
+        Whether y may have several columns; if not, a single column is taken as a vector, with a warning.
+    columns : int, optional
+        Learned: the number of columns of y; None if y was a vector or was not seen yet.
+
+    Examples
+    --------
+    >>> target = Real().learn([[1, 2], [3, 4], [5, 6]])
+    >>> target.encode([[1, 2], [3, 4], [5, 6]])
+    array([[1., 2.],
+           [3., 4.],
+           [5., 6.]])
+    """
+
+    several: bool = True
+    columns: int | None = None
+
+    def learn(self, y: Any) -> Self:
+        return self.read(y)[0]
+
+    def read(self, y: Any) -> tuple[Self, Floats]:
+        values = numbers(y, self.several)
+        return replace(self, columns=values.shape[1] if values.ndim == 2 else None), values
+
+    def encode(self, y: Any) -> Floats:
+        values = numbers(y, self.several, warn=False)
+        columns = values.shape[1] if values.ndim == 2 else None
+        if columns != self.columns:
+            known, given = _words(self.columns), _words(columns)
+            raise TargetError(f"y is {given}; the y learned from was {known}. Give y in that shape.")
+        return values
+
+    def decode(self, f: Floats) -> Floats:
+        return np.asarray(f).reshape(len(f)) if self.columns is None else np.asarray(f).reshape(len(f), -1)
+
+
+def _words(columns: int | None) -> str:
+    return "a vector" if columns is None else f"a matrix of {columns} columns"
+
+
+def sample_weights(sample_weight: Any, n: int) -> Floats:
+    """Return weights of n samples as finite numbers that are not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = _as_numbers(sample_weight)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise DomainError(
+            f"sample_weight has shape {weight.shape} for {n} samples; one weight per sample is accepted. "
+            f"Give an array of shape ({n},)."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        place = int(np.flatnonzero(bad)[0])
+        raise DomainError(
+            f"sample_weight[{place}] = {weight[place]} was given; weights must be finite and not negative. "
+            "A weight of zero leaves a sample out."
+        )
+    if not weight.any():
+        raise DomainError("sample_weight is zero for all samples; at least one must be positive. Raise a weight.")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise DomainError(
+            f"sample_weight sums to {total}; the sum of the weights must be finite. Divide them by the largest: only "
+            "their ratios, and their size compared with the regularisation, matter. Give smaller weights."
+        )
+    return weight
+
+
+def _as_numbers(sample_weight: Any) -> Floats:
+    if np.ma.is_masked(sample_weight):
+        raise DomainError(
+            f"sample_weight is a masked array with {np.ma.count_masked(sample_weight)} masked values; one number "
+            "per sample is accepted. Fill the masked weights, with 0 to leave samples out."
+        )
+    try:
+        return real_numbers(sample_weight, "sample_weight")
+    except ParameterError as error:
+        raise DomainError(
+            f"sample_weight of type {_type_of(sample_weight)} was given; one real number per sample is accepted. "
+            "Give a list or an array of numbers."
+        ) from error
+
+
+def _type_of(values: Any) -> str:
+    if values is None:
+        return "None"
+    name, dtype = type(values).__name__, getattr(values, "dtype", None)
+    return name if dtype is None else f"{name} of {dtype}"

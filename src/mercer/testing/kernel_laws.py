@@ -25,8 +25,8 @@ from mercer.hilbert.violation import find_violation
 from mercer.kernels.algebra.sums import Constant
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.composite import Composite
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable, bases_of, feature_count, offers
+from mercer.kernels.kernel import Kernel, bases_of, feature_count, offers
+from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferentiable
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.language import parse
 from mercer.runtime.tiling import spans

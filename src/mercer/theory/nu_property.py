@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mercer.arguments import checked, real_array, sample_weights
+from mercer.arguments import checked, real_array
 from mercer.constraints import Interval
 from mercer.errors import ParameterError
+from mercer.targets.target import sample_weights
 from mercer.theory.bound import SIZE
 
 __all__ = ["NuProperty", "nu_property"]

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.arguments import checked, real_array, sample_weights
+from mercer.arguments import checked, real_array
 from mercer.errors import ParameterError
+from mercer.targets.target import sample_weights
 from mercer.theory.bound import DELTA, WIDTH
 from mercer.theory.concentration import hoeffding_width
 

@@ -12,9 +12,8 @@ from mercer.estimators import SVC
 from mercer.gram import Auto, Dense, FastGauss, Features, IncompleteCholesky, Kronecker, Nystrom, Tiles
 from mercer.gram import auto as module
 from mercer.gram.auto import choice_in_words
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram, TileGram
 from mercer.gram.low_rank.features import FeatureGram
-from mercer.gram.tiles import TileGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 
 X = np.random.default_rng(0).normal(size=(30, 3))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mercer.arguments import sample_weights
 from mercer.errors import DomainError, ParameterError
 from mercer.gram import Expansion
 from mercer.hilbert.elements import mean_element, representer
 from mercer.kernels import Gaussian, NegativeDistance, Spectrum
+from mercer.targets.target import sample_weights
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(12, 2)), rng.normal(0.7, 1.5, size=(9, 2))

@@ -18,7 +18,7 @@ from mercer.domains import Vectors
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.classifier import Part
 from mercer.gram import Dense, Features, RandomFeatures
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.io.model_file import load, save
 from mercer.io.registry import find_class, id_of, kind_of, registry, user_classes
 from mercer.kernels import Gaussian, Kernel, Spectrum

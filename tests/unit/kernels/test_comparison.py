@@ -10,8 +10,8 @@ from mercer.domains import Frames, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Spectrum
 from mercer.kernels.comparison import Base, Comparison, common_dtype, wound
-from mercer.kernels.protocols import quick_tiles
-from mercer.numerics import distances
+from mercer.kernels.kernel import quick_tiles
+from mercer.numerics import operands
 
 X = np.random.default_rng(0).normal(size=(8, 3))
 S = Vectors.pack(X)
@@ -19,8 +19,8 @@ S = Vectors.pack(X)
 
 def test_a_base_that_terms_share_is_computed_once(monkeypatch):
     calls = []
-    real = distances.half_distance_tile
-    monkeypatch.setattr(distances, "half_distance_tile", lambda *a: calls.append(1) or real(*a))
+    real = operands.half_distance_tile
+    monkeypatch.setattr(operands, "half_distance_tile", lambda *a: calls.append(1) or real(*a))
     kernel = Gaussian(1.0) + 2.0 * Matern(1.5) * Gaussian(0.5)
     expected = Gaussian(1.0)(X) + 2.0 * Matern(1.5)(X) * Gaussian(0.5)(X)
     calls.clear()
@@ -106,8 +106,8 @@ def test_dot_products_come_from_distances_that_another_term_needs(offset, monkey
     kernel = Polynomial(3) + Gaussian(3.0) + Linear() * Gaussian(5.0)
     apart = Polynomial(3)(X, Z) + Gaussian(3.0)(X, Z) + Linear()(X, Z) * Gaussian(5.0)(X, Z)
     calls = []
-    real = distances._multiply
-    monkeypatch.setattr(distances, "_multiply", lambda *args: (calls.append(1), real(*args))[1])
+    real = operands._multiply
+    monkeypatch.setattr(operands, "_multiply", lambda *args: (calls.append(1), real(*args))[1])
     assert np.allclose(kernel(X, Z), apart, rtol=1e-12, atol=1e-13 * np.abs(apart).max())
     assert len(calls) == 1
     calls.clear()

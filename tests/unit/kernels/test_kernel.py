@@ -10,8 +10,8 @@ from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, Param
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
 from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, mirror
-from mercer.kernels.protocols import CAPABILITIES, feature_count, offers
+from mercer.kernels.kernel import feature_count, fill, mirror, offers
+from mercer.kernels.protocols import CAPABILITIES
 from mercer.runtime import tiling
 from mercer.runtime.tiling import Stopped
 

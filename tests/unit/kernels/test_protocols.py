@@ -7,11 +7,7 @@ from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.kernels import Gaussian, Kernel, Linear, Spectrum
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.protocols import (
-    CAPABILITIES,
-    Differentiable,
-    HasFeatures,
-    HasFrequencies,
+from mercer.kernels.kernel import (
     bases_of,
     compiled_expansion,
     feature_count,
@@ -20,6 +16,7 @@ from mercer.kernels.protocols import (
     offers,
     quick_tiles,
 )
+from mercer.kernels.protocols import CAPABILITIES, Differentiable, HasFeatures, HasFrequencies
 
 X = np.arange(6.0).reshape(3, 2)
 S = Vectors.pack(X)

@@ -1,3 +1,4 @@
+import threading
 import tracemalloc
 import warnings
 
@@ -5,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import JitterWarning, NotPositiveDefinite, ParameterError
-from mercer.numerics.cholesky import CholeskyFactor, require_finite, safe_cholesky
+from mercer.numerics.cholesky import CholeskyFactor, lapack, require_finite, safe_cholesky
 
 SIZES = [0, 1, 2, 3, 63, 64, 65, 129, 300]
 
@@ -234,3 +235,63 @@ def test_the_inverse_in_the_memory_of_the_factor(n):
     assert inverse is K
     np.testing.assert_allclose(inverse, np.linalg.inv(G), rtol=1e-9, atol=1e-11)
     np.testing.assert_array_equal(inverse, inverse.T)
+
+
+def test_lapack_releases_the_lock():
+    n = 2500
+    A = np.full((n, n), 0.5)
+    np.fill_diagonal(A, 1.0)
+    done = threading.Event()
+
+    def factor():
+        lapack("dpotrf")("L", n, A, n, np.zeros(1, np.intc))
+        done.set()
+
+    threading.Thread(target=factor).start()
+    turns = 0
+    while not done.wait(0.002):
+        turns += 1
+    assert turns > 3  # of the interpreter while the call ran; none if it held the lock
+
+
+def test_lapack_computes_where_the_array_lies():
+    rng = np.random.default_rng(0)
+    large = np.zeros((7, 9))
+    X = rng.normal(size=(4, 4))
+    G = X @ X.T + np.eye(4)
+    large[2:6, 3:7] = G
+    info = np.zeros(1, np.intc)
+    lapack("dpotrf")("L", 4, large[2:6, 3:7], 9, info)
+    assert info[0] == 0
+    np.testing.assert_allclose(np.triu(large[2:6, 3:7]), np.linalg.cholesky(G).T, rtol=1e-12)
+    outside = np.ones((7, 9), dtype=bool)
+    outside[2:6, 3:7] = False
+    assert not large[outside].any()
+
+
+def test_blas_is_found_too():
+    T, X = np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([[2.0, 9.0]])
+    lapack("dtrsm")("L", "L", "N", "N", 2, 1, 1.0, T, 2, X, 2)
+    np.testing.assert_allclose(X, [[1.0, 2.0]])
+
+
+def test_lapack_refuses_what_would_crash():
+    info = np.zeros(1, np.intc)
+    with pytest.raises(TypeError, match="5 arguments"):
+        lapack("dpotrf")("L", 2, np.eye(2))
+    with pytest.raises(TypeError, match="float32"):
+        lapack("dpotrf")("L", 2, np.eye(2, dtype=np.float32), 2, info)
+    with pytest.raises(TypeError, match="int64"):
+        lapack("dpotrf")("L", 2, np.eye(2), 2, np.zeros(1, np.int64))
+    with pytest.raises(TypeError, match="not among those"):
+        lapack("zpotrf")
+    with pytest.raises(KeyError):
+        lapack("dnothing")
+
+
+def test_routines_of_float32():
+    A, info = np.array([[4.0, 2.0], [2.0, 5.0]], dtype=np.float32), np.zeros(1, np.intc)
+    lapack("spotrf")("L", 2, A, 2, info)
+    assert np.array_equal(np.triu(A), [[2.0, 1.0], [0.0, 2.0]]) and info[0] == 0
+    with pytest.raises(TypeError, match="float32"):
+        lapack("spotrf")("L", 2, A.astype(float), 2, info)

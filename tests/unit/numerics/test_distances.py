@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from scipy import sparse
 
-from mercer.numerics import distances
-from mercer.numerics.distances import (
+from mercer.numerics import distances, operands
+from mercer.numerics.operands import (
     center_of,
     distance_operands,
     dot_operands,
@@ -326,13 +326,13 @@ def test_python_twins(reach, weighted, dtype):
     Z = np.vstack([X[0], X[1] + dtype(1e-4), rng.normal(size=(1, 6)).astype(dtype)])
     weights = np.full(6, 2.0, dtype) if weighted else np.empty(0, dtype)
     a, b = (np.square(A, dtype=dtype).sum(axis=1) / 2 * (4 if weighted else 1) for A in (X, Z))
-    left, right = distances.distance_operands(X, Z, scale=1 / weights if weighted else None)
-    norms, limits = (a.astype(dtype), b.astype(dtype)), distances._limits(left, right, reach)
+    left, right = operands.distance_operands(X, Z, scale=1 / weights if weighted else None)
+    norms, limits = (a.astype(dtype), b.astype(dtype)), operands._limits(left, right, reach)
     product = (X @ Z.T * (4 if weighted else 1)).astype(dtype)
     expected = np.empty((5, 3), dtype)
-    distances._half_squares(X, Z, weights, expected)
-    sides = [distances._parts(sparse.csr_array(A)) for A in (X, Z)]
-    for finish, arguments in ((distances._finish_dense, (X, Z)), (distances._finish_sparse, sides)):
+    distances.half_squares(X, Z, weights, expected)
+    sides = [operands._parts(sparse.csr_array(A)) for A in (X, Z)]
+    for finish, arguments in ((distances.finish_dense, (X, Z)), (distances.finish_sparse, sides)):
         for function in (finish, finish.py_func):
             out = product.copy()
             function(out, *arguments, weights, norms, limits)
@@ -367,11 +367,11 @@ def test_python_twins_of_direct_sums(dtype):
     w = rng.uniform(1, 2, 5).astype(dtype)
     compiled, twin = np.empty((3, 4), dtype), np.empty((3, 4), dtype)
     for weights in (w, w[:0]):
-        distances._half_squares(X, Z, weights, compiled)
-        distances._half_squares.py_func(X, Z, weights, twin)
+        distances.half_squares(X, Z, weights, compiled)
+        distances.half_squares.py_func(X, Z, weights, twin)
         np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    distances._sizes(X, Z, compiled)
-    distances._sizes.py_func(X, Z, twin)
+    distances.manhattan(X, Z, compiled)
+    distances.manhattan.py_func(X, Z, twin)
     np.testing.assert_allclose(twin, compiled, rtol=1e-5)
     panel, x, w4 = distances._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
     for function, extra in (

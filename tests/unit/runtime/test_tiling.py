@@ -1,6 +1,8 @@
 """The driver of tiles: order, threads, interruption, monitors, buffers."""
 
+import math
 import os
+import signal
 import threading
 import time
 
@@ -8,8 +10,21 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from mercer.numerics.cholesky import lapack
 from mercer.runtime import tiling
-from mercer.runtime.tiling import Scratch, Stopped, run_tasks, serial_blas, spans, thread_count, tile_grid, tile_side
+from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import (
+    Scratch,
+    Stopped,
+    in_background,
+    raising_interrupts,
+    run_tasks,
+    serial_blas,
+    spans,
+    thread_count,
+    tile_grid,
+    tile_side,
+)
 from tests.clock import allowed, interrupted
 
 
@@ -216,3 +231,139 @@ def test_blas_has_one_thread_for_small_matrices_only():
     with tiling.blas_for(10**6):
         assert threads() == usual
     assert threads() == usual
+
+
+def here():
+    return threading.current_thread()
+
+
+def test_a_long_call_runs_in_another_thread_and_a_short_one_does_not():
+    assert in_background(here) is not here()
+    assert in_background(here, work=tiling.WORTH_A_THREAD) is not here()
+    assert in_background(here, work=tiling.WORTH_A_THREAD / 2) is here()
+
+
+def test_outside_the_main_thread_the_call_is_direct():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append((in_background(here), here())))
+    thread.start()
+    thread.join()
+    assert seen[0][0] is seen[0][1]
+
+
+def test_arguments_and_result_pass_through():
+    assert in_background(divmod, 17, 5) == (3, 2)
+    assert in_background(lambda: None) is None
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyError("x"), SystemExit(3)])
+def test_what_is_raised_is_raised_again(error):
+    def fail():
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        in_background(fail)
+    assert caught.value is error
+    assert "fail" in [entry.name for entry in caught.traceback]
+
+
+def test_numpy_error_state_is_that_of_the_caller():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_background(np.divide, np.ones(2), np.zeros(2))
+    with np.errstate(divide="ignore"):
+        assert np.isinf(in_background(np.divide, np.ones(2), np.zeros(2))).all()
+
+
+def test_ctrl_c_is_answered_while_the_call_goes_on():
+    release = threading.Event()
+    ended = threading.Event()
+
+    def wait():
+        release.wait(10)
+        ended.set()
+
+    late = interrupted(lambda: in_background(wait), 0.1)
+    assert late is not None and late < 5.0  # of the ten that the call would take
+    assert not ended.is_set()  # abandoned, not stopped
+    release.set()
+    assert ended.wait(10)
+
+
+def test_ctrl_c_is_answered_during_a_factorisation():
+    n = 4500
+    A = np.zeros((n, n))
+    A[:] = 0.5
+    np.fill_diagonal(A, 1.0)
+    finished = threading.Event()
+
+    def factor():
+        lapack("dpotrf")("L", n, A, n, np.zeros(1, np.intc))
+        finished.set()
+
+    late = interrupted(lambda: in_background(factor), 0.1)
+    early = not finished.is_set()
+    assert finished.wait(600)  # leaves the processor to the tests that follow
+    assert early and late is not None
+
+
+def test_a_deadline_that_passes():
+    release = threading.Event()
+    with pytest.raises(TimeoutError, match="deadline"):
+        in_background(release.wait, 10, deadline=time.monotonic() + 0.1)
+    release.set()
+    assert in_background(math.sqrt, 4.0, deadline=time.monotonic() + 10) == 2.0
+
+
+@compiled
+def _pair(n):
+    return np.zeros(n), np.ones(n)
+
+
+def test_an_interrupt_while_a_compiled_function_hands_over_its_result_is_heard():
+    _pair(2)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    hidden = 0
+    for _ in range(30):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 1e-3)  # from here on the signal may come
+            with raising_interrupts():
+                while True:
+                    _pair(2)
+        except KeyboardInterrupt as answer:
+            hidden += isinstance(answer.__cause__, SystemError)
+    signal.signal(signal.SIGALRM, before)
+    assert hidden  # otherwise this test shows nothing
+
+
+def test_other_system_errors_are_left_as_they_are():
+    with pytest.raises(SystemError, match="else"), raising_interrupts():
+        raise SystemError("something else")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 9), (8, 8), (16, 17), (23, 31), (0, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transposes_of_every_shape(shape, dtype):
+    source = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    wide = np.full((shape[1] + 2, shape[0] + 3), np.nan, dtype)
+    target = wide[1 : 1 + shape[1], 2 : 2 + shape[0]]  # a view into something larger, as in a Gram matrix
+    tiling.transpose_into(source, target)
+    assert np.array_equal(target, source.T)
+    assert np.isnan(wide).sum() == wide.size - source.size  # nothing beside it was touched
+    tiling._transpose.py_func(source, again := np.empty(shape[::-1], dtype))
+    assert np.array_equal(again, source.T)
+
+
+def test_a_target_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="reversed shape"):
+        tiling.transpose_into(np.ones((2, 3)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_all_finite(bad, dtype):
+    tile = np.full((7, 11), np.finfo(dtype).max, dtype)
+    assert tiling.all_finite(tile)
+    for place in (0, 38, 76):
+        spoiled = tile.copy()
+        spoiled.flat[place] = bad
+        assert not tiling.all_finite(spoiled)

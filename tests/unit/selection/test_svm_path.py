@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, ParameterError, TargetError
 from mercer.gram import Dense, Tiles
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, ThinPlate
 from mercer.problems import BoxQP, Status
 from mercer.runtime.tiling import Stopped

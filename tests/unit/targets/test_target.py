@@ -1,7 +1,12 @@
+import dataclasses
+import datetime
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
 
 from mercer.errors import TargetError
 from mercer.targets import Binary, Multiclass, Real, Target
@@ -54,3 +59,207 @@ def test_containers(target, container):
     assert encoded.dtype == np.float64
     assert encoded.flags.c_contiguous
     np.testing.assert_array_equal(learned.decode(encoded), [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.array([10, -5, 7, 10]), np.array(["c", "a", "b", "c"]), np.array(["c", "a", "b", "c"], dtype=object)],
+    ids=["integers", "texts", "objects"],
+)
+def test_codes_indicator_and_signs(y):
+    target = Multiclass().learn(y)
+    np.testing.assert_array_equal(target.codes(y), [2, 0, 1, 2])
+    assert target.codes(y).dtype == np.intp
+    indicator = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+    np.testing.assert_array_equal(target.indicator(y), indicator)
+    np.testing.assert_array_equal(target.encode(y), 2 * indicator - 1)
+    np.testing.assert_array_equal(target.decode(target.encode(y)), y)
+    assert target.decode(target.encode(y)).dtype == y.dtype
+
+
+def test_largest_value_wins_and_the_first_of_equals():
+    target = Multiclass().learn([0, 1, 2])
+    np.testing.assert_array_equal(target.decode(np.array([[-3.0, -1.0, -2.0], [5.0, 5.0, 5.0]])), [1, 0])
+
+
+def test_two_classes_will_do():
+    np.testing.assert_array_equal(Multiclass().learn([4, 5]).encode([5]), [[-1.0, 1.0]])
+
+
+def test_one_class_will_not():
+    with pytest.raises(TargetError, match="one class"):
+        Multiclass().learn(["a", "a"])
+
+
+def test_labels_never_seen():
+    target = Multiclass().learn(np.arange(12))
+    with pytest.raises(TargetError, match=r"has the label .*77.*: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\.\. Give"):
+        target.encode([0, 77])
+    with pytest.raises(TargetError, match=r"has the label .*text"):
+        target.encode(["text"])
+
+
+def test_before_learning():
+    with pytest.raises(TargetError, match="learn"):
+        Multiclass().codes([0, 1])
+
+
+def test_mixed_types_cannot_be_sorted():
+    with pytest.raises(TargetError, match="mixes labels of the types float, int, str"):
+        Multiclass().learn(np.array(["a", 1, 2.5, "b"], dtype=object))
+
+
+LABELS = {
+    "integers": np.array([3, -1, 3, 3]),
+    "floats": np.array([2.0, 1.0, 2.0, 2.0]),
+    "booleans": np.array([True, False, True, True]),
+    "texts": np.array(["spam", "ham", "spam", "spam"]),
+    "objects": np.array(["spam", "ham", "spam", "spam"], dtype=object),
+    "series": pd.Series(["spam", "ham", "spam", "spam"]),
+    "categories": pd.Series(["spam", "ham", "spam", "spam"], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("y", LABELS.values(), ids=LABELS)
+def test_the_first_class_is_minus_one(y):
+    target = Binary().learn(y)
+    np.testing.assert_array_equal(target.encode(y), [1.0, -1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(target.decode(np.array([0.1, -0.1, 5.0, 1e-9])), np.asarray(y))
+    assert list(target.classes) == sorted(set(np.asarray(y).tolist()))
+    np.testing.assert_array_equal(target.encode(y[:1]), [1.0])
+
+
+def test_types_of_labels_are_kept():
+    assert Binary().learn(LABELS["texts"]).decode(np.ones(1)).dtype == LABELS["texts"].dtype
+    assert Binary().learn(LABELS["booleans"]).decode(np.ones(1)).dtype == bool
+
+
+def test_on_the_border_the_first_class_wins_as_in_scikit_learn():
+    target = Binary().learn([0, 1])
+    np.testing.assert_array_equal(target.decode(np.array([0.0, -0.0])), [0, 0])
+    np.testing.assert_array_equal(target.decode(np.array([[2.0], [-2.0]])), [1, 0])
+
+
+def test_one_class_only():
+    with pytest.raises(TargetError, match=r"only one class is present: all of y is .*needed\. Add samples"):
+        Binary().learn([1.0, 1.0])
+
+
+def test_three_classes():
+    with pytest.raises(TargetError, match=r"Only binary classification is supported\. .* 3 classes; two are accepted"):
+        Binary().learn([0, 1, 2])
+
+
+def test_continuous():
+    with pytest.raises(TargetError, match=r"Unknown label type: [\s\S]*class labels[\s\S]*regressor"):
+        Binary().learn([0.1, 0.7])
+
+
+def test_mixed_types():
+    for odd, name in [(1, "int"), (None, "NoneType"), (b"a", "bytes")]:
+        with pytest.raises(TargetError, match=f"types .*{name}.* be sorted. Targets of a classifier"):
+            Binary().learn(np.array(["a", odd, "a"], dtype=object))
+    with pytest.raises(TargetError, match=r"contains NaN\. Targets of"):
+        Binary().learn(np.array(["a", np.nan, "a"], dtype=object))
+    texts = np.array(["a", np.str_("b"), "a"], dtype=object)  # of one kind
+    np.testing.assert_array_equal(Binary().learn(texts).encode(texts), [-1.0, 1.0, -1.0])
+
+
+def test_column_vector():
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
+        target = Binary().learn(np.array([[0], [1]]))
+    assert target.encode([0, 1]).shape == (2,)
+    with pytest.raises(TargetError, match="1d array"):
+        Binary().learn(np.array([[0, 1], [1, 0]]))
+
+
+@pytest.mark.parametrize("y", [["eggs"], ["spam", "eggs"], ["a"], ["z"], [1, 2]], ids=str)
+@pytest.mark.parametrize("kind", ["texts", "objects"])
+def test_labels_of_two_classes_never_seen(y, kind):
+    target = Binary().learn(LABELS[kind])
+    with pytest.raises(TargetError, match=r"has the label .* not among the classes learned: 'ham', 'spam'\. Give"):
+        target.encode(y)
+
+
+def test_two_classes_before_learning():
+    with pytest.raises(TargetError, match="learn"):
+        Binary().encode([0, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float32, np.float64, np.longdouble, bool, object])
+def test_numbers_of_all_kinds_become_float64(dtype):
+    y = np.array([0, 1, 1], dtype=dtype)
+    encoded = Real().learn(y).encode(y)
+    assert encoded.dtype == np.float64
+    np.testing.assert_array_equal(encoded, [0.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 3)])
+def test_predictions_have_the_shape_of_y(shape):
+    y = np.arange(np.prod(shape), dtype=float).reshape(shape)
+    target = Real().learn(y)
+    assert target.columns == (None if len(shape) == 1 else shape[1])
+    np.testing.assert_array_equal(target.encode(y), y)
+    np.testing.assert_array_equal(target.decode(y), y)
+    flat = np.arange(2.0)
+    if shape == (4,):
+        assert target.decode(flat[:, None]).shape == (2,)
+    if shape == (4, 1):
+        assert target.decode(flat).shape == (2, 1)
+
+
+def test_a_single_output_takes_a_column_with_a_warning():
+    y = np.arange(4.0)[:, None]
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
+        target = Real(several=False).learn(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # said once
+        assert target.encode(y).shape == (4,)
+        Real().learn(y)
+    with pytest.raises(TargetError, match=r"1d array[\s\S]*one per sample"):
+        Real(several=False).learn(np.ones((4, 2)))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", "b"],
+        np.array(["1.5", "2"]),
+        [10**400, 1],
+        np.array([np.longdouble("1e4000"), 1.0]),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        [datetime.date(2020, 1, 1)],
+        np.ones((3, 0)),
+        pd.Series([1.0, None]),
+        pd.array([1, None], dtype="Int64"),
+    ],
+    ids=lambda y: str(getattr(y, "dtype", type(y[0]).__name__)),
+)
+def test_what_is_not_a_finite_number(y):
+    with pytest.raises(TargetError, match="Targets of a regression are finite real numbers"):
+        Real().learn(y)
+
+
+def test_another_shape_than_learned():
+    target = Real().learn(np.ones((3, 2)))
+    with pytest.raises(TargetError, match=r"y is a vector; .* was a matrix of 2 columns\. Give"):
+        target.encode(np.ones(3))
+    with pytest.raises(TargetError, match="matrix of 3 columns"):
+        target.encode(np.ones((3, 3)))
+
+
+def test_frames_and_immutability():
+    frame = pd.DataFrame({"a": [1, 2], "b": [3.0, 4.0]})
+    target = Real().learn(frame)
+    np.testing.assert_array_equal(target.encode(frame), [[1.0, 3.0], [2.0, 4.0]])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        target.columns = 3
+    assert Real().columns is None
+    assert Real().learn([1.0]) == Real().learn([2.0])
+
+
+def test_y_is_not_changed_or_kept():
+    y = np.arange(3.0)
+    encoded = Real().learn(y).encode(y)
+    np.testing.assert_array_equal(y, np.arange(3.0))
+    np.testing.assert_array_equal(encoded, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.gram import Auto, Dense, Features, Tiles
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.testing import check_gram
 from mercer.testing.grams import close

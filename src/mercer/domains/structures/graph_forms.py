@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.arrays import Bools, Codes, Floats, Indices
+from mercer.domains.missing_values import is_fraction, is_missing
 from mercer.domains.samples import is_hashable, kind_of
-from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.sparse_checks import sparse_fault
 

@@ -15,12 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.arrays import Indices, is_real
+from mercer.arrays import Indices
+from mercer.constraints import is_real
+from mercer.domains.missing_values import is_missing
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.domains.strings import listed
 from mercer.domains.structures.graphs import Graphs
 from mercer.domains.vectors import require_sound
-from mercer.domains.vocabularies import is_missing
 from mercer.errors import DomainError, ModelError
 from mercer.sparse_checks import sparse_fault
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.arrays import Codes, Indices
+from mercer.domains.missing_values import is_fraction, is_missing
 from mercer.domains.samples import Samples, is_hashable, kind_of
 from mercer.domains.strings import listed
 from mercer.domains.structures.tree_forms import (
@@ -26,7 +27,6 @@ from mercer.domains.structures.tree_forms import (
     plant_xml,
 )
 from mercer.domains.structures.tree_pages import plant_html
-from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError, ModelError
 from mercer.numerics.ragged import Ragged
 

@@ -117,7 +117,7 @@ class Boosted(KernelEstimator):
     def _ensemble(
         self, search: Search, marks: list[Any], weights: Floats, beside: float, stages: list[Any]
     ) -> Ensemble:
-        """Return weak learners with their votes, those left out that have none at any time."""
+        """Return weak learners with their votes, without those that never have one."""
         table = np.zeros((len(marks), len(stages)))
         for q, (a, _) in enumerate(stages):
             table[: len(a), q] = a
@@ -142,7 +142,7 @@ class Boosted(KernelEstimator):
 
     @property
     def expansions_(self) -> tuple[Any, ...]:
-        """The function of each kernel of `KernelBalls`, one output per class or one; their sum and constants decide."""
+        """The function of each kernel of `KernelBalls`, one output or one per class; their sum and constants decide."""
         members: list[Any] = [e.members for e in self.ensembles_]
         if not all(isinstance(one, FittedBalls) for one in members):
             raise AttributeError(f"{type(self).__name__} has expansions_ with learner=KernelBalls(...) alone.")

@@ -24,7 +24,7 @@ from mercer.constraints import Integer, Interval, Optional
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError
 from mercer.estimators.certificates.fitted_balls import Ball, ball_of, class_codes, diagonal_of, two_class_problems
 from mercer.estimators.certificates.measured_errors import Request, mean_errors, shares_of_errors
-from mercer.estimators.certificates.training_data import recall
+from mercer.estimators.fits import recall
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel, Precomputed
 

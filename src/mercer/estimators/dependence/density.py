@@ -19,7 +19,7 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.protocols import log_integral
+from mercer.kernels.kernel import log_integral
 
 __all__ = ["ParzenDensity"]
 __public__ = __all__

@@ -20,7 +20,7 @@ from mercer.errors import ConvergenceWarning
 from mercer.gram import Features, Gram, GramSpec
 from mercer.gram.low_rank.factor import block
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.kernel import feature_count
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.runtime.tiling import spans
 

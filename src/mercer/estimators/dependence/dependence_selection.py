@@ -34,7 +34,8 @@ from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, GramSpec, Tiles
 from mercer.gram.gram import is_factored, is_stored, is_streamed, is_undecided
 from mercer.kernels import Gaussian, Kernel, Linear, Precomputed
-from mercer.kernels.foreign import AnyKernel, any_kernel
+from mercer.kernels.foreign import any_kernel
+from mercer.kernels.kernel import AnyKernel
 from mercer.kernels.vectors.pointwise import dense, median_distance
 from mercer.runtime.tiling import thread_count, tile_side
 

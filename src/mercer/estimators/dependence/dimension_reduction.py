@@ -26,7 +26,8 @@ from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_
 from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
-from mercer.kernels.foreign import AnyKernel, any_kernel
+from mercer.kernels.foreign import any_kernel
+from mercer.kernels.kernel import AnyKernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.pivoting import pivoted_cholesky
 from mercer.problems import Status

@@ -19,8 +19,7 @@ from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
 from mercer.numerics.eigen import eigh_in_place
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for
+from mercer.runtime.tiling import blas_for, in_background
 
 __all__ = ["Basis", "Canonical", "basis_of", "canonical", "correlations", "shrinkage"]
 

@@ -33,8 +33,7 @@ from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for, serial_blas
+from mercer.runtime.tiling import blas_for, in_background, serial_blas
 
 __all__ = ["InvariantComponents"]
 __public__ = __all__

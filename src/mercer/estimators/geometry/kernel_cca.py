@@ -36,11 +36,9 @@ from mercer.gram import Auto, Gram, GramSpec, Tiles
 from mercer.gram.gram import has_features, is_undecided
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.kernels import Kernel, Linear
-from mercer.kernels.kernel import overflow_error
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.kernel import feature_count, overflow_error
 from mercer.numerics.pivoting import pivoted_cholesky
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for
+from mercer.runtime.tiling import blas_for, in_background
 
 __all__ = ["KernelCCA"]
 __public__ = __all__

@@ -18,7 +18,6 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.gram import GramSpec, Nystrom
 from mercer.gram.gram import is_low_rank
-from mercer.kernels import Gaussian
 
 __all__ = ["KernelFeatures"]
 __public__ = __all__
@@ -140,7 +139,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         plan = super().memory_plan(n_samples, n_features, 0)
         if self.gram is not None:
             return plan
-        kernel = self._known_kernel(Gaussian())
+        kernel = self._known_kernel()
         own = {name: size for name, size in plan.buffers.items() if name != "Gram matrix"}
         low = Nystrom(_RANK).plan(kernel, n_samples, n_features, self.memory)
         return Plan(plan.what, {**own, **low.buffers}, low.options)

@@ -29,7 +29,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.eigen import eigh_in_place
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.smooth.rotations import projected, require_squares
 
 __all__ = ["KernelLPP", "LocalityPreservingProjection"]

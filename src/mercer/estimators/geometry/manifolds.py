@@ -39,7 +39,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
 from mercer.numerics.eigen import eigh_in_place
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["AffinityEstimator", "DiffusionMap", "LaplacianEigenmap"]
 __public__ = ["DiffusionMap", "LaplacianEigenmap"]

@@ -30,7 +30,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["ReferencePointMap"]
 __public__ = __all__

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph as csgraph
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arguments import Bytes, checked
+from mercer.arguments import checked
 from mercer.arrays import Floats
-from mercer.budget import Plan
+from mercer.budget import Bytes, Plan
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
@@ -27,8 +27,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.laplacians import components
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import serial_blas, spans
+from mercer.runtime.tiling import in_background, serial_blas, spans
 
 __all__ = [
     "KERNEL",

@@ -28,7 +28,7 @@ from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.cone_solver import solve_cones
 from mercer.numerics.eigen import eigh_in_place
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["unfolding_kernel"]
 __public__ = __all__

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arguments import checked, sample_weights
+from mercer.arguments import checked
 from mercer.arrays import Array, Floats
 from mercer.budget import Resources
 from mercer.constraints import OneOf, Optional, Positive
@@ -18,6 +18,7 @@ from mercer.losses import Hinge, SquaredHinge
 from mercer.solvers.mixtures.definite_program import definite_program
 from mercer.solvers.mixtures.mixture_problem import Program
 from mercer.targets import Multiclass
+from mercer.targets.target import sample_weights
 
 __all__ = ["Transduction", "definite_mixture"]
 __public__ = __all__
@@ -137,7 +138,9 @@ def definite_mixture(
     labelled, others = family.kernel.pack(X), family.kernel.pack(unlabelled)
     n = len(labelled)
     if len(codes) != n:
-        raise TargetError(f"X has {n} samples and y has {len(codes)}; one class for each is needed. Give them.")
+        raise TargetError(
+            f"X has {n} samples and y has {len(codes)}; one class per sample is needed. Give y of the length of X."
+        )
     w = sample_weights(sample_weight, n)
     if not (w > 0.0).all():
         raise ParameterError("sample_weight has zeros; positive weights are accepted. Leave those samples out.")

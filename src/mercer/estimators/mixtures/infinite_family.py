@@ -14,9 +14,9 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 from mercer.arguments import checked, require_squares
-from mercer.arrays import Floats, is_real
+from mercer.arrays import Floats
 from mercer.budget import Plan
-from mercer.constraints import Boolean, Integer, Interval
+from mercer.constraints import Boolean, Integer, Interval, is_real
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine

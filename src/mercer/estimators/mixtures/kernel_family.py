@@ -245,7 +245,7 @@ def require_members(kernels: Any) -> None:
     if family is None:
         return
     if len(set(family.names)) < len(family.names):
-        raise ParameterError(f"kernels={kernels!r} have the same name twice; names must differ. Give others.")
+        raise ParameterError(f"kernels={kernels!r} have the same name twice; names must differ. Give other names.")
     for kernel in family.kernels:
         kernel.check()
 

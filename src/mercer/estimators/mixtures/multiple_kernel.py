@@ -1,4 +1,4 @@
-"""Common to learners with several kernels: a family, a set of weights, one search, one ordinary kernel at the end.
+"""What learners with several kernels share: a family, a set of weights, one search, one ordinary kernel at the end.
 
 Symbols: d_t the weight of kernel t, beta the coefficients of the samples, f_t = d_t K_t beta the part of kernel t.
 """
@@ -167,8 +167,8 @@ class MultipleKernelMachine(KernelEstimator):
     def _observed(self, values: Any) -> tuple[Floats, bool]:
         """Return what a model of the data observes, and whether it is a class."""
         raise CapabilityError(
-            f"{type(self).__name__} was given mixture={self.mixture!r}, a model of targets; here are none, or several. "
-            "Use mixture=Simplex() or another set of weights."
+            f"{type(self).__name__} was given mixture={self.mixture!r}, a model of targets; "
+            "there are none here, or several. Use mixture=Simplex() or another set of weights."
         )
 
     def _posterior(self, built: Built, observed: tuple[Floats, bool], w: Floats, run: Run) -> Solution:
@@ -277,7 +277,7 @@ class MultipleKernelMachine(KernelEstimator):
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         m = kernel_family.default_size(self.kernels)
-        kernel = self._known_kernel(Gaussian())
+        kernel = self._known_kernel()
         plan = kernel_family.plan_of(m, n_samples, n_features, self.gram, self.memory, kernel)
         own = {
             "packed samples": 8 * n_samples * n_features,

@@ -25,8 +25,8 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.gram import FeatureExpansion, Features, GramSpec
 from mercer.kernels import Kernel, Linear
-from mercer.kernels.kernel import overflow_error
-from mercer.kernels.protocols import HasFeatures, feature_count, offers
+from mercer.kernels.kernel import feature_count, offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Status
 from mercer.selection import Search, tune

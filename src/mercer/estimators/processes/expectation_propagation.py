@@ -221,7 +221,7 @@ def _one_by_one(
 
 
 @compiled
-def _tail(z):
+def hazard_tail(z):
     """Return the hazard at z, and its sum with z."""
     if z > -30.0:
         r = math.exp(-0.5 * z * z) / (math.sqrt(0.5 * math.pi) * math.erfc(-z / math.sqrt(2.0)))
@@ -244,7 +244,7 @@ def _renew(covariance, mean, tau, nu, y, weight, span):
             cavity = 1.0 / precision
             centre = cavity * (m / v - nu[i])
             scale = math.sqrt(1.0 + cavity)
-            r, rest = _tail(y[i] * centre / scale)
+            r, rest = hazard_tail(y[i] * centre / scale)
             curvature = r * rest / (1.0 + cavity)
             left = (1.0 + cavity * max(1.0 - r * rest, 0.0)) / (1.0 + cavity)
             step = min(1.0, 1.0 / w)

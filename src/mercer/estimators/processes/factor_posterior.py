@@ -22,7 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.estimators.processes.expectation_propagation import evidence_of, sites_of
+from mercer.estimators.processes.expectation_propagation import evidence_of, hazard_tail, sites_of
 from mercer.estimators.processes.laplace import LINKS
 from mercer.estimators.processes.posterior import CoordinatePosterior
 from mercer.gram import GramSpec, Nystrom
@@ -304,17 +304,6 @@ class Propagated:
 
 
 @compiled
-def _tail(z):
-    """Return the hazard at z, and its sum with z."""
-    if z > -30.0:
-        r = math.exp(-0.5 * z * z) / (math.sqrt(0.5 * math.pi) * math.erfc(-z / math.sqrt(2.0)))
-        return r, z + r
-    x = 1.0 / (z * z)
-    rest = -(1.0 - x * (2.0 - x * (10.0 - x * (74.0 - 706.0 * x)))) / z
-    return rest - z, rest
-
-
-@compiled
 def _renew(F, covariance, mean, tau, nu, y, weight):
     r = len(mean)
     s = np.empty(r)
@@ -338,7 +327,7 @@ def _renew(F, covariance, mean, tau, nu, y, weight):
             cavity = 1.0 / precision
             centre = cavity * (m / v - nu[i])
             scale = math.sqrt(1.0 + cavity)
-            hazard, rest = _tail(y[i] * centre / scale)
+            hazard, rest = hazard_tail(y[i] * centre / scale)
             curvature = hazard * rest / (1.0 + cavity)
             left = (1.0 + cavity * max(1.0 - hazard * rest, 0.0)) / (1.0 + cavity)
             step = min(1.0, 1.0 / w)

@@ -36,11 +36,11 @@ from mercer.estimators.processes.process_search import SOME, EvidenceSearch
 from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Tiles
 from mercer.gram.gram import has_features, is_stored, is_streamed, is_transform
 from mercer.kernels import Gaussian, Kernel, Scaled
-from mercer.kernels.foreign import is_scikit_learn, translated
-from mercer.kernels.kernel import overflow_error
-from mercer.kernels.protocols import HasFeatures, offers
+from mercer.kernels.foreign import translated
+from mercer.kernels.kernel import is_scikit_learn, offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 from mercer.problems import Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.selection.decision import decide
 from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.units import Units

@@ -17,7 +17,8 @@ from mercer.estimators.processes.factor_evidence import FactorData, ManyFactors,
 from mercer.estimators.processes.latent_low_rank import LowRankFactors, low_rank_posterior
 from mercer.free_parameters import free_names
 from mercer.kernels import Kernel, Sum
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Tuned
 from mercer.selection.units import shifted
 

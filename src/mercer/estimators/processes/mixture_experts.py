@@ -22,8 +22,8 @@ from mercer.gram import GramSpec
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import fill, offers
+from mercer.kernels.protocols import Differentiable
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import spans
 

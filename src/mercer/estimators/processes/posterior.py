@@ -37,8 +37,7 @@ from mercer.kernels import Kernel
 from mercer.numerics.cholesky import CholeskyFactor
 from mercer.numerics.krylov import krylov_solve
 from mercer.numerics.pivoting import Preconditioner
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import spans
+from mercer.runtime.tiling import in_background, spans
 
 __all__ = [
     "CoordinatePosterior",

@@ -31,8 +31,9 @@ from mercer.estimators.processes.factor_posterior import Factored, FactorWay, Pr
 from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior, latent_bounds
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
+from mercer.estimators.processes.process_search import Remembering
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
+from mercer.estimators.processes.warm_start import Coordinates, curvature, descend, few_parameters
 from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
@@ -48,8 +49,8 @@ from mercer.gram.gram import HasFactor, has_features, is_approximate_factor, is_
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import fill, offers
+from mercer.kernels.protocols import Differentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
@@ -430,7 +431,7 @@ class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes; `n_targets` is the number of classes."""
-        kernel = self._known_kernel(self._default_kernel())
+        kernel = self._known_kernel(self._default_kernel)
         return self._plan(self._planned_gram(n_samples), kernel, n_samples, n_features, max(n_targets, 2))
 
     def _plan(self, spec: GramSpec, kernel: Kernel, n: int, width: int, count: int) -> Plan:

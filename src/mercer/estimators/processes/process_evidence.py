@@ -33,11 +33,13 @@ from mercer.gram import Dense, Features, GramSpec, Tiles
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pull
 from mercer.kernels.kernel import mirror
-from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
+from mercer.problems import LinearSystem
 from mercer.runtime.checkpoints import kept_by
-from mercer.runtime.interrupts import in_background, lapack
+from mercer.runtime.tiling import in_background
+from mercer.solvers import Cholesky
 from mercer.solvers.solver import Monitor
 
 __all__ = [
@@ -251,16 +253,19 @@ class DenseEvidence(_Contracting):
         self.observations, self.resources = observations, resources
         self._array: Floats | None = None
 
-    def _factor(self, kernel: Kernel, noise: Floats) -> tuple[Samples, CholeskyFactor]:
-        gram = Dense().build(kernel, self.observations.samples, self.resources, self._array)
-        self._array = gram.release()
-        return gram.samples, safe_cholesky(self._array, self.observations.shift(noise))
+    def _solved(self, kernel: Kernel, noise: Floats) -> tuple[Samples, CholeskyFactor, Conditioned]:
+        observed = self.observations
+        gram = Dense().build(kernel, observed.samples, self.resources, self._array)
+        # in float64 whatever the user's solver says: the determinant needs all digits
+        solution = Cholesky().solve(LinearSystem(gram, observed.shift(noise), _both(observed)))
+        factor: CholeskyFactor = solution.state.factor
+        self._array = factor.array
+        return gram.samples, factor, _completed(observed, noise, factor.logdet(), solution.coef)
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
         """Log evidence and derivatives at a kernel and a noise, one number or (n,)."""
         observed = self.observations
-        S, factor = self._factor(kernel, noise)
-        found = _completed(observed, noise, factor.logdet(), factor.solve(_both(observed)))
+        S, factor, found = self._solved(kernel, noise)
         inverse, k = _inverted(factor), observed.y.shape[1]
         M = np.hstack([found.coef, np.sqrt(k) * found.U])
         diagonal = 0.5 * (np.einsum("ij,ij->i", M, M) - k * inverse.diagonal())
@@ -275,10 +280,10 @@ class DenseEvidence(_Contracting):
     def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
         """The process given the observations; the factor keeps the array."""
         observed = self.observations
-        _, factor = self._factor(kernel, noise)
+        _, factor, found = self._solved(kernel, noise)
         self._array = None
-        solved, left = factor.refined(_both(observed))
-        found = _completed(observed, noise, factor.logdet(), solved)
+        left = _both(observed)
+        left -= factor.product(np.hstack([found.coef + found.inverse_border @ found.multipliers, found.inverse_border]))
         return _with(found, observed, left, factor=factor)
 
     def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:

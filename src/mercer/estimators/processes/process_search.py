@@ -22,13 +22,13 @@ from mercer.estimators.processes.process_evidence import (
     IterativeEvidence,
     Observations,
 )
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend, few_parameters
+from mercer.estimators.processes.warm_start import Coordinates, curvature, descend, few_parameters
 from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.units import WHITE, Units, better, coarse_starts, moved_parameters, shifted, warn_of_search
 
-__all__ = ["SOME", "Begin", "EvidenceSearch"]
+__all__ = ["SOME", "Begin", "EvidenceSearch", "Remembering"]
 
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
 _GONE = 1e-3  # a noise that has fallen so far on some of the samples
@@ -177,3 +177,20 @@ class EvidenceSearch:
             monitor=run.solver_monitor(tol),
         )  # fmt: skip
         return shifted(found, -base)
+
+
+class Remembering:
+    """Evidence that is not computed again where it was computed last."""
+
+    def __init__(self, evidence: Any) -> None:
+        self.evidence = evidence
+        self.observations = getattr(evidence, "observations", None)
+        self.estimated = getattr(evidence, "estimated", False)
+        self.last: tuple[Floats, Any] | None = None
+
+    def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
+        """Log evidence and derivatives."""
+        at = np.append(free_parameters.free_values(kernel), noise)
+        if self.last is None or not np.allclose(self.last[0], at, rtol=1e-12, atol=0.0):
+            self.last = at, self.evidence(kernel, noise, slopes=slopes)
+        return self.last[1]

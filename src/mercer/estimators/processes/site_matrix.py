@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
+from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background, lapack
-from mercer.runtime.tiling import blas_for, run_tasks, spans
+from mercer.runtime.tiling import blas_for, in_background, run_tasks, spans
 
 __all__ = ["balanced_cholesky", "balanced_inverse", "sandwich", "solved", "times_inverse", "weigh"]
 

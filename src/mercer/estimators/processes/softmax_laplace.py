@@ -16,10 +16,8 @@ from scipy import special
 from mercer.arrays import Floats, Indices
 from mercer.estimators.processes.laplace import is_fast
 from mercer.estimators.processes.site_matrix import balanced_cholesky, balanced_inverse, sandwich, solved
-from mercer.numerics.algebraic import transpose_into
-from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
-from mercer.runtime.interrupts import in_background, lapack
-from mercer.runtime.tiling import spans
+from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
+from mercer.runtime.tiling import in_background, spans, transpose_into
 
 __all__ = ["SoftmaxLaplace", "softmax_laplace", "softmax_weights"]
 

@@ -24,8 +24,8 @@ from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, overflow_error
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import fill, offers, overflow_error
+from mercer.kernels.protocols import Differentiable
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import run_tasks, spans
 

@@ -37,8 +37,8 @@ from mercer.estimators.processes.sparse_evidence import (
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel, Scaled
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, overflow_error
-from mercer.kernels.protocols import InputDifferentiable, offers
+from mercer.kernels.kernel import fill, offers, overflow_error
+from mercer.kernels.protocols import InputDifferentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune

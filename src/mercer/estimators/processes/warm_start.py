@@ -22,7 +22,7 @@ from mercer.errors import JitterWarning
 from mercer.kernels import Kernel
 from mercer.selection.hyperparameters import Tuned
 
-__all__ = ["Coordinates", "Descent", "Remembering", "curvature", "descend", "few_parameters"]
+__all__ = ["Coordinates", "Descent", "curvature", "descend", "few_parameters"]
 
 _STEP = 1e-3  # of finite differences of derivatives
 _LONGEST = 1.0  # step in any coordinate
@@ -99,23 +99,6 @@ class Descent:
             seconds=np.append(self.seconds, self.seconds[-1] + found.seconds[1:]),
             evaluations=self.evaluations + found.evaluations - 1,
         )
-
-
-class Remembering:
-    """Evidence that is not computed again where it was computed last."""
-
-    def __init__(self, evidence: Any) -> None:
-        self.evidence = evidence
-        self.observations = getattr(evidence, "observations", None)
-        self.estimated = getattr(evidence, "estimated", False)
-        self.last: tuple[Floats, Any] | None = None
-
-    def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
-        """Log evidence and derivatives."""
-        at = np.append(free_parameters.free_values(kernel), noise)
-        if self.last is None or not np.allclose(self.last[0], at, rtol=1e-12, atol=0.0):
-            self.last = at, self.evidence(kernel, noise, slopes=slopes)
-        return self.last[1]
 
 
 def curvature(evidence: Any, coordinates: Coordinates) -> Floats:

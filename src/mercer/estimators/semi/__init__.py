@@ -1,1 +1,1 @@
-"""Few labels: machines that learn from samples whose label nobody knows."""
+"""Few labels: machines that also learn from samples without a label."""

@@ -24,7 +24,7 @@ from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.sample_graphs import sample_laplacian
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.gram.low_rank.features import FeatureGram
 from mercer.kernels import Linear
 from mercer.problems import LinearSystem, Solution, Status

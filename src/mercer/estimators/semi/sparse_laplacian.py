@@ -1,4 +1,4 @@
-"""Sparse regression with few targets: neighbours may differ a little for nothing, and only others count.
+"""Sparse regression with few targets: neighbours may differ a little at no cost, and only larger differences count.
 
 Symbols: e = (i, j) an edge of the graph of all samples, A_e its weight, m the weight of differences, T the matrix whose
 rows are the samples with a target and the differences of edges; K = F F^T.

@@ -35,7 +35,7 @@ _LABELS = 512  # of either kind among which the best exchange is looked for
 
 
 class TransductiveRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
-    r"""Ridge regression with few targets: the others are first guessed from near ones, and trusted a little.
+    r"""Ridge regression with few targets: the others are first guessed from their neighbours, and trusted a little.
 
     .. math:: \min_f \; \tfrac12 \sum_{i \text{ known}} w_i (y_i - f(x_i))^2 +
         \tfrac{\tau}{2} \sum_u w_u (\tilde y_u - f(x_u))^2 + \tfrac{\alpha}{2} \|f\|^2, \qquad
@@ -405,7 +405,7 @@ def _labelled(P: _Mapping, side: Floats, free: Indices, wanted: int, rng: Any) -
 
 
 def _relaxed(P: _Mapping, y: Floats, free: Indices) -> Floats:
-    """Return the real numbers that make the objective least in place of the labels that are looked for."""
+    """Return the real numbers that make the objective least in place of the unknown labels."""
     D, Z = 1.0 / P.cost[free], P.Z[:, free]
     rhs = -(P @ y)[free]
     inside = np.eye(len(Z)) - (Z * D) @ Z.T

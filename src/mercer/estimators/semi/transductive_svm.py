@@ -1,4 +1,4 @@
-"""Transductive support vector machines: labels for given samples, such that the margin becomes wide.
+"""Transductive support vector machines: labels of given samples that make the margin wide.
 
 Symbols: u the samples without a label, p the share of them that is positive, h(t) = max(0, 1 - t) the hinge.
 """

@@ -143,8 +143,7 @@ class GroupLasso(SparseRegressor):
         Parameters
         ----------
         X : (n, d) array-like, sparse matrix, data frame or packed samples
-        y : (n,) or (n, k) array
-            Real targets.
+        y : (n,) or (n, k) array of real targets
         sample_weight : (n,) array, optional
             Non-negative; a sample of weight w counts as w copies.
 

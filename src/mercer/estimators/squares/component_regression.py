@@ -135,8 +135,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Parameters
         ----------
         X : raw data or packed samples
-        y : (n,) or (n, k) array
-            Real targets.
+        y : (n,) or (n, k) array of real targets
         sample_weight : (n,) array, optional
             Non-negative; a sample of weight w counts as w copies.
 

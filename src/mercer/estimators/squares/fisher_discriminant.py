@@ -27,7 +27,7 @@ from mercer.gram import Expansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import LinearSystem, Solution, Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers import Solver
 from mercer.targets import Multiclass
 

@@ -26,8 +26,8 @@ from mercer.estimators.squares.logistic import require_no_twice
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.gram.low_rank.feature_maps import Mapped
 from mercer.kernels import Kernel, Sum
-from mercer.kernels.kernel import narrowed, overflow_error
-from mercer.kernels.protocols import HasFeatures, offers
+from mercer.kernels.kernel import narrowed, offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 from mercer.losses import Binomial, Gamma, HasMean, Loss, Ordinal, Poisson, Squared
 from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver

@@ -24,10 +24,10 @@ from mercer.gram import Dense, Gram, HasFactor
 from mercer.gram.gram import has_array, is_approximate_factor, is_factored
 from mercer.gram.repair import POLICIES
 from mercer.kernels import Kernel
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import offers
+from mercer.kernels.protocols import Differentiable
 from mercer.problems import LinearSystem, Solution, Status
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import blas_for
+from mercer.runtime.tiling import blas_for, in_background
 from mercer.selection.hyperparameters import Search, tune
 from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_evidence_of, posterior_of
 from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum

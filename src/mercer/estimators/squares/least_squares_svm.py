@@ -22,7 +22,7 @@ from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.gram.gram import has_array
 from mercer.problems import LinearSystem, Status
 from mercer.selection.units import Units
@@ -197,8 +197,7 @@ class LSSVR(Certified, MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         Parameters
         ----------
         X : raw data or packed samples
-        y : (n,) or (n, k) array
-            Real targets.
+        y : (n,) or (n, k) array of real targets
         sample_weight : (n,) array, optional
             Non-negative; a sample of weight w counts as w copies.
 

@@ -25,7 +25,7 @@ from mercer.estimators.fits import Run, fitting
 from mercer.gram import Expansion, FeatureExpansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.linear.krylov_pls import Centring, Components, degrees_of_freedom, lanczos, nipals
 from mercer.solvers.sparse.design import power_of_two
 from mercer.targets import Real

@@ -6,7 +6,7 @@ alpha the ridge.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -222,7 +222,7 @@ class KernelRidge(RidgeEstimator):
         self.n_threads = n_threads
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the function to training data.
 
         Parameters

@@ -37,12 +37,12 @@ from mercer.estimators.squares.ridge_criterion import RidgeCriterion
 from mercer.free_parameters import free_names
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_landmarks, is_stored
-from mercer.gram.low_rank.factor_plan import SHARE
+from mercer.gram.low_rank.factor_rows import SHARE
 from mercer.kernels import Kernel
-from mercer.kernels.kernel import overflow_error
-from mercer.kernels.protocols import Differentiable, offers
+from mercer.kernels.kernel import offers, overflow_error
+from mercer.kernels.protocols import Differentiable
 from mercer.problems import Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.path import RidgeSpectrum

@@ -29,7 +29,7 @@ from mercer.estimators.squares.spline_states import evaluate_states, smooth_stat
 from mercer.gram import Expansion, Gram
 from mercer.kernels import Kernel, ThinPlate
 from mercer.problems import LinearSystem
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.selection.path import RidgeSpectrum
 from mercer.solvers import Solver
 from mercer.targets import Real

@@ -6,17 +6,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Integer, OneOf, Positive
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
 from mercer.estimators.structured.output_space import FiniteSpace
-from mercer.estimators.structured.structured_machine import StructuredMachine
+from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
 from mercer.gram import Gram, GramSpec
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas
@@ -35,7 +34,7 @@ def _gives_probabilities(estimator: Any) -> bool:
     )
 
 
-class KernelCRF(StructuredMachine):
+class KernelCRF(StructuredRisk):
     r"""Conditional random field: the probability of each output given the sample, with functions of a kernel.
 
     .. math:: p(y \mid x) = e^{f(x, y) - g(x)}, \qquad
@@ -143,33 +142,10 @@ class KernelCRF(StructuredMachine):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelCRF:
-        """Fit the field.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-            For sequences of labels, a list of sequences.
-        y : outputs
-            Of the kind that `outputs` reads.
-        sample_weight : (n,) array, optional
-            Non-negative; a sample of weight w counts as w copies.
-
-        Returns
-        -------
-        self
-        """
-        target: Any = self._space()
-        with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, _):
-            sites, offsets = self._sites(S)
-            self._check_lengths(codes, offsets)
-            self.kernel_ = kernel.learn(sites)
-            K = self._represent(self.kernel_, sites, run, until=0.2)
-            found = self._descended(K, codes, offsets, w, run)
-            self._keep(K, found.function.B, found.function.w)
-            self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
-        return self
+    def _find(self, K: Gram, data: Outputs, run: Run) -> None:
+        found = self._descended(K, data.codes, data.offsets, data.weight, run)
+        self._keep(K, found.function.B, found.function.w)
+        self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
 
     def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
         space, C = self.target_, float(self.C) * w

@@ -41,10 +41,8 @@ class OrdinalSVC(ClassifierMixin, KernelEstimator):
         What a squared slack costs.
     order : sequence of labels, optional
         From the lowest to the highest; None is the order of numbers, or of the alphabet.
-    tol : float, default 1e-8
-        It ends when the gradient in the space is shorter than this, relative to the one at zero.
-    max_iter : int, default 1000
-        Iterations of L-BFGS at most.
+    tol, max_iter : default 1e-8 and 1000
+        When L-BFGS ends, as for `RankSVM`.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional

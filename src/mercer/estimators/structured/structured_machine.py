@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arguments import sample_weights
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import InstanceOf, Optional
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.estimators.estimator import KernelEstimator
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.structured.class_spaces import ClassLabels
 from mercer.estimators.structured.output_space import OutputSpace
 from mercer.gram import Gram
 from mercer.problems import Solution, Status
+from mercer.targets.target import sample_weights
 
-__all__ = ["Sites", "StructuredMachine"]
+__all__ = ["Outputs", "Sites", "StructuredMachine", "StructuredRisk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,15 @@ class Sites:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths)
         return Sites(self.flat.take(places), offsets)
+
+
+class Outputs(NamedTuple):
+    """The outputs of the training samples that count."""
+
+    codes: Any
+    offsets: Indices  # where the sites of each sample begin
+    weight: Floats
+    used: Indices  # the places of the samples among those that were given
 
 
 _OUTPUTS = Optional(InstanceOf(OutputSpace))
@@ -134,6 +146,40 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
                 f"{type(self).__name__} needs Gram.rows or a factor; {type(K).__name__} offers only products. "
                 "Use gram=Tiles(), gram=Dense() or gram=Nystrom()."
             )
+
+
+class StructuredRisk(StructuredMachine):
+    """Base of the machines that minimise a regularised risk: a sum over samples, which may have weights."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the functions to training data.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+            For sequences of labels, a list of sequences.
+        y : outputs
+            Of the kind that `outputs` reads.
+        sample_weight : (n,) array, optional
+            Non-negative; a sample of weight w counts as w copies.
+
+        Returns
+        -------
+        self
+        """
+        target: Any = self._space()
+        with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, used):
+            sites, offsets = self._sites(S)
+            self._check_lengths(codes, offsets)
+            self.kernel_ = kernel.learn(sites)
+            K = self._represent(self.kernel_, sites, run, until=0.2)
+            self._find(K, Outputs(codes, offsets, w, used), run)
+        return self
+
+    @abstractmethod
+    def _find(self, K: Gram, data: Outputs, run: Run) -> None:
+        """Find the functions, and keep them."""
 
 
 def _flattened(X: Any) -> tuple[Any, Indices]:

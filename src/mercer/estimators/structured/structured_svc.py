@@ -6,15 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Integer, OneOf, Positive
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
-from mercer.estimators.fits import Run, fitting
-from mercer.estimators.structured.structured_machine import StructuredMachine
+from mercer.estimators.fits import Run
+from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
 from mercer.gram import Gram, GramSpec
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas
@@ -24,7 +23,7 @@ __all__ = ["StructuredSVC"]
 __public__ = __all__
 
 
-class StructuredSVC(StructuredMachine):
+class StructuredSVC(StructuredRisk):
     r"""Support vector machine for outputs with structure: classes with costs, sets, rankings, sequences.
 
     .. math:: \min_{f,\, \xi} \; \tfrac12 \|f\|^2 + C \sum_i \xi_i \quad \text{s.t.} \quad
@@ -152,35 +151,12 @@ class StructuredSVC(StructuredMachine):
                 " a finite C is accepted there. Use method='constraints'."
             )
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredSVC:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-            For sequences of labels, a list of sequences.
-        y : outputs
-            Of the kind that `outputs` reads.
-        sample_weight : (n,) array, optional
-            Non-negative; a sample of weight w counts as w copies.
-
-        Returns
-        -------
-        self
-        """
-        target: Any = self._space()
-        with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, used):
-            sites, offsets = self._sites(S)
-            self._check_lengths(codes, offsets)
-            self.kernel_ = kernel.learn(sites)
-            K = self._represent(self.kernel_, sites, run, until=0.2)
-            self._require_rows(K)
-            blocks, owners = self._blocks(codes, offsets, w)
-            found = self._ascended(K, blocks, run)
-            self._keep(K, found.values.B, found.values.w)
-            self._certify(found, blocks, used[owners])
-        return self
+    def _find(self, K: Gram, data: Outputs, run: Run) -> None:
+        self._require_rows(K)
+        blocks, owners = self._blocks(data.codes, data.offsets, data.weight)
+        found = self._ascended(K, blocks, run)
+        self._keep(K, found.values.B, found.values.w)
+        self._certify(found, blocks, data.used[owners])
 
     def _blocks(self, codes: Any, offsets: Indices, w: Floats) -> tuple[list[Block], Indices]:
         """Return one block for each slack, and the sample that it belongs to."""

@@ -29,10 +29,10 @@ from mercer.estimators.parameter_gradients import rank_of
 from mercer.gram import Dense, Features, Gram, GramSpec
 from mercer.gram.gram import has_features, is_low_rank
 from mercer.kernels import Kernel
-from mercer.kernels.kernel import overflow_error
-from mercer.kernels.protocols import HasFeatures, offers
+from mercer.kernels.kernel import offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 from mercer.problems import Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.sparse.design import power_of_two
 from mercer.targets import Multiclass
 

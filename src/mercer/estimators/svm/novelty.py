@@ -142,10 +142,8 @@ class OneClassSVM(NoveltyDetector):
         Largest violation of the optimality conditions, in the unit of the largest k(x, x).
     max_iter : int, optional
         The most pairs of variables to move; None or -1 is the solver's own limit.
-    shrinking : bool, default True
-        Whether variables that stay at an end of their box are set aside for a while.
-    cache_size : float, default 512
-        Memory for rows of K in MB, used where computing them again costs more.
+    shrinking, cache_size : default True and 512
+        Options of the solver, as for `SVC`.
     gram : GramSpec, optional
         None holds K for up to 2048 samples and computes it in tiles beyond.
     solver : Solver, optional

@@ -192,7 +192,7 @@ class SupportVectorMachine(KernelEstimator):
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         given = self.gram is not None and not is_undecided(self.gram)
         spec: Any = self.gram if given else self._default_gram(n_samples)
-        kernel = self._known_kernel(Linear())
+        kernel = self._known_kernel(Linear)
         side = Resources(self.memory).largest_order(min(n_samples, 3072))
         own = {
             "packed samples": 8 * n_samples * n_features,

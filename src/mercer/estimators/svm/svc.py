@@ -17,6 +17,7 @@ from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import DegenerateWarning, ParameterError, TargetError, warn_caller
 from mercer.estimators.classifier import Part, SupportVectorClassifier
 from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_low_rank
 from mercer.losses import Hinge, SquaredHinge
 from mercer.problems import BoxQP, ConvexRisk, Solution, Status
 from mercer.solvers import Solver
@@ -173,7 +174,7 @@ class SVC(SupportVectorClassifier):
         """Return whether the risk itself is minimised, in the coordinates of a factor, and not its dual."""
         if self.solver is not None or self.probability or not self._is_bounded():
             return self.solver is not None and isinstance(self.solver, solvers.PrimalNewton)
-        return solvers.PrimalNewton.suits(K, _LOSSES[self.loss])
+        return is_low_rank(K) and solvers.PrimalNewton.suits(K, _LOSSES[self.loss])
 
     def _default_solver(self, gram: Gram) -> Solver:
         if self._is_primal(gram) and not (self._is_together() and len(self.classes_) > 2):
@@ -202,7 +203,17 @@ class SVC(SupportVectorClassifier):
         return solution.coef, -float(solution.multipliers[0])
 
 
-class NuSVC(SupportVectorClassifier):
+class _EqualShares(SupportVectorClassifier):
+    """Machines in which both classes hold equal shares of the coefficients."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # the classes hold equal shares of the coefficients, so weights of classes move the boundary less than elsewhere
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class NuSVC(_EqualShares):
     r"""Support vector classifier with nu in place of C: nu bounds the share of errors and of support vectors.
 
     .. math:: \min_{f, b, \rho} \; \tfrac12 \|f\|^2 - \nu W \rho + \sum_i w_i \max(0, \rho - y_i (f(x_i) + b)),
@@ -299,12 +310,6 @@ class NuSVC(SupportVectorClassifier):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # the classes hold equal shares of the coefficients, so weights of classes move the boundary less than elsewhere
-        tags.classifier_tags.poor_score = True
-        return tags
-
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]
         half = 0.25 * sum(masses) if self.nu is None else 0.5 * self.nu * sum(masses)
@@ -340,7 +345,7 @@ class NuSVC(SupportVectorClassifier):
             )
 
 
-class MarginBoundSVC(SupportVectorClassifier):
+class MarginBoundSVC(_EqualShares):
     r"""The support vector classifier that minimises a bound on the error: largest margin on the unit sphere.
 
     .. math:: \max_{\|f\| = 1,\, b,\, \gamma} \; \gamma - C \sum_i w_i \xi_i, \qquad
@@ -431,12 +436,6 @@ class MarginBoundSVC(SupportVectorClassifier):
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # the classes hold equal shares of the coefficients, so weights of classes move the boundary less than elsewhere
-        tags.classifier_tags.poor_score = True
-        return tags
 
     def _program(self, K: Gram, sign: Floats, weight: Floats) -> BoxQP:
         masses = [float(weight[sign > 0].sum()), float(weight[sign < 0].sum())]

@@ -56,7 +56,7 @@ class _FewFunctions(KernelEstimator):
     def _data(self, X: Any, tasks: Any) -> Any:
         if tasks is not None and self.task is not None:
             raise ParameterError(
-                f"task={self.task!r} and tasks= were given; one of both is accepted. Leave out one of them."
+                f"task={self.task!r} and tasks= were given; only one of them is accepted. Leave out the other."
             )
         if tasks is not None:
             return TaskedData(X, list(tasks))
@@ -115,7 +115,7 @@ class _FewFunctions(KernelEstimator):
         return False
 
     def _of_tasks(self, values: Floats, data: Any, width: int = 1) -> Floats:
-        """Return the columns of the task of each sample, (m, width); of a task never seen the mean of all."""
+        """Return the columns of the task of each sample, (m, width); for a task never seen, the mean of all tasks."""
         if self.tasks_ is None:
             return values
         values = values.reshape(len(values), len(self.tasks_), width)

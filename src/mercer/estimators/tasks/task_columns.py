@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,6 +16,7 @@ from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, Optio
 from mercer.domains import Frames, Samples
 from mercer.domains.identity import distinct, matches
 from mercer.errors import DomainError, ParameterError
+from mercer.estimators.fits import whole
 from mercer.kernels import Kernel, Match
 from mercer.kernels.kernel import overflow_error
 from mercer.kernels.task_kernels import task_kernel
@@ -80,7 +81,7 @@ def _column(task: Any, names: list[Any]) -> Any:
 
 
 def _whole(values: list[Any]) -> list[Any]:
-    """Return whole numbers that a matrix holds as real ones as what they are."""
+    """Return values with whole numbers as integers, which a matrix holds as floats."""
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
@@ -107,6 +108,44 @@ class Tasked:
         "rho": AnyOf(_SHARE, Each(_SHARE)),
     }
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> Self:
+        """Fit the functions of all tasks.
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        y : (n,) array of class labels, or (n,) or (n, k) array of real targets
+        sample_weight : (n,) array, optional
+            Non-negative; a sample of weight w counts as w copies.
+        tasks : (n,) array, optional
+            The task of each sample, if it is not a column of X.
+
+        Returns
+        -------
+        self
+        """
+        with whole(self):
+            data = self._data(X, tasks)
+            self._chosen_share(data, y, sample_weight)
+            self._fit(data, y, sample_weight)
+        return self
+
+    def _fit(self, data: Any, y: Any, sample_weight: Any) -> Any:
+        base: Any = super()
+        return base.fit(data, y, sample_weight)
+
+    def predict(self, X: Any, tasks: Any = None) -> Any:
+        """Return the classes of new data, shape (m,), or the fitted functions there, shape (m,) or (m, k).
+
+        Parameters
+        ----------
+        X : raw data or packed samples
+        tasks : (m,) array, optional
+            The task of each sample, if it is not a column of X.
+        """
+        base: Any = super()
+        return base.predict(self._data(X, tasks))
+
     # the data -----------------------------------------------------------------------------------------
 
     def _data(self, X: Any, tasks: Any) -> Any:
@@ -114,7 +153,7 @@ class Tasked:
         if tasks is not None:
             if self.task is not None:
                 raise ParameterError(
-                    f"task={self.task!r} and tasks= were given; one of both is accepted. Leave out one of them."
+                    f"task={self.task!r} and tasks= were given; only one of them is accepted. Leave out the other."
                 )
             found = TaskedData(X, _whole(tasks.tolist() if hasattr(tasks, "tolist") else list(tasks)))
         elif self.task is None or isinstance(X, (Frames, TaskedData)):
@@ -192,7 +231,7 @@ class Tasked:
     # what is known of the tasks -----------------------------------------------------------------------
 
     def _groups(self, S: Samples) -> tuple[Samples | None, Indices]:
-        """Return the tasks, and the task of each sample; one task if nothing is said of them."""
+        """Return the tasks, and the task of each sample; a single task if none are given."""
         if not isinstance(S, Frames) or self._part not in S.parts:
             return None, np.zeros(len(S), dtype=np.intp)
         part = S.part(self._part)

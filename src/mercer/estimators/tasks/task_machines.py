@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Floats, Indices
 from mercer.domains import Samples
 from mercer.domains.identity import matches
 from mercer.estimators.classifier import Part
-from mercer.estimators.fits import whole
 from mercer.estimators.svm.svc import SVC
 from mercer.estimators.svm.svr import SVR
 from mercer.estimators.tasks.task_columns import Tasked
@@ -32,10 +31,6 @@ _BLUR = 1e-9  # of the mean diagonal, as in `leave_one_out_decisions`
 
 class _TaskedMachine(Tasked):
     """What both machines share: a sum of coefficients for each task where tasks share nothing."""
-
-    def _fit(self, data: Any, y: Any, sample_weight: Any) -> Any:
-        base: Any = super()
-        return base.fit(data, y, sample_weight)
 
     def _learned_kernel(self, kernel: Kernel, S: Samples, y: Any, w: Floats) -> Kernel:
         base: Any = super()
@@ -174,29 +169,6 @@ class MultiTaskSVC(_TaskedMachine, SVC):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> MultiTaskSVC:
-        """Fit the classifiers of all tasks.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        y : (n,) array
-            Class labels.
-        sample_weight : (n,) array, optional
-            Non-negative; a sample of weight w counts as w copies.
-        tasks : (n,) array, optional
-            The task of each sample, if it is not a column of X.
-
-        Returns
-        -------
-        self
-        """
-        with whole(self):
-            data = self._data(X, tasks)
-            self._chosen_share(data, y, sample_weight)
-            self._fit(data, y, sample_weight)
-        return self
-
     def _is_primal(self, K: Gram) -> bool:
         return not (self._has_own(self.tasks_) or self._compares) and super()._is_primal(K)
 
@@ -232,17 +204,6 @@ class MultiTaskSVC(_TaskedMachine, SVC):
     def decision_function(self, X: Any, tasks: Any = None) -> Floats:
         """Return decision values, as `SVC` does."""
         return super().decision_function(self._data(X, tasks))
-
-    def predict(self, X: Any, tasks: Any = None) -> Array:
-        """Return the class of new data, shape (m,).
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        tasks : (m,) array, optional
-            The task of each sample, if it is not a column of X.
-        """
-        return super().predict(self._data(X, tasks))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
         """Return the share of samples whose class is right."""
@@ -334,29 +295,6 @@ class MultiTaskSVR(_TaskedMachine, SVR):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> MultiTaskSVR:
-        """Fit the functions of all tasks.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        y : (n,) or (n, k) array
-            Real targets.
-        sample_weight : (n,) array, optional
-            Non-negative; a sample of weight w counts as w copies.
-        tasks : (n,) array, optional
-            The task of each sample, if it is not a column of X.
-
-        Returns
-        -------
-        self
-        """
-        with whole(self):
-            data = self._data(X, tasks)
-            self._chosen_share(data, y, sample_weight)
-            self._fit(data, y, sample_weight)
-        return self
-
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
         return self._with_sums(super()._program(K, y, weight), K)
 
@@ -386,17 +324,6 @@ class MultiTaskSVR(_TaskedMachine, SVR):
             total += float(w @ np.maximum(0.0, np.abs(y[:, column] - left_out) - self.epsilon))
         return total / (float(w.sum()) * y.shape[1])
 
-    def predict(self, X: Any, tasks: Any = None) -> Floats:
-        """Return the fitted functions at new data, shape (m,) or (m, k).
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        tasks : (m,) array, optional
-            The task of each sample, if it is not a column of X.
-        """
-        return super().predict(self._data(X, tasks))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
         """Return the share of variance that is explained, as scikit-learn's regressors do."""
         return super().score(self._data(X, tasks), y, sample_weight)
@@ -405,7 +332,7 @@ class MultiTaskSVR(_TaskedMachine, SVR):
 def _span_moves(K: Any, beta: Floats, limit: Floats, border: Floats) -> Floats:
     """Return beta_i times the squared distance of each support vector from the flat through the free ones.
 
-    By so much the value at a sample falls when it is left out, as long as the free support vectors stay free.
+    This is how far the value at a sample falls when it is left out, as long as the free support vectors stay free.
     """
     size = np.abs(beta)
     free = np.flatnonzero((size > 0.0) & (size < limit * (1.0 - 1e-10)))

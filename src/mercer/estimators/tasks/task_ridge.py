@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import scattered
-from mercer.estimators.fits import STEPS, Run, whole
+from mercer.estimators.fits import STEPS, Run
 from mercer.estimators.squares.ridge import KernelRidge, Weighted
 from mercer.estimators.tasks.task_columns import Tasked
 from mercer.gram import Gram, GramSpec
@@ -117,32 +116,6 @@ class MultiTaskRidge(Tasked, KernelRidge):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> MultiTaskRidge:
-        """Fit the functions of all tasks.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        y : (n,) or (n, k) array
-            Real targets.
-        sample_weight : (n,) array, optional
-            Non-negative; a sample of weight w counts as w copies.
-        tasks : (n,) array, optional
-            The task of each sample, if it is not a column of X.
-
-        Returns
-        -------
-        self
-        """
-        with whole(self):
-            data = self._data(X, tasks)
-            self._chosen_share(data, y, sample_weight)
-            self._fit(data, y, sample_weight)
-        return self
-
-    def _fit(self, data: Any, y: Any, sample_weight: Any) -> MultiTaskRidge:
-        return super().fit(data, y, sample_weight)  # pyright: ignore[reportReturnType]
-
     @property
     def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.leave_one_out or self._compares
@@ -179,17 +152,6 @@ class MultiTaskRidge(Tasked, KernelRidge):
         self.expansion_ = K.expand(solution, self.intercept_)
         self.dual_coef_ = scattered(solution.coef, data.used, data.total)
         return K, solution
-
-    def predict(self, X: Any, tasks: Any = None) -> Floats:
-        """Return the fitted functions at new data, shape (m,) or (m, k).
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        tasks : (m,) array, optional
-            The task of each sample, if it is not a column of X.
-        """
-        return super().predict(self._data(X, tasks))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:
         """Return the share of variance that is explained, as scikit-learn's regressors do."""

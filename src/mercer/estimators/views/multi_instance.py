@@ -31,7 +31,7 @@ __public__ = __all__
 
 
 class MultiInstanceSVC(SVC):
-    r"""Support vector classifier of bags: a bag is positive if one of its instances is, and nobody says which.
+    r"""Support vector classifier of bags: a bag is positive if one of its instances is, but it is not known which.
 
     Three machines, for a kernel k on instances:
 

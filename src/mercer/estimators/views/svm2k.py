@@ -132,7 +132,9 @@ class SVM2K(ClassifierMixin, SeveralViews):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if np.ndim(self.C) and len(self.C) != 2:
-            raise ParameterError(f"C={self.C!r} was given; one cost, or one for each of two views. Give two numbers.")
+            raise ParameterError(
+                f"C={self.C!r} was given; one cost, or one for each view, is accepted. Give one or two numbers."
+            )
         if len(self._given_kernels()) != 2:
             raise ParameterError(
                 f"{len(self.kernel)} kernels were given; SVM2K has two views. Use MultiViewLaplacianSVC for more."

@@ -15,12 +15,11 @@ from mercer.arrays import Floats, Index
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Interval, OneOf
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, DomainError
-from mercer.gram.expansion import Expansion
+from mercer.gram.expansion import Expansion, product
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method
 from mercer.gram.gram import Cross, Gram, GramSpec
-from mercer.gram.products import product
 from mercer.kernels.algebra.sums import Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel

@@ -18,25 +18,27 @@ import numpy as np
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, ConvergenceWarning, warn_caller
-from mercer.gram.expansion import Expansion, FeatureExpansion
+from mercer.gram.expansion import Expansion, FeatureExpansion, quick_fill
 from mercer.gram.gram import Cross, Gram
-from mercer.gram.low_rank.factor_plan import CHEAP, DEEP, ROWS, held_bytes, row_ranges
-from mercer.gram.low_rank.row_sums import (
+from mercer.gram.low_rank.factor_rows import (
+    CHEAP,
+    DEEP,
+    ROWS,
     add_triangle,
     backward,
     divided,
     forward,
+    held_bytes,
     large_directions,
     mirror_lower,
+    row_ranges,
     sandwiched,
 )
-from mercer.gram.products import quick_fill
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import run_tasks, spans
+from mercer.runtime.tiling import in_background, run_tasks, spans
 
 __all__ = ["FactorCross", "FactorGram", "Residual"]
 

@@ -28,8 +28,7 @@ from mercer.kernels.abilities import Featured
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import Wrapped
-from mercer.kernels.kernel import Kernel, narrowed
-from mercer.kernels.protocols import feature_count
+from mercer.kernels.kernel import Kernel, feature_count, narrowed
 from mercer.kernels.vectors.pointwise import Radial
 from mercer.numerics.sketches import CountSketch, sketched_product
 

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import CapabilityError
 from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
-from mercer.kernels.kernel import Kernel, overflow_error
-from mercer.kernels.protocols import HasFeatures, feature_count, offers
+from mercer.kernels.kernel import Kernel, feature_count, offers, overflow_error
+from mercer.kernels.protocols import HasFeatures
 
 __all__ = ["Features"]
 __public__ = __all__

@@ -12,13 +12,13 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
+from mercer.gram.expansion import fits_single
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import Residual, block, require_definite, warn_left
-from mercer.gram.low_rank.factor_plan import working
+from mercer.gram.low_rank.factor_rows import working
 from mercer.gram.low_rank.nystrom import NystromGram
 from mercer.gram.low_rank.samplers import pivots
-from mercer.gram.products import fits_single
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.pivoting import CANDIDATES, PartialFactor, pivoted_cholesky
 from mercer.runtime.tiling import Stopped

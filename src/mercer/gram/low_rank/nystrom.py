@@ -15,20 +15,16 @@ from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.errors import ParameterError
-from mercer.gram.expansion import Expansion
+from mercer.gram.expansion import Expansion, fits_single, product
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import FactorGram, block, require_definite, warn_left
-from mercer.gram.low_rank.factor_plan import ROWS, factor_plan
-from mercer.gram.low_rank.row_sums import large_directions
+from mercer.gram.low_rank.factor_rows import ROWS, factor_plan, large_directions
 from mercer.gram.low_rank.samplers import ERRORS, OFFERS, PROBES, SAMPLERS, enough, grown, landmarks
-from mercer.gram.products import fits_single, product
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.protocols import quick_tiles
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import spans
+from mercer.kernels.kernel import Kernel, quick_tiles
+from mercer.runtime.tiling import in_background, spans
 
 __all__ = ["Nystrom"]
 __public__ = __all__

@@ -8,13 +8,12 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Integer, OneOf, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
-from mercer.gram.expansion import FeatureExpansion
+from mercer.domains.samples import packed
+from mercer.gram.expansion import FeatureExpansion, fits_single
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import FactorGram, require_definite
-from mercer.gram.low_rank.factor_plan import factor_plan
+from mercer.gram.low_rank.factor_rows import factor_plan
 from mercer.gram.low_rank.feature_maps import METHODS, FeatureMap, Mapped, draw_map
-from mercer.gram.products import fits_single
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["RandomFeatures"]

@@ -17,8 +17,7 @@ from mercer.domains import Samples
 from mercer.gram.low_rank.factor import block
 from mercer.kernels.kernel import Kernel
 from mercer.numerics.pivoting import PartialFactor, block_pivoted_cholesky, extend, pick
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import Monitor, Stopped, run_tasks, spans
+from mercer.runtime.tiling import Monitor, Stopped, in_background, run_tasks, spans
 
 __all__ = ["SAMPLERS", "exchanged", "grown", "landmarks"]
 

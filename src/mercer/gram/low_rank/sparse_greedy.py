@@ -11,10 +11,10 @@ from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Memory, Plan, Resources
 from mercer.constraints import Fixed, Integer, Interval, Optional
 from mercer.domains import Samples
-from mercer.domains.doors import packed
+from mercer.domains.samples import packed
 from mercer.gram.gram import GramSpec
 from mercer.gram.low_rank.factor import block, require_definite
-from mercer.gram.low_rank.factor_plan import factor_plan
+from mercer.gram.low_rank.factor_rows import factor_plan
 from mercer.gram.low_rank.nystrom import NystromGram, on_landmarks, warn_measured
 from mercer.gram.low_rank.samplers import ERRORS, PROBES, floor, shares
 from mercer.kernels.kernel import Kernel

@@ -24,9 +24,8 @@ from mercer.kernels.abilities import Differentiated, Featured, pullback
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import KERNELS, row_products
 from mercer.kernels.counts import arrays_of
-from mercer.kernels.kernel import Kernel, Tiled, offered
+from mercer.kernels.kernel import Kernel, Tiled, feature_count, offered
 from mercer.kernels.monomials import require_few
-from mercer.kernels.protocols import feature_count
 from mercer.spec import derived
 
 __all__ = ["Convolution"]

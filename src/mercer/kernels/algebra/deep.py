@@ -17,8 +17,8 @@ from mercer.errors import DomainError, ParameterError
 from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, pullback
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Kernel, Tiled, offered
-from mercer.kernels.protocols import InputDifferentiable, Pullback, offers
+from mercer.kernels.kernel import Kernel, Tiled, offered, offers
+from mercer.kernels.protocols import InputDifferentiable, Pullback
 from mercer.kernels.user_calls import rows_of
 from mercer.spec import Spec
 

@@ -19,10 +19,10 @@ from mercer.errors import CapabilityError, DegenerateWarning, DomainError, Param
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Inheriting, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, narrowed, overflow_error
+from mercer.kernels.kernel import Kernel, feature_count, narrowed, offers, overflow_error
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import Compiles, Pullback, feature_count, offers
-from mercer.numerics.algebraic import all_finite
+from mercer.kernels.protocols import Compiles, Pullback
+from mercer.runtime.tiling import all_finite
 from mercer.spec import derived
 
 __all__ = ["Exp", "Normalized", "PolynomialOf", "Power"]

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf, Interval
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import ParameterError
 from mercer.kernels.kernel import Kernel
 

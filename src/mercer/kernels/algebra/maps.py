@@ -20,8 +20,8 @@ from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Feat
 from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Tiled, narrowed, offered
-from mercer.kernels.protocols import Pullback, bases_of, feature_count
+from mercer.kernels.kernel import Kernel, Tiled, bases_of, feature_count, narrowed, offered
+from mercer.kernels.protocols import Pullback
 from mercer.kernels.user_calls import ALL, rows_of, sample_count
 from mercer.spec import derived
 

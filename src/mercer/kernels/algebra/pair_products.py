@@ -11,7 +11,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.composite import ATOM, Inheriting, enclosed
 from mercer.kernels.kernel import Kernel, offered
@@ -65,7 +65,7 @@ class _OnPairs(Kernel):
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) by matrices between the members of each side."""
-        return pair_function(self, samples, coef)
+        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
 
     def _diags(self, A: Samples) -> tuple[Floats, Floats]:
         left, right = self._sides(A)

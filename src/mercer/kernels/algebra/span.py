@@ -22,9 +22,8 @@ from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Fea
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.kernel import Kernel, fill, offered
-from mercer.numerics.row_products import row_products
-from mercer.runtime.interrupts import in_background
-from mercer.runtime.tiling import spans
+from mercer.numerics.operands import row_products
+from mercer.runtime.tiling import in_background, spans
 from mercer.spec import derived
 
 __all__ = ["Complement", "Subspace"]

@@ -17,14 +17,14 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval
-from mercer.domains import Samples, Vectors
+from mercer.domains import Pairs, Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Terms, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Tiled, narrowed
+from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed
 from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import Pullback, feature_count, log_integral
+from mercer.kernels.protocols import Pullback
 from mercer.spec import derived
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
@@ -139,7 +139,7 @@ class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInIn
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return pair_function(self, samples, coef)
+        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
 
     def series(self) -> Series:
         """Add the series of the terms."""
@@ -360,7 +360,7 @@ class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, Differentiate
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return pair_function(self, samples, coef)
+        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
 
     def series(self) -> Series:
         """Return a times the kernel's series."""

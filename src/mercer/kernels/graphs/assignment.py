@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Integer, Positive
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean
 from mercer.domains import Samples
+from mercer.domains.samples import codes_among
 from mercer.domains.structures.graphs import Graphs
-from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View

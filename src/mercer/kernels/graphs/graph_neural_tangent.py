@@ -13,7 +13,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Integer, OneOf
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError
 from mercer.kernels.comparison import Comparison

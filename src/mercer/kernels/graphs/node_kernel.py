@@ -28,7 +28,7 @@ from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import apply_polynomial, bound_of, chebyshev, components, laplacian, stationary
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 
 __all__ = ["NodeKernel", "coupling", "factored", "largest_eigenvalue", "spectrum"]
 

@@ -21,9 +21,9 @@ from mercer.errors import ParameterError
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import Terms, row_products
-from mercer.kernels.kernel import Kernel, narrowed
+from mercer.kernels.kernel import Kernel, feature_count, narrowed
 from mercer.kernels.monomials import require_few
-from mercer.kernels.protocols import Pullback, feature_count
+from mercer.kernels.protocols import Pullback
 from mercer.spec import derived
 
 __all__ = ["PathSum"]

@@ -20,7 +20,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.models.given import MODEL, as_model
 from mercer.models.model import Model, digest, generalised_root
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.spec import derived
 
 __all__ = ["Fisher"]

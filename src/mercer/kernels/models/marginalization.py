@@ -19,7 +19,7 @@ from mercer.errors import DegenerateWarning, DomainError, ParameterError, warn_c
 from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, mirror, overflow_error
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.spec import derived
 
 __all__ = ["Marginalization"]

@@ -14,13 +14,13 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean, InstanceOf
 from mercer.domains import Pairs, Samples
-from mercer.domains.doors import packed_pair
 from mercer.domains.identity import identities, matches
 from mercer.domains.pairs import occurring
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
 from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
-from mercer.numerics.algebraic import all_finite
+from mercer.runtime.tiling import all_finite
 from mercer.spec import derived
 
 __all__ = ["PairProduct", "PairSum"]
@@ -68,7 +68,7 @@ class _BetweenPairs(Kernel, Differentiated):
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) by matrices between the objects of each side."""
-        return pair_function(self, samples, coef)
+        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
 
     # numbers ----------------------------------------------------------------------------------------
 

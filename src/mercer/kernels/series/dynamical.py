@@ -22,8 +22,7 @@ from mercer.domains.sequences import Sequences
 from mercer.domains.systems import Systems, are_systems
 from mercer.errors import DomainError
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Tiled
-from mercer.kernels.protocols import term_grain
+from mercer.kernels.kernel import Tiled, term_grain
 from mercer.runtime.compiled import compiled
 from mercer.spec import derived
 

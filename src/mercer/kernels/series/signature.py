@@ -30,7 +30,7 @@ from mercer.kernels.comparison import Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror, overflow_error
 from mercer.kernels.monomials import require_few
 from mercer.kernels.vectors.radial import Gaussian
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.spec import derived
 

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, Positive
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.domains.sequences import Sequences
 from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison, side_of_tiles

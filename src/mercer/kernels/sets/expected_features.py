@@ -19,12 +19,11 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.algebra.sums import Constant, Scaled, Sum
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, Tiled
-from mercer.kernels.protocols import term_grain
+from mercer.kernels.kernel import Kernel, Tiled, term_grain
 from mercer.kernels.sets.mean_map import Members
 from mercer.kernels.vectors.dot import Linear, Polynomial
 from mercer.kernels.vectors.radial import Gaussian
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import tile_side
 from mercer.spec import derived

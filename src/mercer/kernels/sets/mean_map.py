@@ -20,8 +20,8 @@ from mercer.errors import DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, Tiled, offered
-from mercer.kernels.protocols import Pullback, compiled_expansion, feature_count, grain_of, term_grain
+from mercer.kernels.kernel import Kernel, Tiled, compiled_expansion, feature_count, grain_of, offered, term_grain
+from mercer.kernels.protocols import Pullback
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, tile_side
 from mercer.spec import derived

@@ -16,11 +16,12 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, OneOf, Positive
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison
+from mercer.kernels.distance_exponential import DistanceExponential
 from mercer.kernels.kernel import Kernel, mirror, overflow_error
 from mercer.kernels.sets.mean_map import require_vectors
 from mercer.kernels.vectors.pointwise import dense
@@ -33,7 +34,7 @@ __public__ = __all__
 _STEPS = 5e6  # additions that take some 20 milliseconds
 
 
-class SlicedWasserstein(Kernel, Differentiated):
+class SlicedWasserstein(DistanceExponential):
     r"""Sliced Wasserstein kernel: similarity fades with the cost of moving one set of points to another, line by line.
 
     .. math:: k(X, X') = e^{-W(X, X') / l}, \qquad
@@ -161,22 +162,6 @@ class SlicedWasserstein(Kernel, Differentiated):
         if not np.isfinite(out).all():
             raise overflow_error(self)
         return mirror(out) if B is A else out
-
-    def block(self, A: Samples, B: Samples) -> Floats:
-        """Return the exponentials of the distances."""
-        A, B = packed_pair(A, B, self._ready)
-        with np.errstate(over="ignore"):
-            return np.exp(-self._distances(A, B) / float(self.length_scale))
-
-    def _diag(self, A: Samples) -> Floats:
-        """Return ones."""
-        return np.ones(len(A))
-
-    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij k_ij d_ij / l^2."""
-        with np.errstate(over="ignore"):
-            t = np.minimum(self._distances(A, B) / float(self.length_scale), 1e300)
-        return np.array([float(np.vdot(W, t * np.exp(-t))) / float(self.length_scale)])
 
 
 class PersistenceScaleSpace(Kernel, Differentiated):

@@ -24,11 +24,10 @@ from mercer.domains.sets import Sets
 from mercer.errors import DomainError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, Tiled
-from mercer.kernels.protocols import grain_of, term_grain
+from mercer.kernels.kernel import Kernel, Tiled, grain_of, term_grain
 from mercer.kernels.sets.mean_map import require_vectors
+from mercer.numerics.operands import row_products
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.row_products import row_products
 from mercer.runtime.tiling import spans, tile_side
 from mercer.spec import derived
 

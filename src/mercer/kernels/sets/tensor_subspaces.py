@@ -22,7 +22,7 @@ from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.protocols import Pullback
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.runtime.tiling import blas_for
 
 __all__ = ["Cumulant", "Grassmann"]

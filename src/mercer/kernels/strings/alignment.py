@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer.arrays import Floats, Indices, is_real
-from mercer.constraints import AnyOf, Constraint, Fixed, Interval, OneOf, Positive
+from mercer.arrays import Floats, Indices
+from mercer.constraints import AnyOf, Constraint, Fixed, Interval, OneOf, Positive, is_real
 from mercer.domains import Samples, Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.comparison import LANES, Comparison, View, side_of_tiles
@@ -347,14 +347,8 @@ class GlobalAlignment(_Alignment):
 
     Parameters
     ----------
-    scores : tuple (match, mismatch) or "blosum62", default (2.0, -1.0)
-        Scores of two equal and of two different symbols, the former at least the latter; or the BLOSUM62 scores of
-        amino acids.
-    gap_open, gap_extend : float, default 3.0 and 1.0
-        What the first and every further symbol of a gap costs. At least 0. With BLOSUM62 scores 11 and 1 are usual.
-    beta : float, default 0.2
-        The inverse temperature: the larger, the more the best alignment dominates, and the more every string is like
-        itself alone. Positive.
+    scores, gap_open, gap_extend, beta : default (2.0, -1.0), 3.0, 1.0 and 0.2
+        Scores of symbols, costs of gaps and the inverse temperature, as for `LocalAlignment`.
     form : {"normalised", "sum", "log", "score"}, default "normalised"
         k as above; K itself, which grows exponentially with the strings; log(K) / beta, a soft score; or the score of
         the best alignment (Needleman and Wunsch), which is the limit of log(K) / beta for large beta.

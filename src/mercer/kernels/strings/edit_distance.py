@@ -10,10 +10,10 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Fixed, Positive
 from mercer.domains import Samples, Strings
-from mercer.domains.doors import packed_pair
-from mercer.kernels.abilities import Differentiated
+from mercer.domains.samples import packed_pair
 from mercer.kernels.comparison import Comparison, side_of_tiles
-from mercer.kernels.kernel import Kernel, mirror
+from mercer.kernels.distance_exponential import DistanceExponential
+from mercer.kernels.kernel import mirror
 from mercer.runtime.compiled import compiled
 
 __all__ = ["EditDistance"]
@@ -22,7 +22,7 @@ __public__ = __all__
 _CELLS = 1e7  # of tables, that take some 20 milliseconds
 
 
-class EditDistance(Kernel, Differentiated):
+class EditDistance(DistanceExponential):
     r"""Edit-distance kernel: similarity fades with the number of letters that must be changed, added or removed.
 
     .. math:: k(s, t) = e^{-d(s, t) / l}
@@ -100,22 +100,6 @@ class EditDistance(Kernel, Differentiated):
             longest = np.maximum(left.lengths[:, None], right.lengths)
             np.divide(out, longest, out=out, where=longest > 0)
         return mirror(out) if B is A else out
-
-    def block(self, A: Samples, B: Samples) -> Floats:
-        """Return the exponentials of the distances."""
-        A, B = packed_pair(A, B, self._ready)
-        with np.errstate(over="ignore"):
-            return np.exp(-self._distances(A, B) / float(self.length_scale))
-
-    def _diag(self, A: Samples) -> Floats:
-        """Return ones."""
-        return np.ones(len(A))
-
-    def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return sum_ij W_ij k_ij d_ij / l^2."""
-        with np.errstate(over="ignore"):
-            t = np.minimum(self._distances(A, B) / float(self.length_scale), 1e300)
-        return np.array([float(np.vdot(W, t * np.exp(-t))) / float(self.length_scale)])
 
 
 @compiled

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.domains import Samples, Strings
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Featured
 from mercer.kernels.kernel import Kernel, mirror
 from mercer.runtime.compiled import compiled

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Satisfies
 from mercer.domains import Samples, Strings
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.strings.spectrum import Match

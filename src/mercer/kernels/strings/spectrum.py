@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Integer, OneOf, Positive
 from mercer.domains import Samples, Strings
+from mercer.domains.missing_values import is_fraction, is_missing
 from mercer.domains.samples import is_hashable
 from mercer.domains.strings import listed
-from mercer.domains.vocabularies import is_fraction, is_missing
 from mercer.errors import DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured

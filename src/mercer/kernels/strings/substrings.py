@@ -22,7 +22,7 @@ from mercer.arguments import answer_of
 from mercer.arrays import Codes, Floats, Indices
 from mercer.constraints import Array, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples, Strings
-from mercer.domains.vocabularies import codes_among
+from mercer.domains.samples import codes_among
 from mercer.errors import DomainError, ParameterError
 from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
@@ -32,7 +32,7 @@ from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_tree import SuffixTree
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.spec import derived
 
 __all__ = ["SubstringFunction", "Substrings"]

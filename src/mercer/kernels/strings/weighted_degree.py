@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer
 from mercer.domains import Samples, Strings
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, mirror
 from mercer.runtime.compiled import compiled

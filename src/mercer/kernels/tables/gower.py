@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
-from mercer.domains.doors import packed_pair
 from mercer.domains.mixed_tables import CATEGORY, NUMBER, Tables
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.kernel import Kernel, mirror

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from mercer import budget
-from mercer.arrays import Floats, Indices, is_real
-from mercer.constraints import InstanceOf, Integer, Optional, Satisfies
+from mercer.arrays import Floats, Indices
+from mercer.constraints import InstanceOf, Integer, Optional, Satisfies, is_real
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
@@ -26,11 +26,11 @@ from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Base, Path, View
 from mercer.kernels.composite import Wrapped
 from mercer.kernels.counts import renumbered
-from mercer.kernels.kernel import Kernel, narrowed
-from mercer.kernels.protocols import HasFeatures, offers
+from mercer.kernels.kernel import Kernel, narrowed, offers
+from mercer.kernels.protocols import HasFeatures
 from mercer.kernels.texts.bag_of_words import Bag, BagOfWords, OfTerms, TfIdf, Tokenizer, digest, find
-from mercer.numerics.row_products import row_products
-from mercer.runtime.interrupts import in_background
+from mercer.numerics.operands import row_products
+from mercer.runtime.tiling import in_background
 from mercer.sparse_checks import sparse_fault
 from mercer.spec import derived
 

@@ -19,7 +19,7 @@ from mercer.kernels.counts import count
 from mercer.kernels.kmers import Kmers
 from mercer.kernels.texts.bag_of_words import FREQUENCY, Bag, OfTerms, Tokenizer, frequencies
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.spec import derived
 
 __all__ = ["WordPairs"]

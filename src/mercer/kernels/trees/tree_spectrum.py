@@ -21,8 +21,8 @@ from mercer import budget
 from mercer.arrays import Floats, Indices
 from mercer.constraints import Boolean, Integer, OneOf, Positive
 from mercer.domains import Samples
+from mercer.domains.samples import codes_among
 from mercer.domains.structures.trees import Trees
-from mercer.domains.vocabularies import codes_among
 from mercer.errors import ModelError
 from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured

@@ -21,8 +21,8 @@ from mercer.kernels.comparison import common_dtype
 from mercer.kernels.user_calls import numbers_at
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, dense
-from mercer.numerics.algebraic import scalar
 from mercer.numerics.hankel import radial_transform
+from mercer.runtime.tiling import scalar
 
 __all__ = ["Epanechnikov", "RadialFunction", "Wendland"]
 __public__ = __all__

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.kernel import Kernel, mirror
+from mercer.kernels.kernel import Kernel, mirror, offers
 from mercer.kernels.power_series import Degrees
-from mercer.kernels.protocols import HasSeries, offers
+from mercer.kernels.protocols import HasSeries
 from mercer.kernels.vectors.pointwise import dense
 from mercer.spec import derived
 

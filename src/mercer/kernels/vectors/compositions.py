@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Fixed, Interval, Optional, Positive
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.kernel import Kernel

@@ -18,7 +18,7 @@ from mercer.constraints import Interval
 from mercer.domains import Samples
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial
 from mercer.kernels.vectors.radial import rational_quadratic_density
-from mercer.numerics.algebraic import scalar
+from mercer.runtime.tiling import scalar
 from mercer.spec import derived
 
 __all__ = ["InverseMultiquadric", "Logarithmic", "Multiquadric", "NegativeDistance", "ThinPlate"]

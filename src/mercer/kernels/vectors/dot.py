@@ -21,7 +21,7 @@ from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.power_series import Series
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import DotProduct
-from mercer.numerics.algebraic import scalar
+from mercer.runtime.tiling import scalar
 from mercer.spec import derived
 
 __all__ = ["ExponentialDot", "Linear", "Polynomial", "PowerSeries", "Sigmoid"]

@@ -18,8 +18,7 @@ from scipy import sparse
 
 from mercer.arrays import Floats
 from mercer.numerics.bits import from_bits, to_bits
-from mercer.numerics.operands import Operand
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import Operand, row_products
 from mercer.runtime.compiled import compiled
 
 __all__ = ["gaussian_sums", "gaussian_tile", "is_exact_enough"]

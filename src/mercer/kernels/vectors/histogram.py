@@ -17,14 +17,14 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import Positive
 from mercer.domains import Samples, Strings, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DegenerateWarning, DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import dense
-from mercer.numerics.row_products import row_products
+from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.sparse_checks import used_columns
 

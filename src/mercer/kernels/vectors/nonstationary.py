@@ -15,7 +15,7 @@ from scipy.special import expit
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf, Integer, Interval, Positive, Satisfies
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.comparison import common_dtype

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from mercer.arrays import Floats
 from mercer.domains import Samples, Strings, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.kernel import Kernel, mirror

@@ -22,24 +22,19 @@ from numba.extending import overload as compiled_overload
 
 from mercer.arrays import Floats
 from mercer.numerics.algebraic import (
-    all_finite,
     cauchy,
     cauchy_slope,
     epanechnikov,
     epanechnikov_slope,
-    flat,
-    fresh_copy,
     power,
-    scalar,
-    transpose_into,
     wendland,
     wendland_slope,
 )
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.runtime.compiled import compiled
+from mercer.runtime.tiling import flat, fresh_copy, scalar
 
 __all__ = [
-    "all_finite",
     "cauchy",
     "cauchy_slope",
     "epanechnikov",
@@ -58,7 +53,6 @@ __all__ = [
     "rational_quadratic",
     "rational_quadratic_alpha",
     "rational_quadratic_slope",
-    "transpose_into",
     "wendland",
     "wendland_slope",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Satisfies
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.kernel import Kernel, mirror

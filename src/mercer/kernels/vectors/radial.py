@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from mercer.arrays import Floats, is_real
-from mercer.constraints import Fixed, Positive
+from mercer.arrays import Floats
+from mercer.constraints import Fixed, Positive, is_real
 from mercer.domains import Samples
 from mercer.errors import ParameterError
 from mercer.kernels.comparison import Base, Comparison, View

@@ -16,7 +16,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Array, Fixed, Interval, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import View, common_dtype, require_same_columns

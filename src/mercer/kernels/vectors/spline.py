@@ -18,7 +18,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Positive
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import common_dtype

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
-from mercer.domains.doors import packed_pair
+from mercer.domains.samples import packed_pair
 from mercer.errors import CapabilityError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
 from mercer.kernels.kernel import Kernel, mirror

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mercer.arrays import Bools, Floats, Indices
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["Face", "centred"]
 

@@ -18,7 +18,7 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, Positive
 from mercer.errors import CapabilityError, ParameterError
 from mercer.problems import BoxQP, Solution, Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.box.optimality import duality_gap, multipliers, project, violation
 from mercer.solvers.linear.cholesky_solver import HasDense
 from mercer.solvers.solver import Monitor, Solver

@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mercer.arrays import Bools, Floats, Indices
 from mercer.problems import BoxQP
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.box.face import centred
 from mercer.solvers.box.optimality import multipliers, violation
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.problems import Status, Trace
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.columns.boxed_program import BoxedProgram, follow_path
 from mercer.solvers.columns.vertices import Vertices
 from mercer.solvers.solver import Monitor

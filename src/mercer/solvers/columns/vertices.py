@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from mercer.arrays import Floats
 from mercer.errors import ParameterError
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.columns.boxed_program import BoxedProgram
 
 __all__ = ["Vertices", "has_highspy"]

@@ -26,7 +26,7 @@ from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.problems import Status
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 
 __all__ = ["Deformation", "deform"]
 

@@ -19,8 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.arrays import Array, Floats
-from mercer.numerics.cholesky import leading, require_finite, restore_symmetry, symmetric_product, writeable_rows
-from mercer.runtime.interrupts import in_background, lapack
+from mercer.numerics.cholesky import (
+    lapack,
+    leading,
+    require_finite,
+    restore_symmetry,
+    symmetric_product,
+    writeable_rows,
+)
+from mercer.runtime.tiling import in_background
 
 __all__ = ["MixedFactor", "Refined", "mixed_cholesky"]
 

@@ -16,9 +16,8 @@ from mercer.arrays import Floats, Indices
 from mercer.gram import HasFactor
 from mercer.problems import BoxQP, LinearSystem, MulticlassQP, Status
 from mercer.solvers.box.multiclass_descent import SequentialDual
-from mercer.solvers.box.optimality import duality_gap, movable, multipliers
+from mercer.solvers.box.optimality import duality_gap, feasible, movable, multipliers
 from mercer.solvers.box.smo import SMO
-from mercer.solvers.box.starts import feasible
 from mercer.solvers.linear.cholesky_solver import Cholesky
 from mercer.solvers.linear.woodbury import Woodbury
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP, Program

@@ -13,7 +13,7 @@ from mercer.budget import Plan
 from mercer.errors import CapabilityError
 from mercer.problems import Status
 from mercer.runtime.compiled import compiled
-from mercer.solvers.box.starts import feasible
+from mercer.solvers.box.optimality import feasible
 from mercer.solvers.mixtures.mixture_problem import MixtureQP
 from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
 

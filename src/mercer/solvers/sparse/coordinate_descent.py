@@ -16,7 +16,7 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Integer, Interval
 from mercer.problems import Solution, Status, Trace
 from mercer.runtime.compiled import compiled
-from mercer.runtime.interrupts import in_background
+from mercer.runtime.tiling import in_background
 from mercer.solvers.solver import Monitor, Solver
 from mercer.solvers.sparse.design import PenalisedLeastSquares
 

@@ -5,7 +5,8 @@ import numpy as np
 from mercer.domains import Vectors
 from mercer.estimators.processes.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.processes.process_evidence import DenseEvidence, Observations
-from mercer.estimators.processes.warm_start import Coordinates, Remembering, curvature, descend
+from mercer.estimators.processes.process_search import Remembering
+from mercer.estimators.processes.warm_start import Coordinates, curvature, descend
 from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)

@@ -36,8 +36,8 @@ class Columns(FactorGram):
 
 def streamed(monkeypatch, precision="double", rank=25):
     """A Gram that holds nothing and reads few rows at a time."""
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan.SHARE", 0.0)
-    for module in ("factor", "factor_plan"):
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows.SHARE", 0.0)
+    for module in ("factor", "factor_rows"):
         monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     monkeypatch.setattr("mercer.gram.low_rank.factor.DEEP", 64)
     gram = Nystrom(rank, precision=precision).build(KERNEL, S)
@@ -47,7 +47,7 @@ def streamed(monkeypatch, precision="double", rank=25):
 
 def kept(monkeypatch):
     """A Gram that keeps C and not F."""
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan.CHEAP", 0.0)
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows.CHEAP", 0.0)
     gram = Nystrom(25).build(KERNEL, S)
     assert gram._held is None and gram._kept is not None
     return gram
@@ -111,8 +111,8 @@ def test_weights_may_be_negative(monkeypatch):
 
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 def test_the_number_of_threads_changes_no_bit(precision, monkeypatch):
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan.SHARE", 0.0)
-    for module in ("factor", "factor_plan"):
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows.SHARE", 0.0)
+    for module in ("factor", "factor_rows"):
         monkeypatch.setattr(f"mercer.gram.low_rank.{module}.ROWS", 32)
     w, found = rng.uniform(size=300), []
     for threads in (1, 2):
@@ -184,8 +184,8 @@ def test_a_run_that_is_stopped_ends(monkeypatch):
 
 
 def test_other_domains_keep_their_kernel_values(monkeypatch):
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan.CHEAP", 0.0)
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan._QUICKLY", 0)
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows.CHEAP", 0.0)
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows._QUICKLY", 0)
     words = ["abab", "ab", "bab", "bbb", "abba"]
     assert Nystrom(3).build(Spectrum(2), Spectrum(2).pack(words))._kept is not None
     assert Nystrom(25).build(KERNEL, S)._kept is None

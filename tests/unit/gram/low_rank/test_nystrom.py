@@ -40,7 +40,7 @@ def test_streamed_and_held_are_the_same(monkeypatch):
     S = Vectors.pack(X)
     held = Nystrom(12).build(Gaussian(1.5), S)
     monkeypatch.setattr("mercer.gram.low_rank.factor.ROWS", 7)
-    monkeypatch.setattr("mercer.gram.low_rank.factor_plan.SHARE", 0.0)
+    monkeypatch.setattr("mercer.gram.low_rank.factor_rows.SHARE", 0.0)
     streamed = Nystrom(12).build(Gaussian(1.5), S)
     assert held._held is not None and streamed._held is None
     check_gram(Nystrom(12), Gaussian(1.5), X, exact=False)

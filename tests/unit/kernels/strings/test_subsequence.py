@@ -18,7 +18,7 @@ from mercer.free_parameters import with_free
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Spectrum
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.protocols import grain_of
+from mercer.kernels.kernel import grain_of
 from mercer.kernels.strings import subsequence as module
 from mercer.kernels.strings.subsequence import GappySpectrum, Subsequence
 from mercer.testing import check_kernel

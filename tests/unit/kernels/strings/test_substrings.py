@@ -12,7 +12,7 @@ from mercer import SVC, KernelRidge, budget
 from mercer.domains import Strings
 from mercer.errors import DomainError, MemoryBudgetError, ParameterError
 from mercer.gram import Dense, Features
-from mercer.kernels.protocols import compiled_expansion
+from mercer.kernels.kernel import compiled_expansion
 from mercer.kernels.strings import substrings as module
 from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
 from mercer.kernels.strings.substrings import Substrings

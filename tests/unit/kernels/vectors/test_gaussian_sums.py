@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mercer.kernels.vectors import gaussian_sums as gaussian
 from mercer.kernels.vectors.gaussian_sums import gaussian_sums, gaussian_tile, is_exact_enough
-from mercer.numerics.distances import center_of, distance_operands, dot_operands
+from mercer.numerics.operands import center_of, distance_operands, dot_operands
 
 KINDS = [np.float32, np.float64]
 ULPS = 2.0

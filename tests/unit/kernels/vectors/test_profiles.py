@@ -8,6 +8,7 @@ import pytest
 
 from mercer.kernels.vectors import profiles
 from mercer.numerics import algebraic
+from mercer.runtime import tiling
 
 DTYPES = (np.float64, np.float32)
 
@@ -299,31 +300,6 @@ def test_a_tile_with_gaps_is_refused():
         profiles.exp_scaled(np.zeros((4, 4))[:, :2], 1.0)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 50), (16, 16), (37, 129)])
-def test_transpose_into(shape, dtype):
-    source = np.arange(math.prod(shape), dtype=dtype).reshape(shape)
-    target = np.empty(shape[::-1], dtype)
-    profiles.transpose_into(source, target)
-    np.testing.assert_array_equal(target, source.T)
-    wide = np.zeros((shape[1] + 2, shape[0] + 3), dtype)
-    profiles.transpose_into(source, wide[2:, 3:])
-    np.testing.assert_array_equal(wide[2:, 3:], source.T)
-    with pytest.raises(ValueError, match="reversed shape"):
-        profiles.transpose_into(source, np.empty((shape[0] + 1, shape[1]), dtype))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_all_finite(bad, dtype):
-    tile = np.full((7, 11), np.finfo(dtype).max, dtype)
-    assert profiles.all_finite(tile)
-    for place in (0, 38, 76):
-        spoiled = tile.copy()
-        spoiled.flat[place] = bad
-        assert not profiles.all_finite(spoiled)
-
-
 # The Python originals: what the compiled loops say, line by line.
 TWINS = {
     profiles._scale_exp: (0.5,),
@@ -371,9 +347,9 @@ def test_python_twins_of_scalar_functions():
 def test_python_twins_of_tile_functions():
     source = np.arange(60.0).reshape(3, 20)
     target = np.empty((20, 3))
-    algebraic._transpose.py_func(source, target)
+    tiling._transpose.py_func(source, target)
     np.testing.assert_array_equal(target, source.T)
-    assert algebraic._sum_of_zeros.py_func(source.ravel()) == 0
+    assert tiling._sum_of_zeros.py_func(source.ravel()) == 0
     base, total = np.full(3, 2.0), np.ones(3)
     algebraic._raise.py_func(base, total, 3, 5)
     np.testing.assert_array_equal(total, 32.0)

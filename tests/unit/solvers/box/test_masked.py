@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.domains import Vectors
-from mercer.gram.dense import DenseGram
+from mercer.gram.exact import DenseGram
 from mercer.kernels import Gaussian
 from mercer.problems import BoxQP
 from mercer.solvers import SMO

@@ -1,6 +1,6 @@
-"""What a Gram of low rank takes: how much of its factor is held, and the buffers of sums over its rows.
+"""Rows of a tall factor: how many are held or computed at a time, and sums over them, some of them in float32.
 
-Symbols: n samples, r columns of F. F may be a product C R of columns C that are cheap to compute and a small root R.
+Symbols: C (m, c) some rows; U (c, q) orthonormal directions in which rows are large; T a small matrix.
 """
 
 from __future__ import annotations
@@ -9,14 +9,31 @@ from typing import Any
 
 import numpy as np
 
+from mercer.arrays import Floats
 from mercer.budget import Memory, Plan, budget
 from mercer.domains import Vectors
 from mercer.gram.gram import tile_bytes
-from mercer.gram.low_rank.row_sums import MOST
 from mercer.kernels.kernel import Kernel
+from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, thread_count
 
-__all__ = ["CHEAP", "DEEP", "ROWS", "SHARE", "factor_plan", "held_bytes", "row_ranges", "working"]
+__all__ = [
+    "add_triangle",
+    "backward",
+    "divided",
+    "forward",
+    "large_directions",
+    "mirror_lower",
+    "sandwiched",
+    "CHEAP",
+    "DEEP",
+    "ROWS",
+    "SHARE",
+    "factor_plan",
+    "held_bytes",
+    "row_ranges",
+    "working",
+]
 
 ROWS = 1024  # rows of the factor that a thread computes at once
 DEEP = 4096  # rows whose squares are added in the precision of the rows, and then in float64
@@ -25,6 +42,92 @@ SHARE = 0.25  # of the memory budget that the whole factor may take
 _WORK = 0.5  # of it that may be needed besides, for a factor to be held
 _SUMS = 2**23  # numbers in the partial sums over rows of the factor
 _QUICKLY = 2**28  # bytes of kernel values of vectors that are kept
+
+MOST = 64  # directions in which rows are large
+
+
+def large_directions(C: Floats) -> Floats:
+    """Return orthonormal directions (c, q), at most 64, in which rows of C (s, c) are large.
+
+    Those with over 1/50 of the largest length; where more of them leave much less, those with over 1/10 000.
+
+    Examples
+    --------
+    >>> large_directions(np.array([[3.0, 4.0], [-3.0, -4.0]])).round(3).ravel()
+    array([0.6, 0.8])
+    """
+    wide = C.shape[1] >= len(C)
+    values, V = np.linalg.eigh(C @ C.T if wide else C.T @ C)
+    values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
+    few, more = (int(np.sum(values[:MOST] > share * values[:1].sum())) for share in (4e-4, 1e-8))
+    count = more if values[more:].sum() < 0.1 * values[few:].sum() else few
+    U = np.linalg.qr(C.T @ V[:, : min(count, C.shape[1])])[0] if wide else V[:, :count]
+    return np.ascontiguousarray(U * np.where(U.sum(axis=0) < 0.0, -1.0, 1.0))
+
+
+def divided(C: Floats, split: Floats | None, scale: Floats, out: Floats) -> None:
+    """Write the rows of C, or of (C U, C - C U U^T), times a scale each."""
+    scale = scale.astype(C.dtype)[:, None]
+    if split is None:
+        np.multiply(C, scale, out=out)
+        return
+    q = split.shape[1]
+    inside = C @ split
+    np.multiply(inside, scale, out=out[:, :q])
+    C = C - inside @ split.T
+    np.multiply(C, scale, out=out[:, q:])
+
+
+def sandwiched(S: Floats, T: Floats) -> Floats:
+    """Return T^T S T, symmetric to the bit."""
+    found = T.T @ (S @ T)
+    return 0.5 * (found + found.T)
+
+
+# "reassoc" lets the sums run in lanes: any order of a sum is equally exact.
+@compiled(fastmath={"contract", "reassoc"})
+def forward(C, coef, out):
+    """Write C coef^T for C in float32, in float64."""
+    for k in range(coef.shape[0]):
+        v = coef[k]
+        for i in range(C.shape[0]):
+            row, s = C[i], 0.0
+            for j in range(row.size):
+                s += row[j] * v[j]
+            out[i, k] = s
+
+
+@compiled(fastmath={"contract"})
+def backward(C, U, total):
+    """Add U^T C for C in float32, in float64; four rows at a time, so that the sums are read and written less often."""
+    m = C.shape[0] - C.shape[0] % 4
+    for k in range(U.shape[1]):
+        t = total[k]
+        for i in range(0, m, 4):
+            a, b, c, d = U[i, k], U[i + 1, k], U[i + 2, k], U[i + 3, k]
+            x, y, z, w = C[i], C[i + 1], C[i + 2], C[i + 3]
+            for j in range(t.size):
+                t[j] += (a * x[j] + b * y[j]) + (c * z[j] + d * w[j])
+        for i in range(m, C.shape[0]):
+            a, x = U[i, k], C[i]
+            for j in range(t.size):
+                t[j] += a * x[j]
+
+
+@compiled
+def add_triangle(total, part):
+    """Add the lower half of a matrix to that of another."""
+    for i in range(total.shape[0]):
+        for j in range(i + 1):
+            total[i, j] += part[i, j]
+
+
+@compiled
+def mirror_lower(square):
+    """Copy the lower half of a matrix to its upper half."""
+    for i in range(square.shape[0]):
+        for j in range(i):
+            square[j, i] = square[i, j]
 
 
 def row_ranges(n: int, size: int) -> list[slice]:
