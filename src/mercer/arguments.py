@@ -23,7 +23,6 @@ __all__ = [
     "real_array",
     "require_squares",
     "require_symmetric",
-    "sample_weights",
 ]
 
 _LARGEST = 1e150

@@ -22,7 +22,6 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Optional, Po
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
 from mercer.gram import Dense, GramSpec, HasFactor
-from mercer.gram.exact import DenseGram
 from mercer.kernels import Kernel, Precomputed
 from mercer.selection.path import RidgeSpectrum, mean_leave_one_out
 from mercer.spec import Spec
@@ -55,7 +54,8 @@ class Case:
     @property
     def K(self) -> Floats:
         """The Gram matrix, which must not be changed."""
-        return self.gram.array if isinstance(self.gram, DenseGram) else self.gram.to_dense()
+        held = getattr(self.gram, "array", None)
+        return self.gram.to_dense() if held is None else held
 
     def sides(self) -> list[tuple[Indices, Floats]]:
         """Two-class problems: all samples, or those of each pair of classes, with +1 and -1."""

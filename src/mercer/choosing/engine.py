@@ -23,10 +23,10 @@ from sklearn.utils.validation import _check_method_params
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Clock, Plan, Resources
+from mercer.choosing.dispatch import on_workers
 from mercer.choosing.families import Family, family_of, takes_matrix
 from mercer.choosing.judges import Judge
 from mercer.choosing.sheets import Fold, Sheet, fresh, last_of, learned, prefix_of, sheets
-from mercer.choosing.workers import on_workers
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.gram import Dense, Distributed
 from mercer.kernels import Kernel, Precomputed

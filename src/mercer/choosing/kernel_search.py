@@ -15,11 +15,11 @@ from sklearn.model_selection._search import _check_method_params
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
 
+from mercer.choosing.dispatch import require_workers
 from mercer.choosing.engine import Work, scored
 from mercer.choosing.progress import Ledger
 from mercer.choosing.sheets import fresh
 from mercer.choosing.strategies import STRATEGIES, survivors
-from mercer.choosing.workers import require_workers
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
 from mercer.gram import Distributed
 

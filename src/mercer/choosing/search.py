@@ -22,8 +22,8 @@ from mercer.arguments import Callback, answer_of, checked
 from mercer.arrays import Array, Floats
 from mercer.budget import Bytes, Clock
 from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneOut
+from mercer.choosing.dispatch import by_kernel, in_order, is_ridge, require_workers
 from mercer.choosing.sheets import fresh
-from mercer.choosing.workers import by_kernel, in_order, is_ridge, require_workers
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies, is_real
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator

@@ -6,7 +6,7 @@ import pytest
 import mercer
 from mercer import SVC, KernelRidge
 from mercer.choosing import Alignment, KernelSearchCV, LeaveOneOut
-from mercer.choosing.workers import by_kernel, require_workers
+from mercer.choosing.dispatch import by_kernel, require_workers
 from mercer.errors import CapabilityError
 from mercer.gram import Distributed, Nystrom
 from mercer.kernels import Gaussian, Spectrum
