@@ -98,15 +98,16 @@ def tuned_kernel(
             f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
         )
     require_matrices("tuned_kernel", len(parts[0]), 4 if statistic == "mmd" else 6, resources, FEWER)
-    whole = start[0] if statistic == "mmd" else start[0].tensor(start[1])
-    held = [name for place, name in _sided(whole, statistic) if not _tunable(start[place])]
+    begun: Sequence[Kernel] = start
+    whole = begun[0] if statistic == "mmd" else begun[0].tensor(begun[1])
+    held = [name for place, name in _sided(whole, statistic) if not _tunable(begun[place])]
     done = [0]
 
-    def loss(moved: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
+    def loss(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, Mapping[str, Floats]]:
         if statistic == "mmd":
-            value, gradient = power_and_gradient(moved, parts[0], m, resources.n_threads)
+            value, gradient = power_and_gradient(kernel, parts[0], m, resources.n_threads)
         else:
-            kernels = moved.left, moved.right  # pyright: ignore[reportAttributeAccessIssue]
+            kernels = kernel.left, kernel.right  # pyright: ignore[reportAttributeAccessIssue]
             value, gradient = hsic_power_and_gradient(kernels, parts, resources.n_threads)
         done[0] += 1
         tell(resources, min(done[0] / (max_iter + 1), 1.0))  # at most: the search ends when it has converged

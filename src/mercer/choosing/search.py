@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +28,7 @@ from mercer.errors import CapabilityError, MercerError, ParameterError, TargetEr
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
+from mercer.spec import constraints_of
 
 __all__ = ["Found", "left_out_predictions", "search"]
 __public__ = __all__
@@ -412,13 +412,17 @@ class _Task:
 
 def on_kernel(criterion: Criterion, estimator: Any, X: Any, y: Any, params: list[dict[str, Any]]) -> Floats:
     """Return the criterion of candidates that share a kernel; NaN where it cannot be computed."""
-    models = [fresh(estimator, params[0])]
-    for given in params[1:]:
-        model = copy.copy(models[0])  # a clone of each would take longer than a small matrix
-        vars(model).update((name, value) for name, value in given.items() if is_ridge(name))
+    first = fresh(estimator, params[0])
+    first._check_parameters()
+    models, limits = [first], constraints_of(type(first))
+    for given in params[1:]:  # a clone and a check of all would take longer than a small matrix
+        model = object.__new__(type(first))
+        ridges = {name: value for name, value in given.items() if is_ridge(name)}
+        vars(model).update(vars(first), **ridges)
+        for name, value in ridges.items():
+            if name in limits:
+                limits[name].check(name, value, model)
         models.append(model)
-    for model in models:
-        model._check_parameters()
     return criterion.values(_case(models, X, y))
 
 
