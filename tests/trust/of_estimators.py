@@ -185,15 +185,16 @@ def structured_probes() -> Iterator[Probe]:
                     and found is not faults.GRAMS
                 ):
                     calls = partial(_predict_calls, make, task, fault)
-                    yield Probe("structures", subject, f"new X {fault.name}", REFUSE, calls)
+                    bags = isinstance(make(), mercer.MultiInstanceSVC) and fault.name == "unhashable symbols"
+                    yield Probe("structures", subject, f"new X {fault.name}", EITHER if bags else REFUSE, calls)
 
 
 def _fit_probe(group: str, subject: str, make: Any, task: Task, which: str, fault: Fault) -> Probe:
     expect = fault.expect
     if expect == TOLD and isinstance(make(), ANY_MATRIX):
         expect = EITHER  # a linear program needs no definite kernel
-    if isinstance(make(), mercer.MultiInstanceSVC) and fault.name == "three dimensions":
-        expect = EITHER  # each matrix is a bag
+    if isinstance(make(), mercer.MultiInstanceSVC) and fault.name in ("three dimensions", "unhashable symbols"):
+        expect = EITHER  # each matrix is a bag, each list one of texts
     if which == "y" and fault.name in UNKNOWN.get(type(make()), ()):
         expect = EITHER
     if isinstance(make(), WHAT_VARIES) and fault.name in CONSTANT:

@@ -62,7 +62,11 @@ class PartialClasses(Target):
         """Return which samples have a label, and their labels, checked."""
         if y is None or np.ma.is_masked(y):
             labels(y)  # says so
-        values = np.asarray(y, dtype=object if self.unlabelled is None and isinstance(y, (list, tuple)) else None)
+        try:
+            values = np.asarray(y, dtype=object if self.unlabelled is None and isinstance(y, (list, tuple)) else None)
+        except ValueError:  # rows of different lengths
+            labels(y)
+            raise
         flat = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
         if flat.ndim != 1:
             found = labels(y)  # which says what is wrong
@@ -70,6 +74,8 @@ class PartialClasses(Target):
         if self.unlabelled is None:
             known = np.array([not _is_missing(value) for value in flat.tolist()], dtype=bool).reshape(len(flat))
         else:
+            if flat.dtype == object and any(map(_is_missing, flat)):
+                labels(y)  # refuses what is missing and not marked as unlabelled
             known = np.broadcast_to(np.asarray(flat != self.unlabelled), flat.shape)
         if known.all():
             return known, labels(y)

@@ -49,3 +49,11 @@ def test_numbers():
     with pytest.raises(TargetError, match="infinity"):
         PartialReal().read([1.0, np.nan, np.inf])
     assert np.isnan(PartialReal(single=True).read([[1.0, np.nan]])[1][0, 1])
+
+
+def test_what_is_neither_a_label_nor_the_mark_of_none_is_refused():
+    import pandas as pd
+
+    for y in (pd.Series([pd.NA, 1, 0, 1]), [[1.0], [1.0, 2.0]]):
+        with pytest.raises(TargetError):
+            PartialClasses().read(y)

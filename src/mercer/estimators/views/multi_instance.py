@@ -360,7 +360,8 @@ def _is_bags(X: Any) -> bool:
         if shape is not None and len(shape) != 1:
             return len(shape) == 3
         array = np.asarray(X)
-        return array.ndim == 1 and array.dtype.kind == "O"
+        listed = array.ndim == 1 and array.dtype.kind == "O" and len(array) > 0
+        return listed and not isinstance(array[0], (str, bytes))  # a column of texts has a bag of one in each row
     if not len(X) or isinstance(X[0], (str, bytes, dict)):
         return False
     first: Any = next((bag for bag in X if not hasattr(bag, "__len__") or len(bag)), None)

@@ -92,3 +92,10 @@ def test_empty_bags():
 def test_dicts_are_no_bags():
     with pytest.raises(DomainError):
         MultiInstanceSVC(K).fit([{"a": 1.0}] * 4, [0, 1, 0, 1])
+
+
+def test_a_column_of_texts_has_bags_of_one():
+    words, y = ["gat", "tag", "cat", "act"], [0, 1, 0, 1]
+    expected = MultiInstanceSVC(Spectrum(1)).fit(words, y).decision_function(words)
+    column = np.array(words, dtype=object)
+    np.testing.assert_array_equal(MultiInstanceSVC(Spectrum(1)).fit(column, y).decision_function(column), expected)
