@@ -25,7 +25,7 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.SemiparametricLatentFactor: {"tol": 0.1},
     mercer.LPBoostRegressor: {"tol": 0.1},
     mercer.StructuredSVC: {"tol": 1e-2},
-    mercer.SparseKernelCRF: {"n_terms": 20, "per_round": 20},
+    mercer.SparseKernelCRF: {"n_terms": 30},
     mercer.ExponentialDensity: {"n_nodes": 50},
     mercer.KernelICA: {"n_init": 1, "tol": 0.05},
     mercer.KernelDimensionReduction: {"n_init": 1, "tol": 0.1},
