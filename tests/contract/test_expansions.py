@@ -109,7 +109,7 @@ RAW = {
     "DiffusionMap": _of_shares,
     "OrdinalSVC": _between_thresholds,
     **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF", "SparseKernelCRF"), _of_outputs),
-    "KernelDependencyEstimation": lambda machine, A: machine.transform(A),
+    "KernelDependencyEstimation": lambda machine, A: machine.coordinates(A),
     "ExponentialDensity": lambda machine, A: _of_logarithms(machine, A),
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),

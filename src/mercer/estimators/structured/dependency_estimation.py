@@ -211,7 +211,7 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
             )
         return rows
 
-    def transform(self, X: Any) -> Floats:
+    def coordinates(self, X: Any) -> Floats:
         """Return the predicted coordinates in the principal components of the outputs, (m, p).
 
         Parameters
@@ -228,7 +228,7 @@ class KernelDependencyEstimation(MultiOutputMixin, KernelEstimator):
         X : raw data or packed samples
         """
         mean = 1.0 / len(self.basis_) if self.centered else 0.0
-        return mean + self.transform(X) @ self.basis_.T
+        return mean + self.coordinates(X) @ self.basis_.T
 
     def predict(self, X: Any, candidates: Any = None) -> Any:
         """Return the outputs nearest to the predictions in feature space, in the form of y.

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Integer, Positive
 from mercer.errors import warn_caller
 from mercer.estimators.estimator import unwatched
@@ -170,21 +170,19 @@ class SparseKernelCRF(StructuredMachine):
 
         lengths = np.sqrt(np.maximum(np.asarray(K.diag(), dtype=float), np.finfo(float).tiny))
         terms, beta, w = np.empty((0, 2), dtype=np.intp), np.empty(0), np.zeros(space.extras)
-        sites, rows = np.empty(0, dtype=np.intp), np.empty((0, N))  # with a term, and K there
+        rows: dict[int, Floats] = {}  # of K, at sites that have a term
         B, F = np.zeros((N, space.width)), np.zeros((N, space.width))
         objectives, first, done, late = [], 0.0, False, False
         while not done and not late:
-            slope = np.abs(F + np.asarray(K @ risk(F, w)[1])) / lengths[:, None]
-            slope[terms[:, 0], terms[:, 1]] = 0.0
-            first = first or float(slope.max(initial=0.0))
-            order = np.argsort(-slope, axis=None, kind="stable")[: min(self.per_round, self.n_terms - len(terms))]
-            fresh = np.column_stack(np.unravel_index(order, slope.shape)).astype(np.intp)
-            fresh = fresh[slope[fresh[:, 0], fresh[:, 1]] > self.tol * first]
+            slope = F + np.asarray(K @ risk(F, w)[1])
+            first = first or float(np.max(np.abs(slope) / lengths[:, None], initial=0.0))
+            taken = np.zeros(slope.shape, dtype=bool)
+            taken[terms[:, 0], terms[:, 1]] = True
+            room = min(int(self.per_round), int(self.n_terms) - len(terms))
+            fresh = _steepest(K, slope, taken, lengths, rows, room, float(self.tol) * first)
             if len(fresh) or not objectives:
-                new = np.setdiff1d(fresh[:, 0], sites)
-                sites, rows = np.append(sites, new), np.concatenate([rows, _rows_of(K, new)])
                 terms, beta = np.concatenate([terms, fresh]), np.append(beta, np.zeros(len(fresh)))
-                F, w, beta, J = _optimised(rows, sites, terms, beta, w, space.width, risk)
+                F, w, beta, J = _optimised(rows, terms, beta, w, F.shape, risk)
                 B[terms[:, 0], terms[:, 1]] = beta
                 objectives.append(J)
             done = not len(fresh) or len(terms) >= self.n_terms
@@ -199,23 +197,46 @@ class SparseKernelCRF(StructuredMachine):
         return B, w
 
 
-def _rows_of(K: Any, index: Indices) -> Floats:
-    """Return some rows of K."""
+def _steepest(
+    K: Any, slope: Floats, taken: Array, lengths: Floats, rows: dict[int, Floats], room: int, least: float
+) -> Indices:
+    """Return the terms with the largest gradients, (q, 2); rows of K at their sites are added to `rows`.
+
+    After each, what it explains of the gradient is taken away, so that copies of a site, or sites next to it, do not
+    come with it.
+    """
+    found: list[tuple[int, int]] = []
+    for _ in range(room):
+        heights = np.where(taken, 0.0, np.abs(slope) / lengths[:, None])
+        s, d = (int(i) for i in np.unravel_index(int(np.argmax(heights)), heights.shape))
+        if heights[s, d] <= least:
+            break
+        if s not in rows:
+            rows[s] = _row_of(K, s)
+        found.append((s, d))
+        taken[s, d] = True
+        slope[:, d] -= slope[s, d] / lengths[s] ** 2 * rows[s]
+    return np.array(found, dtype=np.intp).reshape(-1, 2)
+
+
+def _row_of(K: Any, s: int) -> Floats:
     if hasattr(K, "rows"):
-        return np.asarray(K.rows(index), dtype=float)
+        return np.asarray(K.rows(np.array([s])), dtype=float)[0]
     Z = np.asarray(K.factor(), dtype=float)
-    return Z[index] @ Z.T
+    return Z @ Z[s]
 
 
 def _optimised(
-    rows: Floats, sites: Indices, terms: Indices, beta: Floats, w: Floats, width: int, risk: Any
+    held: dict[int, Floats], terms: Indices, beta: Floats, w: Floats, shape: tuple[int, ...], risk: Any
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Return F, w, beta and J at the optimum over the coefficients of some terms; `rows` are K at their sites."""
-    order = np.argsort(sites)
-    place, column = order[np.searchsorted(sites, terms[:, 0], sorter=order)], terms[:, 1]
+    """Return F, w, beta and J at the optimum over the coefficients of some terms."""
+    sites, column = np.array(list(held), dtype=np.intp), terms[:, 1]
+    rows = np.array(list(held.values())).reshape(len(sites), shape[0])
+    at = {s: place for place, s in enumerate(held)}
+    place = np.array([at[int(s)] for s in terms[:, 0]], dtype=np.intp)
 
     def expanded(beta: Floats) -> tuple[Floats, Floats]:
-        A = np.zeros((len(sites), width))
+        A = np.zeros((len(sites), shape[1]))
         A[place, column] = beta
         return A, rows.T @ A
 
@@ -226,6 +247,12 @@ def _optimised(
         slope = F[sites] + rows @ by_values  # inner products of the gradient with the terms
         return value + 0.5 * float(np.vdot(A, F[sites]) + w @ w), np.append(slope[place, column], w + by_weights)
 
-    found = minimize(objective, np.append(beta, w), jac=True, method="L-BFGS-B", options={"maxiter": 200, "gtol": 1e-6})
+    found = minimize(
+        objective,
+        np.append(beta, w),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8},
+    )
     beta, w = found.x[: len(terms)], found.x[len(terms) :]
     return expanded(beta)[1], w, beta, float(found.fun)
