@@ -237,7 +237,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.gram.auto": ("Auto",),
         "mercer.gram.distributed": ("Distributed",),
         "mercer.gram.element": ("Element",),
-        "mercer.gram.exact": ("Dense", "Tiles", "exact_choice",),
+        "mercer.gram.exact": ("Dense", "Tiles",),
         "mercer.gram.expansion": ("Expansion", "FeatureExpansion",),
         "mercer.gram.gauss.fast_gauss": ("FastGauss",),
         "mercer.gram.gram": ("Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows",),

@@ -8,7 +8,6 @@ from mercer.gram.distributed import Distributed as Distributed
 from mercer.gram.element import Element as Element
 from mercer.gram.exact import Dense as Dense
 from mercer.gram.exact import Tiles as Tiles
-from mercer.gram.exact import exact_choice as exact_choice
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.expansion import FeatureExpansion as FeatureExpansion
 from mercer.gram.gauss.fast_gauss import FastGauss as FastGauss
@@ -51,5 +50,4 @@ __all__ = [
     "SparseGreedy",
     "Tiles",
     "Weighted",
-    "exact_choice",
 ]
