@@ -98,8 +98,8 @@ def tuned_kernel(
             f"{kernel!r} has no free parameter to be tuned by its derivative. Use held_out_test with several kernels."
         )
     require_matrices("tuned_kernel", len(parts[0]), 4 if statistic == "mmd" else 6, resources, FEWER)
-    begun: Sequence[Kernel] = start
-    whole = begun[0] if statistic == "mmd" else begun[0].tensor(begun[1])
+    begun: list[Kernel] = list(start)
+    whole = begun[0] if statistic == "mmd" else begun[0].tensor(begun[-1])
     held = [name for place, name in _sided(whole, statistic) if not _tunable(begun[place])]
     done = [0]
 

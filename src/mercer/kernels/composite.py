@@ -255,7 +255,7 @@ def row_products(left: Any, right: Any) -> Any:
         whole = np.int32 if max(shape[1], ends[-1]) <= np.iinfo(np.int32).max else np.int64  # as SciPy chooses
         entries = left.data[one] * right.data[other]
         return sp.csr_array((entries, columns.astype(whole), ends.astype(whole)), shape=shape)
-    return np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
+    return np.einsum("ni,nj->nij", left, right).reshape(len(left), left.shape[1] * right.shape[1])
 
 
 def _terms(kernel: Kernel) -> Iterable[Kernel]:

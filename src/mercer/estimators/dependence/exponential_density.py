@@ -168,13 +168,14 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
                 given = np.asarray(Cross(self.kernel_, self.nodes_, prepared, self._resources()) @ cost)
                 own = np.asarray(Cross(self.kernel_, prepared, prepared, self._resources()) @ cost)
                 b = self._newton(K, given, volume, cost, own, run)
-            points = self.kernel_.prepare(S.concat(nodes))
+            joined: Any = S
+            points = self.kernel_.prepare(joined.concat(nodes))
             self.expansion_ = Expansion(self.kernel_, points, np.concatenate([cost, -b]), np.asarray(0.0))
             self.normaliser_error_ = 0.0
             if self.box_ is not None:
                 finer, volumes = self._measured(2)
                 f = self.expansion_(finer, self._resources())
-                self.normaliser_error_ = abs(float(logsumexp(f, b=volumes)) - self.log_normaliser_)
+                self.normaliser_error_ = abs(_log_sum(f, volumes) - self.log_normaliser_)
         return self
 
     def _matrix(self, A: Samples, B: Samples) -> Floats:
@@ -196,7 +197,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
 
         def evaluated(b: Floats) -> tuple[float, Floats, float]:
             f = given - K @ b
-            g = float(logsumexp(f, b=nu))
+            g = _log_sum(f, nu)
             square = float(cost @ own - 2.0 * b @ given + b @ (K @ b))
             # sum_i cost_i f(x_i) = cost' own - b' given
             return 0.5 * square + total * g - float(cost @ own - b @ given), nu * np.exp(f - g), g
@@ -211,11 +212,12 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
             KS = K * p - np.outer(K @ p, p)
             step = np.linalg.solve(np.eye(len(b)) + total * KS.T, left)
             t, slope = 1.0, -float(step @ (K @ left))
+            value, q, h = evaluated(b + step)
             for _ in range(_HALVINGS):
-                value, q, h = evaluated(b + t * step)
                 if value <= J + 1e-4 * t * slope or abs(value - J) <= 1e-13 * abs(J):
                     break
                 t *= 0.5
+                value, q, h = evaluated(b + t * step)
             b, J, p, g = b + t * step, value, q, h
         self.objective_, self.gap_, self.n_iter_ = float(J), float(gap), iteration
         self.log_normaliser_, self.node_probabilities_ = g, p
@@ -313,3 +315,9 @@ def _box_of(given: Any, S: Samples, name: str) -> Floats:
     if np.any(box[:, 0] > X) or np.any(box[:, 1] < X):
         raise DomainError("some samples lie outside the box; all must lie in it. Widen the box.")
     return box
+
+
+def _log_sum(f: Floats, weights: Floats) -> float:
+    """Return the logarithm of the weighted sum of exponentials."""
+    total: Any = logsumexp(f, b=weights)
+    return float(total)

@@ -98,7 +98,7 @@ class NetworkLabels(OutputSpace):
     def _edges(self) -> Indices:
         """Edges as rows of two sites and a kind."""
         try:
-            table = np.asarray(self.edges)
+            table: Any = np.asarray(self.edges)
         except ValueError:
             table = np.empty(0)
         good = table.ndim == 2 and table.shape[1] in (2, 3) and table.dtype.kind in "iu" and (table >= 0).all()

@@ -239,8 +239,9 @@ class ParseTrees(OutputSpace):
                 left, right = inside[i, ks][:, rules[:, 1]], inside[ks, j][:, rules[:, 2]]
                 counts += np.exp(left + right + above - total).sum(axis=0)
                 place = np.repeat(ks, len(rules)).reshape(len(ks), -1)
-                np.logaddexp.at(outside, (i, place, rules[None, :, 1]), above + right)
-                np.logaddexp.at(outside, (place, j, rules[None, :, 2]), above + left)
+                below: tuple[Any, Any] = (i, place, rules[None, :, 1]), (place, j, rules[None, :, 2])
+                np.logaddexp.at(outside, below[0], above + right)
+                np.logaddexp.at(outside, below[1], above + left)
         words = np.arange(m)
         psi = np.exp(inside[words, words + 1] + outside[words, words + 1] - total)[:, np.asarray(self.tags)]
         return Sums(total, psi, np.sqrt(self.rule_scale) * counts)

@@ -159,8 +159,8 @@ class SparseKernelCRF(StructuredMachine):
         space, N = self.target_, int(offsets[-1])
         psi, g = np.zeros((N, space.width)), np.zeros(space.extras)
         for i, code in enumerate(codes):
-            rows = slice(offsets[i], offsets[i + 1])
-            psi[rows], one = space.features(code, int(offsets[i + 1] - offsets[i]))
+            sites = slice(offsets[i], offsets[i + 1])
+            psi[sites], one = space.features(code, int(offsets[i + 1] - offsets[i]))
             g += C[i] * one
         scale = np.repeat(C, np.diff(offsets))[:, None]
 
