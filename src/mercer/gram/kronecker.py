@@ -288,7 +288,7 @@ class KroneckerBasis:
     def __matmul__(self, X: Any) -> Floats:
         """Return Q X, or Q^T X of the transpose."""
         X = np.asarray(X, dtype=float)
-        columns = X.reshape(len(X), -1)
+        columns = X[:, None] if X.ndim == 1 else X
         out = np.empty_like(columns)
         take, put = (self.places, self.order) if self.transposed else (self.order, self.places)
         for k, column in enumerate(columns.T):

@@ -205,7 +205,7 @@ class PairMatrix:
         V = np.asarray(V, dtype=float)
         if len(V) != len(source):
             raise ValueError(f"a matrix with {len(source)} columns cannot be multiplied with {len(V)} rows")
-        columns = V.reshape(len(V), -1)
+        columns = V[:, None] if V.ndim == 1 else V
         total = np.zeros((len(target), columns.shape[1]))
         for part in self.parts:
             pairs = source.swapped if part.swapped else source

@@ -265,7 +265,7 @@ class Substrings(Tiled, Featured, DifferentiatedByTiles):
         assert isinstance(samples, Strings)
         nodes, coef = _nodes(samples, self._limit), np.asarray(coef, dtype=float)
         tree, table = nodes.tree, self._table(nodes.deepest)
-        columns = coef.reshape(len(coef), -1)
+        columns = coef[:, None] if coef.ndim == 1 else coef
         below, above = np.zeros((len(nodes), columns.shape[1])), np.zeros((len(nodes), columns.shape[1]))
         owners = np.repeat(np.arange(len(samples)), samples.lengths)
         _add_below(tree.leaves, columns[owners], tree.parent, tree.inner, below)

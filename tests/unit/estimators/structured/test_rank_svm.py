@@ -9,7 +9,7 @@ from mercer import RankSVM
 from mercer.errors import ConvergenceWarning, TargetError
 from mercer.estimators.structured.rank_svm import mean_ndcg, pair_agreement
 from mercer.gram import Nystrom, Tiles
-from mercer.kernels import Constant, Gaussian, Linear, Match, Tensor
+from mercer.kernels import Constant, Gaussian, Linear, Match, Spectrum, Tensor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -96,3 +96,11 @@ def test_bad_groups_and_an_early_end():
         RankSVM(Gaussian(1.0), C=100.0, max_iter=1).fit(X, Y)
     with pytest.raises(TargetError, match="grades up to"):
         RankSVM(gain="exponential").fit(X, Y + 100.0)
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_pairs_that_are_all_alike_have_no_order(n):
+    """Then nothing supports the function, which is zero: a product with no pairs at all."""
+    kernel = Gaussian(1.0).tensor(Spectrum(1))
+    model = RankSVM(kernel).fit([((0.0,), "ab")] * n, np.arange(float(n)))
+    assert model.predict([((0.0,), "ab"), ((1.0,), "b")]).tolist() == [0.0, 0.0]
