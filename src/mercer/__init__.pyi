@@ -94,7 +94,6 @@ from mercer.estimators.squares.smoothing_spline import SmoothingSpline as Smooth
 from mercer.estimators.structured.class_hierarchy import ClassHierarchy as ClassHierarchy
 from mercer.estimators.structured.class_spaces import ClassLabels as ClassLabels
 from mercer.estimators.structured.class_spaces import OrderedClasses as OrderedClasses
-from mercer.estimators.structured.dependency_estimation import KernelDependencyEstimation as KernelDependencyEstimation
 from mercer.estimators.structured.joint_labels import JointLabels as JointLabels
 from mercer.estimators.structured.joint_labels import JointRanking as JointRanking
 from mercer.estimators.structured.kernel_crf import KernelCRF as KernelCRF
@@ -109,7 +108,6 @@ from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
 from mercer.estimators.structured.parse_trees import ParseTrees as ParseTrees
 from mercer.estimators.structured.rank_svm import RankSVM as RankSVM
-from mercer.estimators.structured.sparse_crf import SparseKernelCRF as SparseKernelCRF
 from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
 from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
@@ -196,7 +194,6 @@ __all__ = [
     "KernelBalls",
     "KernelCCA",
     "KernelCRF",
-    "KernelDependencyEstimation",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",
@@ -274,7 +271,6 @@ __all__ = [
     "SemiparametricLatentFactor",
     "SmoothingSpline",
     "SparseGaussianProcessRegressor",
-    "SparseKernelCRF",
     "SparseLaplacianRegressor",
     "SpectralClustering",
     "StructuredPerceptron",

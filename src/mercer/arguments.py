@@ -172,7 +172,7 @@ def answer_of(
     takes : str
         What it takes and returns, as a clause after "it takes".
     error : type, default DomainError
-        What is raised. Errors of mercer's own about data are left as they are.
+        What is raised. Errors of mercer's own, and those that say that time is over, are left as they are.
 
     Examples
     --------
@@ -186,7 +186,7 @@ Correct the function, or give it what it takes.
     """
     try:
         return function(*given)
-    except DomainError:
+    except (MercerError, TimeoutError):
         raise
     except Exception as problem:
         subject = who if isinstance(who, str) else f"The function of {who!r}"

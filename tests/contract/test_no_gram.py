@@ -28,6 +28,7 @@ RANKS = {
 WITHOUT = {  # estimators without gram=, and what they hold instead of K
     "BayesianLinearRegression": "a matrix of the columns, or of the kernel's features",
     "CCA": "matrices of the columns",
+    "ExponentialDensity": "kernel values with the nodes of the measure",
     "GraphicalStructure": "a matrix of the columns",
     "GroupLasso": "the columns",
     "KernelDimensionReduction": "factors of low rank, by incomplete Cholesky",

@@ -26,7 +26,6 @@ FEWER = {  # what is searched for takes long, many times over, and their own tes
     mercer.KernelRidgeCV: {"max_iter": 3},
     mercer.LPBoostRegressor: {"max_iter": 20},
     mercer.StructuredSVC: {"tol": 1e-2},
-    mercer.SparseKernelCRF: {"n_terms": 30},
     mercer.ExponentialDensity: {"n_nodes": 50},
     mercer.KernelICA: {"n_init": 1, "max_iter": 1, "rank": 5},
     mercer.KernelDimensionReduction: {"n_init": 1, "tol": 0.1},

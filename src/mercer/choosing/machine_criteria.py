@@ -121,7 +121,7 @@ class VCBound(_OfMachines):
     Examples
     --------
     >>> VCBound()
-    VCBound()
+    VCBound(0.05)
     """
 
     constraints = {"eta": Interval(0.0, 1.0, closed="neither")}

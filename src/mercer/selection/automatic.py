@@ -156,7 +156,7 @@ def base_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str], y: Any) -
     --------
     >>> t = np.arange(24.0)
     >>> base_kernels({"t": t}, {"t": "number"}, np.sin(2 * np.pi * t / 6))
-    [(Linear() + Constant(132.2)).on('t'), Gaussian(6.922).on('t'), Periodic(6.0, 1.0).on('t')]
+    [(Linear() + Constant(132.3)).on('t'), Gaussian(6.922).on('t'), Periodic(6.0).on('t')]
     """
     spreads = {name: standard_deviation(columns[name]) for name, kind in kinds.items() if kind == "number"}
     spreads = {name: s for name, s in spreads.items() if s > 0.0}

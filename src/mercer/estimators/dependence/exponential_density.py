@@ -15,6 +15,7 @@ from sklearn.base import DensityMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import real_array
 from mercer.arrays import Floats
@@ -259,6 +260,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
         n_samples : int, default 1
         random_state : int, RandomState or None
         """
+        check_is_fitted(self)
         rng = check_random_state(random_state)
         if self.box_ is None:
             chosen = rng.choice(len(self.node_probabilities_), size=n_samples, p=self.node_probabilities_)

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.arguments import checked
 from mercer.arrays import Array, Floats, Indices
-from mercer.constraints import InstanceOf, Interval, Optional
+from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.structured.label_sequences import label_codes, label_rows
 from mercer.estimators.structured.output_space import OutputSpace, Sums, square_cost
@@ -20,8 +21,10 @@ __all__ = ["NetworkLabels", "grid_edges"]
 __public__ = __all__
 
 _MOST = 2**16  # outputs that are listed
+_LONGEST = 10_000  # side of a grid
 
 
+@checked(height=Integer(1, _LONGEST), width=Integer(1, _LONGEST))
 def grid_edges(height: int, width: int) -> Indices:
     """Return the edges of a grid whose sites are numbered row by row, (E, 3): two sites, and 0 in rows, 1 in columns.
 

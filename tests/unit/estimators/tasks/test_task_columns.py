@@ -49,7 +49,7 @@ def test_refusals():
         split_tasks(TABLE, "class")
     with pytest.raises(DomainError, match="no columns"):
         split_tasks(np.arange(3.0), 0)
-    with pytest.raises(ParameterError, match="one of both"):
+    with pytest.raises(ParameterError, match="only one of them"):
         MultiTaskRidge(task=0).fit(X, Y, tasks=TASKS)
     with pytest.raises(DomainError, match="11 tasks were given with 12 samples"):
         MultiTaskRidge().fit(X, Y, tasks=TASKS[:11])
