@@ -91,7 +91,8 @@ def _sums() -> Any:
 GOOD: dict[str, Callable[[], Any]] = {
     "X": lambda: X, "Y": lambda: Y, "Z": lambda: Z, "y": lambda: REAL, "kernel": lambda: KERNEL,
     "score": lambda: lambda points: -points, "variables": lambda: [X, Y, Z], "f": _element, "function": _element,
-    "model": _machine, "window": lambda: 8, "width": lambda: 3, "height": lambda: 3, "penalty": lambda: 0.1, "radius": lambda: 1.0,
+    "model": _machine, "window": lambda: 8, "width": lambda: 3, "height": lambda: 3,
+    "penalty": lambda: 0.1, "radius": lambda: 1.0,
     "risk": lambda: 0.2, "labels": lambda: LABELS, "affinity": gram, "K": gram, "gram": gram,
     "onto": lambda: mercer.hilbert.mean_element(KERNEL, X[:5]), "measure": lambda: mercer.hilbert.Uniform(),
     "coef": lambda: np.linspace(-1.0, 1.0, SAMPLES), "hyperkernel": lambda: Hyperkernel(KERNEL),
