@@ -38,7 +38,7 @@ SENSITIVE = (
     "tests/unit/estimators/svm/test_svr.py::test_errors_may_cost_very_much", "tests/contract/test_weights.py",
 )  # fmt: skip
 CORES = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
-LOWEST = ("numpy==2.0.*", "scipy==1.13.*", "scikit-learn==1.9.*", "numba==0.61.*", "narwhals==2.0.*")
+LOWEST = ("numpy==2.0.*", "scipy==1.15.*", "scikit-learn==1.9.*", "numba==0.61.*", "narwhals==2.0.*")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def environment(factor: Factor) -> str:
         install = [str(python), "-m", "pip", "-qq", "--disable-pip-version-check", "install", "--no-compile"]
         rules = [] if factor.packages or factor.newest else ["-c", str(ROOT / "constraints.txt")]
         subprocess.run([*install, *rules, "hatchling", "editables"], check=True)
-        extras = "dev" if not factor.packages else "qp,graphs"
+        extras = "dev" if not factor.packages else "qp,graphs,excel"
         tools = ["pytest", "pytest-xdist", "hypothesis", "mpmath", "pandas", "polars", "pyarrow", "array-api-strict"]
         tools = tools if factor.packages else []
         wanted = ["--no-build-isolation", "-e", f"{ROOT}[{extras}]"]
