@@ -160,7 +160,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
             S = Vectors.pack(_columns(S)) if isinstance(S, Vectors) else S  # sparse ones are joined with dense nodes
             self.kernel_ = kernel.learn(S)
             prepared = self.kernel_.prepare(S)
-            self.box_ = None if self.support is not None else _box_of(self.box, S, type(self).__name__)
+            self.box_ = None if self.support is not None else _measurable(_box_of(self.box, S, type(self).__name__))
             nodes, volume = self._measured(1)
             self.nodes_ = self.kernel_.prepare(nodes)
             cost = float(self.C) * w
@@ -316,6 +316,18 @@ def _box_of(given: Any, S: Samples, name: str) -> Floats:
         )
     if np.any(box[:, 0] > X) or np.any(box[:, 1] < X):
         raise DomainError("some samples lie outside the box; all must lie in it. Widen the box.")
+    return box
+
+
+def _measurable(box: Floats) -> Floats:
+    """Return a box whose volume, by columns and in all, is a number that a float can hold."""
+    with np.errstate(over="ignore", under="ignore"):
+        volume = float(np.prod(box[:, 1] - box[:, 0]))
+    if not 0.0 < volume < np.inf:
+        raise DomainError(
+            f"the box around the samples has the volume {volume:g} in floating point; a positive finite one is needed. "
+            "Scale the columns, for instance by StandardScaler."
+        )
     return box
 
 

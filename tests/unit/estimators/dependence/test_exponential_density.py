@@ -74,3 +74,10 @@ def test_what_is_refused():
         ExponentialDensity(box=[[0.0, 1.0]]).fit(X)
     with pytest.raises(DomainError, match="outside"):
         ExponentialDensity(box=[[0.0, 0.1], [0.0, 0.1]]).fit(X)
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-200])
+def test_a_box_beyond_floating_point_is_refused(unit):
+    X = unit * np.random.default_rng(0).normal(size=(10, 2))
+    with pytest.raises(DomainError, match="volume"):
+        ExponentialDensity(Gaussian(1.0), n_nodes=50).fit(X)
