@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import KernelRidge
+from mercer import SVC, KernelPCA, KernelRidge
 from mercer.domains import Strings, Vectors
-from mercer.errors import DomainError, TargetError
+from mercer.errors import DomainError, MemoryBudgetError, TargetError
 from mercer.estimators.estimator import KernelEstimator, sample_weights, scattered, weighted
+from mercer.gram import Auto, Dense, FastGauss, Features, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum
+from mercer.solvers import Cholesky, ConjugateGradient, Woodbury
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 3))
@@ -61,3 +63,38 @@ def test_weighted_and_spread():
 def test_the_base_class_stores_only():
     base = KernelEstimator("rbf", gamma=0.5, memory="1GB")
     assert base.get_params()["gamma"] == 0.5 and base.kernel == "rbf"
+
+
+# what is chosen ----------------------------------------------------------------------------------
+
+
+def test_the_plan_follows_the_gram():
+    dense, tiles = KernelRidge(gram=Dense()).memory_plan(5000, 3), KernelRidge(gram=Tiles()).memory_plan(5000, 3)
+    assert dense.buffers["Gram matrix"] == 8 * 5000**2 and "Gram matrix" not in tiles.buffers
+    assert dense.total > tiles.total and "KernelRidge on 5000 samples" in str(dense)
+
+
+@pytest.mark.parametrize(
+    ("gram", "solver"), [(Dense(), Cholesky), (Tiles(), ConjugateGradient), (Nystrom(10), Woodbury)], ids=repr
+)
+def test_the_solver_follows_the_gram(gram, solver):
+    model = KernelRidge(Gaussian(1.0), gram=gram).fit(X, Y)
+    assert isinstance(model.solver_, solver) and model.gram_ == gram
+
+
+def test_auto_looks_at_the_features():
+    S = Vectors.pack(X)
+    assert KernelRidge(Linear())._gram_spec(Linear(), S) == Features()
+    assert KernelRidge(Gaussian(1.0))._gram_spec(Gaussian(1.0), S) == Dense()
+    assert KernelRidge(gram=Auto(tol=0.1))._gram_spec(Linear(), S) == Auto(tol=0.1)  # decided by the samples
+
+
+def test_a_transform_is_for_those_who_need_products_alone():
+    assert KernelRidge()._can_use(FastGauss()) and not SVC()._can_use(FastGauss())
+    assert all(KernelPCA()._can_use(spec) for spec in (Dense(), Tiles(), Nystrom(5)))
+
+
+def test_a_refusal_names_the_ways_that_fit():
+    wide = Vectors.pack(np.zeros((20_000, 2)))
+    with pytest.raises(MemoryBudgetError, match=r"gram=Tiles\(\) \(about"):
+        KernelRidge(Gaussian(1.0), memory="1GB")._require_with(Dense(), wide)

@@ -305,3 +305,15 @@ class _Distance(Radial):
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Keep the base."""
+
+
+def log_volume(length_scale: Any, width: int) -> float:
+    """Return log of the product of the length scales over all columns."""
+    logs = np.log(np.asarray(length_scale, dtype=float))
+    return float(logs.sum()) if logs.ndim else width * float(logs)
+
+
+def in_lengths(omega: Floats, length_scale: Any) -> tuple[Floats, float]:
+    """Return |l w|^2 for each frequency, and the log of the product of the length scales."""
+    scaled = omega * np.asarray(length_scale, dtype=float)
+    return np.einsum("md,md->m", scaled, scaled), log_volume(length_scale, omega.shape[1])

@@ -7,126 +7,21 @@ All may have one length scale per column. `h` in the code is -d^2 / 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from mercer.arrays import Floats
-from mercer.constraints import Fixed, Positive, is_real
+from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
-from mercer.errors import ParameterError
-from mercer.kernels.comparison import Base, Comparison, View
+from mercer.kernels.comparison import Base, View
 from mercer.kernels.vectors import profiles
-from mercer.kernels.vectors.gaussian_sums import gaussian_sums, gaussian_tile, is_exact_enough
-from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, centred
+from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, centred, in_lengths, log_volume
 from mercer.numerics import algebraic
 
-__all__ = ["Cauchy", "Exponential", "Gaussian", "Laplacian", "Matern", "RationalQuadratic"]
+__all__ = ["Cauchy", "Exponential", "Laplacian", "Matern", "RationalQuadratic"]
 __public__ = __all__
-
-
-class Gaussian(Radial):
-    r"""Gaussian kernel: similarity fades with the squared distance.
-
-    .. math:: k(x, x') = \exp\!\left(-\|x - x'\|^2 / (2 l^2)\right)
-
-    Seed: [HSS] Eq. (30), [STS] Eq. (18), with ``length_scale`` = sigma. [KIKS] Section 2 and [SS] Section 3.3
-    write exp(-d^2 / s^2): there s = sqrt(2) l.
-
-    Parameters
-    ----------
-    length_scale : float, (d,) array, "median" or "columns", default 1.0
-        Distance over which similarity falls to exp(-1/2). Positive.
-
-    Notes
-    -----
-    Domain Vectors. Features no; frequencies normal; differentiable in parameters and inputs.
-    Cost O(mnd) by one matrix product; memory O(mn). Values below 2.2e-308 are returned as zero.
-
-    Examples
-    --------
-    >>> Gaussian(1.0)([[0.0], [1.0]]).round(3)
-    array([[1.   , 0.607],
-           [0.607, 1.   ]])
-    """
-
-    synonyms = ("radial basis function", "RBF", "squared exponential")
-    formula = r"\exp(-\|x - x'\|^2 / (2 l^2))"
-    cost = "O(mnd), one matrix product"
-    strict = True
-    universal = True
-    spectral_support = "everything"
-
-    def __init__(self, length_scale: Any = 1.0) -> None:
-        self.length_scale = length_scale
-
-    @classmethod
-    def from_gamma(cls, gamma: float) -> Gaussian:
-        """Return exp(-gamma d^2), as scikit-learn writes it: l = 1 / sqrt(2 gamma).
-
-        Examples
-        --------
-        >>> Gaussian.from_gamma(0.5)
-        Gaussian(1.0)
-        """
-        if not is_real(gamma) or not 0 < gamma < np.inf:
-            raise ParameterError(
-                f"Gaussian.from_gamma was given gamma={gamma!r}; gamma must be a finite number greater than zero. "
-                "Use 1 / (2 length_scale ** 2)."
-            )
-        return cls(1.0 / math.sqrt(2.0 * float(gamma)))
-
-    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
-        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second pass."""
-        changed = type(self).tile is not Gaussian.tile or type(self).profile is not Gaussian.profile
-        if changed or comparison.is_table(()):  # a subclass has values of its own
-            return None
-        base, length = self.base()
-        recipe = comparison.recipe((), base)
-        left, right = recipe.left, recipe.right
-        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # its square has no inverse
-        if not is_exact_enough(left, right, scale):
-            return None
-
-        def run(rows: slice, columns: slice, V: Floats | None = None) -> Floats:
-            comparison.scratch.reset()
-            shape = rows.stop - rows.start, columns.stop - columns.start
-            tile = comparison.scratch.empty(shape, comparison.dtype)
-            if V is None:
-                return gaussian_tile(left, right, (rows, columns), tile, scale)
-            return gaussian_sums(left, right, (rows, columns), tile, V, scale)
-
-        return run
-
-    def profile(self, tile: Floats, inv_l: float) -> None:
-        """Replace h by exp(h / l^2)."""
-        profiles.exp_scaled(tile, inv_l * inv_l)
-
-    def slope(self, tile: Floats, inv_l: float) -> Floats:
-        """Return exp(h / l^2) / l^2."""
-        return profiles.exp_scaled_slope(tile, inv_l * inv_l)
-
-    def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
-        """Return exp(h / l^2) / l^2 without a second exponential."""
-        square = inv_l * inv_l
-        if type(self).slope is not Gaussian.slope or not 0.0 < square < math.inf:
-            return self.slope(tile, inv_l)
-        return value * square
-
-    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
-        """Draw normal frequencies with standard deviation 1 / l."""
-        return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
-
-    def spectral_density(self, omega: Floats) -> Floats:
-        """Return the normal density with standard deviation 1 / l."""
-        s2, logs = _in_lengths(omega, self.length_scale)
-        return np.exp(logs - 0.5 * omega.shape[1] * math.log(2.0 * math.pi) - 0.5 * s2)
-
-    def log_integral(self, width: int) -> float | None:
-        """Return log of (2 pi)^(d/2) times the product of the length scales."""
-        return 0.5 * width * math.log(2.0 * math.pi) + _log_volume(self.length_scale, width)
 
 
 class Matern(Radial):
@@ -192,14 +87,14 @@ class Matern(Radial):
 
     def spectral_density(self, omega: Floats) -> Floats:
         """Return the density of the multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
-        (s2, logs), nu, d = _in_lengths(omega, self.length_scale), float(self.nu), omega.shape[1]
+        (s2, logs), nu, d = in_lengths(omega, self.length_scale), float(self.nu), omega.shape[1]
         logs += special.gammaln(nu + 0.5 * d) - special.gammaln(nu) - 0.5 * d * math.log(2.0 * math.pi * nu)
         return np.exp(logs - (nu + 0.5 * d) * np.log1p(s2 / (2.0 * nu)))
 
     def log_integral(self, width: int) -> float | None:
         """Return the logarithm of the spectral density at zero, times (2 pi)^d."""
         gammas = special.gammaln(self.nu + 0.5 * width) - special.gammaln(self.nu)
-        return float(0.5 * width * math.log(2.0 * math.pi / self.nu) + gammas + _log_volume(self.length_scale, width))
+        return float(0.5 * width * math.log(2.0 * math.pi / self.nu) + gammas + log_volume(self.length_scale, width))
 
 
 class Exponential(Matern):
@@ -299,7 +194,7 @@ class RationalQuadratic(Radial):
         if not alpha > 0.5 * width:  # the integral is infinite
             return None
         gammas = special.gammaln(alpha - 0.5 * width) - special.gammaln(alpha)
-        return float(0.5 * width * math.log(2.0 * math.pi * alpha) + gammas + _log_volume(self.length_scale, width))
+        return float(0.5 * width * math.log(2.0 * math.pi * alpha) + gammas + log_volume(self.length_scale, width))
 
 
 class Cauchy(Radial):
@@ -350,7 +245,7 @@ class Cauchy(Radial):
 
     def log_integral(self, width: int) -> float | None:
         """Return log of pi l in one dimension; in more the integral is infinite."""
-        return math.log(math.pi) + _log_volume(self.length_scale, 1) if width == 1 else None
+        return math.log(math.pi) + log_volume(self.length_scale, 1) if width == 1 else None
 
 
 class Laplacian(Radial):
@@ -419,24 +314,12 @@ class Laplacian(Radial):
     def spectral_density(self, omega: Floats) -> Floats:
         """Return the product of Cauchy densities of scale 1 / l."""
         u = omega * np.asarray(self.length_scale, dtype=float)
-        logs = _log_volume(self.length_scale, omega.shape[1]) - omega.shape[1] * math.log(math.pi)
+        logs = log_volume(self.length_scale, omega.shape[1]) - omega.shape[1] * math.log(math.pi)
         return np.exp(logs - np.log1p(u * u).sum(axis=1))
 
     def log_integral(self, width: int) -> float | None:
         """Return log of 2^d times the product of the length scales."""
-        return width * math.log(2.0) + _log_volume(self.length_scale, width)
-
-
-def _log_volume(length_scale: Any, width: int) -> float:
-    """Return log of the product of the length scales over all columns."""
-    logs = np.log(np.asarray(length_scale, dtype=float))
-    return float(logs.sum()) if logs.ndim else width * float(logs)
-
-
-def _in_lengths(omega: Floats, length_scale: Any) -> tuple[Floats, float]:
-    """Return |l w|^2 for each frequency, and the log of the product of the length scales."""
-    scaled = omega * np.asarray(length_scale, dtype=float)
-    return np.einsum("md,md->m", scaled, scaled), _log_volume(length_scale, omega.shape[1])
+        return width * math.log(2.0) + log_volume(self.length_scale, width)
 
 
 def rational_quadratic_density(omega: Floats, alpha: float, length_scale: Any) -> Floats:
@@ -449,7 +332,7 @@ def rational_quadratic_density(omega: Floats, alpha: float, length_scale: Any) -
     has no integral.
     """
     d = omega.shape[1]
-    s2, logs = _in_lengths(omega, length_scale)
+    s2, logs = in_lengths(omega, length_scale)
     s, order = np.sqrt(2.0 * alpha * s2), alpha - 0.5 * d
     logs += 0.5 * d * math.log(alpha / (2.0 * math.pi)) - special.gammaln(alpha)
     if order == 0.0:

@@ -116,17 +116,6 @@ def test_frequencies_are_those_of_the_kernel(name, length):
     np.testing.assert_allclose(means, exact, atol=0.03)
 
 
-def test_from_gamma_is_scikit_learns_parameter():
-    assert Gaussian.from_gamma(0.5) == Gaussian(1.0)
-    np.testing.assert_allclose(Gaussian.from_gamma(3.0)([[0.0]], [[0.5]]), np.exp(-0.75), rtol=1e-14)
-
-
-@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan, "scale", True])
-def test_from_gamma_refuses_what_is_no_width(gamma):
-    with pytest.raises(ParameterError, match="from_gamma"):
-        Gaussian.from_gamma(gamma)
-
-
 @pytest.mark.parametrize("length", [0.0, -1.0, np.nan, np.inf, "mean", (1.0, -1.0), (), True])
 def test_a_length_scale_is_positive(length):
     with pytest.raises(ParameterError, match="length_scale"):

@@ -1,4 +1,4 @@
-"""Fused sums of Gaussians: against exact arithmetic, over the whole range of exponents."""
+"""The Gaussian kernel, and its fused sums: against exact arithmetic, over the whole range of exponents."""
 
 import mpmath
 import numpy as np
@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.kernels.vectors import gaussian_sums as gaussian
-from mercer.kernels.vectors.gaussian_sums import gaussian_sums, gaussian_tile, is_exact_enough
+from mercer.errors import ParameterError
+from mercer.kernels.vectors import gaussian
+from mercer.kernels.vectors.gaussian import Gaussian, gaussian_sums, gaussian_tile, is_exact_enough
 from mercer.numerics.operands import center_of, distance_operands, dot_operands
 
 KINDS = [np.float32, np.float64]
@@ -186,3 +187,14 @@ def test_sparse_points_where_they_are_accepted(kind, columns):
     assert np.abs(tile - K).max() <= close
     sums = gaussian_sums(left, right, parts(30, 30), np.empty((30, 30), kind), V, 0.5)
     assert np.abs(sums - K @ V.astype(float)).max() <= 10 * close
+
+
+def test_from_gamma_is_scikit_learns_parameter():
+    assert Gaussian.from_gamma(0.5) == Gaussian(1.0)
+    np.testing.assert_allclose(Gaussian.from_gamma(3.0)([[0.0]], [[0.5]]), np.exp(-0.75), rtol=1e-14)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan, "scale", True])
+def test_from_gamma_refuses_what_is_no_width(gamma):
+    with pytest.raises(ParameterError, match="from_gamma"):
+        Gaussian.from_gamma(gamma)

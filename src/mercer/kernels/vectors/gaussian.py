@@ -1,4 +1,4 @@
-r"""Sums of Gaussians, sum_j exp(s h_ij) v_j, in one pass over a tile of dot products.
+r"""The Gaussian kernel, and sums of Gaussians, sum_j exp(s h_ij) v_j, in one pass over a tile of dot products.
 
 Legend: t = <x, z> (what the tile holds), a = |x|^2 / 2, b = |z|^2 / 2, h = t - a - b = -|x - z|^2 / 2, s = 1 / l^2.
 
@@ -11,17 +11,25 @@ about the rounding of s (a + b): `is_exact_enough` checks whether that is as sma
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Floats
+from mercer.constraints import is_real
+from mercer.errors import ParameterError
+from mercer.kernels.comparison import Comparison
+from mercer.kernels.vectors import profiles
+from mercer.kernels.vectors.pointwise import Radial, in_lengths, log_volume
 from mercer.numerics.bits import from_bits, to_bits
 from mercer.numerics.operands import Operand, row_products
 from mercer.runtime.compiled import compiled
 
-__all__ = ["gaussian_sums", "gaussian_tile", "is_exact_enough"]
+__all__ = ["Gaussian", "gaussian_sums", "gaussian_tile", "is_exact_enough"]
+__public__ = ["Gaussian"]
 
 _LOG2E = 1.4426950408889634
 _ROUND64 = 6755399441055744.0  # 1.5 * 2^52, whose addition rounds to integers
@@ -29,6 +37,111 @@ _ROUND32 = np.float32(12582912.0)
 _LOWEST64, _LOWEST32 = -1021.0, np.float32(-125.0)  # 2^x below is a number that is not normal, and is taken as this
 _WIDEST = 10_000  # columns of sparse points: those of a tile's columns are held as a dense table
 _MOST = {4: 64.0, 8: 1e4}  # of s (a + b): errors of the exponent up to about 1e-5 and 1e-12
+
+
+class Gaussian(Radial):
+    r"""Gaussian kernel: similarity fades with the squared distance.
+
+    .. math:: k(x, x') = \exp\!\left(-\|x - x'\|^2 / (2 l^2)\right)
+
+    Seed: [HSS] Eq. (30), [STS] Eq. (18), with ``length_scale`` = sigma. [KIKS] Section 2 and [SS] Section 3.3
+    write exp(-d^2 / s^2): there s = sqrt(2) l.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
+        Distance over which similarity falls to exp(-1/2). Positive.
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies normal; differentiable in parameters and inputs.
+    Cost O(mnd) by one matrix product; memory O(mn). Values below 2.2e-308 are returned as zero.
+
+    Examples
+    --------
+    >>> Gaussian(1.0)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    synonyms = ("radial basis function", "RBF", "squared exponential")
+    formula = r"\exp(-\|x - x'\|^2 / (2 l^2))"
+    cost = "O(mnd), one matrix product"
+    strict = True
+    universal = True
+    spectral_support = "everything"
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return exp(-gamma d^2), as scikit-learn writes it: l = 1 / sqrt(2 gamma).
+
+        Examples
+        --------
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(1.0)
+        """
+        if not is_real(gamma) or not 0 < gamma < np.inf:
+            raise ParameterError(
+                f"Gaussian.from_gamma was given gamma={gamma!r}; gamma must be a finite number greater than zero. "
+                "Use 1 / (2 length_scale ** 2)."
+            )
+        return cls(1.0 / math.sqrt(2.0 * float(gamma)))
+
+    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
+        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second pass."""
+        changed = type(self).tile is not Gaussian.tile or type(self).profile is not Gaussian.profile
+        if changed or comparison.is_table(()):  # a subclass has values of its own
+            return None
+        base, length = self.base()
+        recipe = comparison.recipe((), base)
+        left, right = recipe.left, recipe.right
+        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # its square has no inverse
+        if not is_exact_enough(left, right, scale):
+            return None
+
+        def run(rows: slice, columns: slice, V: Floats | None = None) -> Floats:
+            comparison.scratch.reset()
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            tile = comparison.scratch.empty(shape, comparison.dtype)
+            if V is None:
+                return gaussian_tile(left, right, (rows, columns), tile, scale)
+            return gaussian_sums(left, right, (rows, columns), tile, V, scale)
+
+        return run
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by exp(h / l^2)."""
+        profiles.exp_scaled(tile, inv_l * inv_l)
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2."""
+        return profiles.exp_scaled_slope(tile, inv_l * inv_l)
+
+    def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2 without a second exponential."""
+        square = inv_l * inv_l
+        if type(self).slope is not Gaussian.slope or not 0.0 < square < math.inf:
+            return self.slope(tile, inv_l)
+        return value * square
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw normal frequencies with standard deviation 1 / l."""
+        return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the normal density with standard deviation 1 / l."""
+        s2, logs = in_lengths(omega, self.length_scale)
+        return np.exp(logs - 0.5 * omega.shape[1] * math.log(2.0 * math.pi) - 0.5 * s2)
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of (2 pi)^(d/2) times the product of the length scales."""
+        return 0.5 * width * math.log(2.0 * math.pi) + log_volume(self.length_scale, width)
+
+
+# tiles and sums ------------------------------------------------------------------------------------
 
 
 def is_exact_enough(left: Operand, right: Operand, scale: float) -> bool:
