@@ -83,13 +83,14 @@ def test_an_estimator_imports_what_it_needs():
     assert loaded("from mercer import SVC") <= 130
 
 
-def test_a_fit_from_the_command_line_imports_what_it_needs(tmp_path):
-    rows = "\n".join(f"{i},{i * i % 7},{i % 5}" for i in range(20))
-    (tmp_path / "table.csv").write_text(f"a,b,y\n{rows}\n")
+@pytest.mark.parametrize("target", ["y", "label"])
+def test_a_fit_from_the_command_line_imports_what_it_needs(tmp_path, target):
+    rows = "\n".join(f"{i},{i * i % 7},{['red', 'green', 'blue'][i % 3]},{i % 5},{'ab'[i % 2]}" for i in range(30))
+    (tmp_path / "table.csv").write_text(f"a,b,colour,y,label\n{rows}\n")
     code = (
         "import sys; from mercer.cli import main\n"
-        f"sys.argv = ['mercer', 'fit', {str(tmp_path / 'table.csv')!r}, '--target', 'y', '--quiet']\n"
+        f"sys.argv = ['mercer', 'fit', {str(tmp_path / 'table.csv')!r}, '--target', {target!r}, '--quiet']\n"
         "try: main()\nexcept SystemExit as end: assert not end.code, end.code"
     )
-    assert loaded(code) <= 205  # with the engine that chooses, and a report, which has pictures and a certificate
+    assert loaded(code) <= 200  # with the engine that chooses, and a report, which has pictures and a certificate
     assert (tmp_path / "table.mercer").is_file() and (tmp_path / "table.html").is_file()

@@ -20,6 +20,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer import solvers  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.budget import Bytes, Plan, Resources, budget, format_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Interval, Optional, Positive
@@ -56,7 +57,7 @@ from mercer.kernels.kernel import AnyKernel, feature_count, is_foreign, is_sciki
 from mercer.kernels.kernel_names import kernel_from_word
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import in_background
-from mercer.solvers import Cholesky, ConjugateGradient, Solver, Spectral, Woodbury
+from mercer.solvers import Solver, Spectral
 from mercer.spec import Spec, constraints_of
 from mercer.targets.target import sample_weights
 
@@ -408,8 +409,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _default_solver(self, gram: Gram) -> Solver:
         if isinstance(gram, HasFactor):
-            return Woodbury()
-        return Cholesky() if has_array(gram) else ConjugateGradient()
+            return solvers.Woodbury()
+        return solvers.Cholesky() if has_array(gram) else solvers.ConjugateGradient()
 
     # what it takes --------------------------------------------------------------------------------
 

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mercer.io.delimited import DELIMITERS
-from mercer.io.gram_file import MAGIC as NUMPY
 from mercer.io.limits import FileError, Limits, shown
-from mercer.io.parquet import MAGIC as PARQUET
-from mercer.io.source import GZIP, Source
+from mercer.io.source import GZIP, NUMPY, PARQUET, Source
 from mercer.io.svmlight import LINE
 
 __all__ = ["FORMATS", "TREES", "detect", "detected", "extension_of", "is_folder", "is_graph_folder", "is_text_file"]

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from mercer.arrays import Index
 from mercer.io.datasets import Dataset, rows_of
 from mercer.io.limits import FileError, shown
-from mercer.io.source import Source
+from mercer.io.source import NUMPY, Source
 
 __all__ = ["GramMatrix", "read_gram", "read_gram_rows"]
 
-MAGIC = b"\x93NUMPY"
 _HEADER = 2**16  # bytes: a matrix of numbers needs 118
 _KIND = re.compile(r"'descr'\s*:\s*'([^']{1,20})'")
 # As numpy.save writes it. A stricter reader than NumPy's, and the only one: nothing is evaluated.
@@ -140,7 +139,7 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...], Literal["C"
     """Type, shape, order and the byte at which the numbers begin, from a header of numbers only."""
     head = source.head
     size = 2 if head[6:7] == b"\x01" else 4
-    if not head.startswith(MAGIC) or head[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00") or len(head) < 8 + size:
+    if not head.startswith(NUMPY) or head[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00") or len(head) < 8 + size:
         raise source.error(
             "The file is not of NumPy's .npy format (or only its beginning).",
             "Save the matrix again: numpy.save(path, K).",

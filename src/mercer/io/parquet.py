@@ -24,12 +24,11 @@ from mercer.io.columns import (
     text_column,
 )
 from mercer.io.limits import FileBudgetError, FileError, shown
-from mercer.io.source import Source
+from mercer.io.source import PARQUET, Source
 from mercer.io.tables import Table
 
 __all__ = ["read_parquet"]
 
-MAGIC = b"PAR1"
 _BATCH = 2**16  # rows converted at a time
 _HARMLESS = 64 * 10**6  # bytes in memory that any file may take
 # bytes at the peak of reading, for each value, and for each byte that is stored of texts
@@ -56,7 +55,7 @@ def read_parquet(source: Source, kinds: Kinds) -> Table:
     except damage as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise source.error(
-            f"The Parquet data are damaged: {reason}.", "Write or copy the file again.", byte=len(MAGIC)
+            f"The Parquet data are damaged: {reason}.", "Write or copy the file again.", byte=len(PARQUET)
         ) from error
 
 
@@ -69,8 +68,8 @@ def _check_ends(source: Source) -> None:
     if tail[4:] == b"PARE" or source.head.startswith(b"PARE"):
         raise source.error("The Parquet file is encrypted.", "Write it without encryption.", byte=0)
     length = int.from_bytes(tail[:4], "little")
-    if not source.head.startswith(MAGIC) or tail[4:] != MAGIC or not 0 < length <= source.size - 12:
-        at = 0 if not source.head.startswith(MAGIC) else max(0, source.size - 8)
+    if not source.head.startswith(PARQUET) or tail[4:] != PARQUET or not 0 < length <= source.size - 12:
+        at = 0 if not source.head.startswith(PARQUET) else max(0, source.size - 8)
         raise source.error(
             "The file does not begin and end as Parquet: it is cut off, damaged or of another format.",
             "Write or copy the file again.",

@@ -18,9 +18,9 @@ from mercer.constraints import OneOf
 from mercer.errors import ParameterError
 from mercer.io.limits import FileError, FileTimeError, Limits
 
-__all__ = ["Source"]
+__all__ = ["GZIP", "NUMPY", "PARQUET", "Source"]
 
-GZIP = b"\x1f\x8b"
+GZIP, NUMPY, PARQUET = b"\x1f\x8b", b"\x93NUMPY", b"PAR1"  # how files begin
 _PIECE = 2**20  # bytes decompressed or decoded at a time
 _HARMLESS = 10**6  # bytes: what is smaller than this after decompression is not a bomb
 # Fields become Python objects for a moment, numbers become eight bytes: measured on tables of short fields.

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer import kernels  # whose names are imported when they are used
 from mercer.errors import CapabilityError, ParameterError
-from mercer.kernels import Constant, Gaussian, Kernel, Matern, RationalQuadratic
+from mercer.kernels import Constant, Gaussian, Kernel
 from mercer.kernels.kernel import SCIKIT_LEARN, is_foreign, is_scikit_learn
 from mercer.kernels.kernel_names import kernel_from_word
 
@@ -143,9 +143,11 @@ def _alone(name: str, given: Any, width: int) -> Kernel:
             return Gaussian(_scale(given.length_scale))
         case "Matern":
             scale = _scale(given.length_scale)
-            return Gaussian(scale) if np.isinf(given.nu) else Matern(float(given.nu), length_scale=scale)
+            return Gaussian(scale) if np.isinf(given.nu) else kernels.Matern(float(given.nu), length_scale=scale)
         case "RationalQuadratic":
-            return RationalQuadratic(_one("alpha", given.alpha), length_scale=_one("length_scale", given.length_scale))
+            return kernels.RationalQuadratic(
+                _one("alpha", given.alpha), length_scale=_one("length_scale", given.length_scale)
+            )
         case "ExpSineSquared" if width == 1:
             return kernels.Periodic(_one("periodicity", given.periodicity), _one("length_scale", given.length_scale))
         case "DotProduct":

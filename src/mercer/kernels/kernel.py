@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from mercer import budget
+from mercer import budget, kernels
 from mercer.arrays import Floats
 from mercer.constraints import Constraint
 from mercer.domains import WHOLE, Frames, Samples
@@ -241,23 +241,23 @@ class Kernel(Spec, ABC):
         return _operators().multiply(other, self)
 
     def __pow__(self, exponent: int) -> functions.Power:
-        return _operators().Power(self, exponent).check()
+        return kernels.Power(self, exponent).check()
 
     def exp(self) -> functions.Exp:
         """Return the kernel exp(k)."""
-        return _operators().Exp(self).check()
+        return kernels.Exp(self).check()
 
     def polynomial(self, coefficients: tuple[float, ...]) -> functions.PolynomialOf:
         """Return c_0 + c_1 k + c_2 k^2 + ... with coefficients that are not negative."""
-        return _operators().PolynomialOf(self, tuple(coefficients)).check()
+        return kernels.PolynomialOf(self, tuple(coefficients)).check()
 
     def normalized(self) -> functions.Normalized:
         """Return k(x, z) / sqrt(k(x, x) k(z, z))."""
-        return _operators().Normalized(self).check()
+        return kernels.Normalized(self).check()
 
     def on(self, columns: Any) -> maps.Selected:
         """Return the kernel applied to some columns of a table."""
-        return _operators().Selected(self, columns).check()
+        return kernels.Selected(self, columns).check()
 
     def of(self, transform: Any) -> maps.Composed | deep.Deep:
         """Return k(t(x), t(z)) for a function or a transformer t, which `learn` fits if it is not fitted.
@@ -268,11 +268,11 @@ class Kernel(Spec, ABC):
 
     def tensor(self, other: Kernel) -> pair_products.Tensor:
         """Return k(x, z) k'(x', z') on pairs (x, x'), (z, z')."""
-        return _operators().Tensor(self, other).check()
+        return kernels.Tensor(self, other).check()
 
     def direct_sum(self, other: Kernel) -> pair_products.DirectSum:
         """Return k(x, z) + k'(x', z') on pairs (x, x'), (z, z')."""
-        return _operators().DirectSum(self, other).check()
+        return kernels.DirectSum(self, other).check()
 
     def __copy__(self) -> Self:
         return self.replace()

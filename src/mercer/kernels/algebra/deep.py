@@ -16,11 +16,11 @@ from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, pullback
+from mercer.kernels.algebra.maps import is_differentiable
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, offered, offers
 from mercer.kernels.protocols import InputDifferentiable, Pullback
 from mercer.kernels.user_calls import rows_of
-from mercer.spec import Spec
 
 __all__ = ["Deep"]
 __public__ = __all__
@@ -177,11 +177,6 @@ class Deep(Tiled, DifferentiatedByTiles):
                 "one for each parameter of the map. Correct the map."
             )
         return found
-
-
-def is_differentiable(transform: Any) -> bool:
-    """Return whether a map has parameters of its own, and a derivative in them."""
-    return isinstance(transform, Spec) and callable(transform) and callable(getattr(transform, "pullback", None))
 
 
 def _rows(A: Samples) -> Floats:

@@ -23,10 +23,10 @@ from mercer.kernels.composite import ATOM, enclosed
 from mercer.kernels.kernel import Kernel, Tiled, bases_of, feature_count, narrowed, offered
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.user_calls import ALL, rows_of, sample_count
-from mercer.spec import derived
+from mercer.spec import Spec, derived
 
-__all__ = ["Composed", "RankOne", "Selected"]
-__public__ = __all__
+__all__ = ["Composed", "RankOne", "Selected", "is_differentiable"]
+__public__ = ["Composed", "RankOne", "Selected"]
 
 
 class Same:
@@ -397,3 +397,8 @@ class RankOne(Tiled, Featured, Differentiated):
     def _pullback(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return nothing: there is no free parameter."""
         return np.empty(0)
+
+
+def is_differentiable(transform: Any) -> bool:
+    """Return whether a map has parameters of its own, and a derivative in them."""
+    return isinstance(transform, Spec) and callable(transform) and callable(getattr(transform, "pullback", None))

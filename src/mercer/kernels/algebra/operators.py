@@ -1,4 +1,4 @@
-"""What + * ** and the methods of a kernel build."""
+"""What + and * and `Kernel.of` build, which depends on what they are given."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.errors import ParameterError
-from mercer.kernels.algebra.deep import Deep, is_differentiable
-from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
-from mercer.kernels.algebra.maps import Composed, Selected
-from mercer.kernels.algebra.pair_products import DirectSum, Tensor
+from mercer.kernels.algebra.maps import Composed, is_differentiable
 from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
 from mercer.kernels.kernel import Kernel
 
-__all__ = [
-    "Composed", "DirectSum", "Exp", "Normalized", "PolynomialOf", "Power", "Selected", "Tensor", "add", "compose",
-    "multiply",
-]  # fmt: skip
+__all__ = ["add", "compose", "multiply"]
 
 
 def add(left: Any, right: Any) -> Sum:
@@ -33,7 +28,7 @@ def add(left: Any, right: Any) -> Sum:
 
 def compose(kernel: Kernel, transform: Any) -> Kernel:
     """Return the kernel on images under a map; one that has parameters and a derivative in them is learned."""
-    return (Deep if is_differentiable(transform) else Composed)(kernel, transform).check()
+    return (kernels.Deep if is_differentiable(transform) else Composed)(kernel, transform).check()
 
 
 def multiply(left: Any, right: Any) -> Kernel:
