@@ -306,9 +306,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
         solver = self.solver
         if solver is None:
-            gram: Any = problem.gram
-            spectral = isinstance(gram, HasEigen) and Spectral.fits(problem)
-            solver = Spectral() if spectral else self._default_solver(gram)
+            spectral = isinstance(problem.gram, HasEigen) and Spectral.fits(problem)
+            solver = Spectral() if spectral else self._default_solver(cast(Gram, problem.gram))
         with run.stage("solver", until):
             if hasattr(solver, "max_iter"):
                 unwatched(problem.gram)

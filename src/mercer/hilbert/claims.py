@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,23 +16,15 @@ import numpy as np
 from mercer.domains import Samples, Strings, Vectors
 from mercer.errors import MercerError
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
-from mercer.kernels.algebra.hyper import Hyperkernel
-from mercer.kernels.algebra.maps import Composed, RankOne, Selected
+from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.algebra.pair_products import DirectSum, Tensor
 from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
 from mercer.kernels.composite import Composite, Wrapped
 from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import HasAtoms, HasFeatures, HasSeries, HasSpectralDensity
-from mercer.kernels.strings.spectrum import Match
-from mercer.kernels.vectors.arccosine import ArcCosine
-from mercer.kernels.vectors.conditional import NegativeDistance
-from mercer.kernels.vectors.histogram import ChiSquared, Tanimoto
-from mercer.kernels.vectors.periodic import Periodic
-from mercer.kernels.vectors.spline import LinearSpline
+from mercer.kernels.protocols import HasAtoms, HasFeatures, HasReasons, HasSeries, HasSpectralDensity, Reason
 from mercer.kernels.vectors.subsets import Anova
-from mercer.kernels.vectors.weighted import Basis
 
 __all__ = ["Claim", "Facts", "facts", "too_wide"]
 __public__ = ["Claim"]
@@ -157,10 +149,8 @@ def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
 
 def _rank(kernel: Kernel, width: int | None) -> int | None:
     """Return a number of features that suffices, 0 for finitely many whose number is not known; None for no bound."""
-    if isinstance(kernel, (RankOne, Constant)):
-        return 1
-    if isinstance(kernel, Basis):
-        return 0
+    if kernel.feature_limit is not None:
+        return kernel.feature_limit
     if isinstance(kernel, (Sum, Product)):
         ranks = [_rank(term, width) for term in kernel.kernels]
         known = [rank for rank in ranks if rank is not None]
@@ -268,8 +258,9 @@ def _support(kernel: Kernel) -> str | None:
 def _period(kernel: Kernel) -> float | None:
     """Return the one period that all parts of a kernel have, or None."""
     leaves = list(_leaves(kernel))
-    periods = {float(leaf.period) for leaf in leaves if isinstance(leaf, Periodic)}
-    plain = all(isinstance(leaf, (Periodic, Constant)) for leaf in leaves)
+    waves = [leaf for leaf in leaves if leaf.spectral_support == "lattice"]
+    periods = {float(getattr(leaf, "period", np.nan)) for leaf in waves}
+    plain = all(isinstance(leaf, Constant) for leaf in leaves if leaf not in waves)
     return periods.pop() if plain and len(periods) == 1 else None
 
 
@@ -328,13 +319,22 @@ def _at_zero(kernel: Kernel, width: int | None, found: Facts) -> Facts:
 
 @functools.singledispatch
 def _rule(kernel: Kernel, width: int | None) -> Facts:
-    """Take a kernel that nothing is derived for at its class's word."""
+    """Return what the class of a kernel says: with its reasons, or at its word."""
+    if offers(kernel, HasReasons):
+        return _from_reasons(kernel.reasons(width))
     word = Claim(True, "its class says so: see its documentation")
     if kernel.order:
         outside = Claim(None, "it is conditionally positive definite only: it has no RKHS of its own")
         strict = replace(word, reason=f"on coefficients of order {kernel.order}, as its class says")
         return Facts(strict if kernel.strict else _UNKNOWN, outside, outside)
     return Facts(word if kernel.strict else _UNKNOWN, word if kernel.universal else _UNKNOWN, _UNKNOWN)
+
+
+def _from_reasons(reasons: Mapping[str, Reason]) -> Facts:
+    strict, universal, means = (Claim(*reasons[name]) if name in reasons else _UNKNOWN for name in _NAMES)
+    found = Facts(strict, universal, means)
+    definite = reasons.get("definite")
+    return found if definite is None else replace(found, definite=(definite.reason, definite.seed))
 
 
 def _through(kernel: Wrapped, width: int | None, why: str, seed: str = CLOSURE) -> Facts:
@@ -518,58 +518,3 @@ def _(kernel: Anova, width: int | None) -> Facts:
     why = "a product over all columns: "
     claims = (replace(claim, reason=why + claim.reason) if claim.holds else _UNKNOWN for claim in _claims(base)[:2])
     return Facts(*claims, characteristic=_UNKNOWN, definite=definite)
-
-
-# kernels with arguments of their own --------------------------------------------------------------------
-
-
-@_rule.register
-def _(kernel: ArcCosine, width: int | None) -> Facts:
-    if kernel.degree == 0:
-        return _same(Claim(False, "x and 2 x are at the same angle to everything", points=2))
-    return _same(Claim(False, "x and 2 x have proportional images, and the zero vector none", points=1))
-
-
-@_rule.register
-def _(kernel: ChiSquared, width: int | None) -> Facts:
-    why = "the exponential, by a continuous factor, of a continuous kernel that tells all points apart"
-    means = Claim(None, "on compact sets it is, since it is universal")
-    return Facts(Claim(True, why, PINKUS), Claim(True, why, "HSS Sec. 2.2.3"), means, (why, "HSS Sec. 2.2.2"))
-
-
-@_rule.register
-def _(kernel: Tanimoto, width: int | None) -> Facts:
-    strict = Claim(True, "a sum of all powers of <x, z> / (|x|^2 + |z|^2), with all monomials on every sphere", PINKUS)
-    return Facts(strict, Claim(False, "it is not continuous at the zero vector"), _UNKNOWN)
-
-
-@_rule.register
-def _(kernel: LinearSpline, width: int | None) -> Facts:
-    why = "its functions are all those with a square integrable second derivative, in one column; a product in more"
-    return Facts(Claim(True, why, "HSS Eq. (39)"), Claim(True, why, "HSS Eq. (39)"), _UNKNOWN)
-
-
-@_rule.register
-def _(kernel: Match, width: int | None) -> Facts:
-    same = "Gram matrices of different objects are the identity"
-    return Facts(
-        Claim(True, same, "HSS Def. 3"),
-        Claim(True, f"{same}, and compact sets of strings are finite"),
-        Claim(True, "the mean of a distribution is the distribution itself"),
-    )
-
-
-@_rule.register
-def _(kernel: NegativeDistance, width: int | None) -> Facts:
-    outside = Claim(None, "it is conditionally positive definite only: it has no RKHS of its own")
-    if kernel.exponent < 2:
-        strict = Claim(True, "on coefficients that sum to zero: powers below 2 of the distance", "HSS Eq. (20)")
-    else:
-        points = None if width is None else width + 2
-        strict = Claim(False, "on coefficients that sum to zero it is the linear kernel", "HSS Eq. (20)", points)
-    return Facts(strict, outside, outside)
-
-
-@_rule.register
-def _(kernel: Hyperkernel, width: int | None) -> Facts:
-    return _same(Claim(False, "the pairs (u, v) and (v, u) have the same image", points=2))

@@ -7,8 +7,8 @@ A user's kernel satisfies a protocol by implementing its methods; those of this 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,11 +27,14 @@ __all__ = [
     "HasFrequencies",
     "HasGrain",
     "HasQuickTiles",
+    "HasReasons",
     "HasSeries",
     "HasSpectralDensity",
     "InputDifferentiable",
     "IsWindow",
+    "Reason",
     "TileDifferentiable",
+    "alike",
 ]
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
@@ -117,6 +120,46 @@ class IsWindow(Protocol):
         A window is nowhere negative, and its integral is finite and the same for every z: divided by it, k(., z) is
         the density of a distribution around z.
         """
+        ...
+
+
+class Reason(NamedTuple):
+    """Why a property of a kernel holds, or does not.
+
+    Attributes
+    ----------
+    holds : bool or None
+        None where it is not known.
+    reason : str
+    seed : str
+        Where the theorem is found.
+    points : int, optional
+        If the kernel is not strict: this many objects, well chosen, have a singular Gram matrix.
+    """
+
+    holds: bool | None
+    reason: str
+    seed: str = ""
+    points: int | None = None
+
+
+def alike(reason: Reason) -> dict[str, Reason]:
+    """Return the same reason for strictness, universality, and being characteristic.
+
+    Examples
+    --------
+    >>> alike(Reason(False, "it is zero", points=1))["universal"].points is None
+    True
+    """
+    return {"strict": reason, **dict.fromkeys(("universal", "characteristic"), reason._replace(points=None))}
+
+
+@runtime_checkable
+class HasReasons(Protocol):
+    """A kernel that knows why it is strict or universal; for others, `mercer.hilbert.properties` derives it."""
+
+    def reasons(self, width: int | None) -> Mapping[str, Reason]:
+        """Return what is known of "strict", "universal", "characteristic" and "definite" on so many columns."""
         ...
 
 

@@ -1,9 +1,12 @@
 """Each way to a claim, and what the algebra keeps."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from mercer.domains import Vectors
+from mercer.hilbert import claims
 from mercer.hilbert.claims import Claim, facts
 from mercer.kernels import (
     Anova,
@@ -14,6 +17,7 @@ from mercer.kernels import (
     ExponentialDot,
     Gaussian,
     Intersection,
+    Kernel,
     Laplacian,
     Linear,
     Match,
@@ -24,6 +28,7 @@ from mercer.kernels import (
     Spectrum,
     Tanimoto,
 )
+from mercer.kernels.protocols import Reason
 from mercer.kernels.vectors.pointwise import Radial
 
 G, L, E, P = Gaussian(1.0), Linear(), ExponentialDot(1.0), Periodic(2.0)
@@ -173,3 +178,29 @@ def test_constants_have_one_feature():
     X = Vectors.pack([[0.0], [1.0]])
     assert facts(Constant(3.0)).strict.holds is False
     assert np.linalg.matrix_rank(Constant(3.0).block(X, X)) == 1
+
+
+class Angle(Kernel):
+    """A kernel of somebody's own, which knows why it is not strict."""
+
+    domain = Vectors
+
+    def block(self, A, B):
+        return np.sign(A.X[:, :1]) * np.sign(B.X[:, 0])
+
+    def reasons(self, width):
+        return {"strict": Reason(False, f"x and 2 x are alike in {width} columns", "HSS Def. 3", 2)}
+
+
+def test_a_kernel_gives_its_own_reasons():
+    found = facts(Angle(), 3)
+    assert found.strict == Claim(False, "x and 2 x are alike in 3 columns", "HSS Def. 3", 2)
+    assert found.universal.holds is None
+
+
+def test_no_kernel_is_listed_beside_the_algebra():
+    """What is known of a single kernel is said by its class; rules here are of kernels made from others."""
+    imported = [line for line in inspect.getsource(claims).splitlines() if line.startswith("from mercer.kernels")]
+    families = {line.split()[1].split(".")[2] for line in imported if line.split()[1].count(".") == 3}
+    assert families == {"algebra", "vectors"}  # of the latter Anova, products of another kernel over columns
+    assert [line for line in imported if "vectors" in line] == ["from mercer.kernels.vectors.subsets import Anova"]

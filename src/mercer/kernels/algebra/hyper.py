@@ -15,6 +15,7 @@ from mercer.domains import Pairs, Samples
 from mercer.domains.samples import packed_pair
 from mercer.errors import ParameterError
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.protocols import Reason, alike
 
 __all__ = ["Hyperkernel"]
 __public__ = __all__
@@ -71,6 +72,10 @@ class Hyperkernel(Kernel):
                 "that its values stay below one. Use kernel.normalized()."
             )
         return self
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is not strict."""
+        return alike(Reason(False, "the pairs (u, v) and (v, u) have the same image", points=2))
 
     def pack(self, X: Any) -> Samples:
         """Pack pairs of objects of the kernel's domain."""

@@ -349,6 +349,7 @@ class RankOne(Tiled, Featured, Differentiated):
 
     formula = r"f(x) \, f(x')"
     cost = "O(1) per pair, and the function once per sample"
+    feature_limit = 1
     constraints = {"function": Satisfies("a function of all the data", callable, "lambda X: X[:, 0]")}
 
     def __init__(self, function: Callable[[Any], Any]) -> None:

@@ -433,6 +433,7 @@ class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     constraints = {"value": Interval(0.0, np.inf, closed="left")}
     formula = "c"
     cost = "O(1) per pair"
+    feature_limit = 1
     composite = True  # it reads no data, hence no part of a table
     stationary = True
     bounded = True

@@ -29,7 +29,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.counts import renumbered
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import KmerCounts, Kmers, common_kmers, count_kmers
-from mercer.kernels.protocols import Pullback
+from mercer.kernels.protocols import Pullback, Reason
 from mercer.kernels.strings.tries import common_substrings
 from mercer.spec import derived
 
@@ -270,6 +270,15 @@ class Match(Spectrum):
     def method(self) -> str:
         """By counts."""
         return "counts"
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is strict, universal and characteristic."""
+        same = "Gram matrices of different objects are the identity"
+        return {
+            "strict": Reason(True, same, "HSS Def. 3"),
+            "universal": Reason(True, f"{same}, and compact sets of strings are finite"),
+            "characteristic": Reason(True, "the mean of a distribution is the distribution itself"),
+        }
 
     def pack(self, X: Any) -> Samples:
         """Turn values into strings of one symbol each.

@@ -16,6 +16,7 @@ from mercer.domains import Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
+from mercer.kernels.protocols import Reason, alike
 from mercer.kernels.vectors.pointwise import dense
 from mercer.sparse_checks import used_columns
 from mercer.spec import derived
@@ -83,6 +84,12 @@ class ArcCosine(Tiled, Differentiated, DifferentiatedInInputs):
     def nonzero(self) -> bool:
         """Whether the degree is 0; beyond, the zero vector has no length."""
         return self.degree == 0
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why no arc-cosine kernel is strict."""
+        if self.degree == 0:
+            return alike(Reason(False, "x and 2 x are at the same angle to everything", points=2))
+        return alike(Reason(False, "x and 2 x have proportional images, and the zero vector none", points=1))
 
     def tile(self, view: View) -> Floats:
         """Compute the angles of the tile, then the formula."""

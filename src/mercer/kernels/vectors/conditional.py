@@ -16,6 +16,7 @@ from scipy import special
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Samples
+from mercer.kernels.protocols import Reason
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial
 from mercer.kernels.vectors.radial import rational_quadratic_density
 from mercer.runtime.tiling import scalar
@@ -68,6 +69,16 @@ class NegativeDistance(Radial):
     def strict(self) -> bool:
         """Strictly definite, on its order's terms, for an exponent below 2."""
         return float(self.exponent) < 2.0
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is strict on coefficients that sum to zero, unless the exponent is 2."""
+        if self.strict:
+            strict = Reason(True, "on coefficients that sum to zero: powers below 2 of the distance", "HSS Eq. (20)")
+        else:
+            why, points = "on coefficients that sum to zero it is the linear kernel", width and width + 2
+            strict = Reason(False, why, "HSS Eq. (20)", points)
+        outside = Reason(None, "it is conditionally positive definite only: it has no RKHS of its own")
+        return {"strict": strict, "universal": outside, "characteristic": outside}
 
     def profile(self, tile: Floats, inv_l: float) -> None:
         """Replace h by -d^beta."""

@@ -22,6 +22,7 @@ from mercer.errors import DegenerateWarning, DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import View, require_one_unit
 from mercer.kernels.kernel import Kernel, Tiled, mirror
+from mercer.kernels.protocols import Reason
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.operands import row_products
@@ -124,6 +125,16 @@ class ChiSquared(_Histogram):
 
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is strict and universal."""
+        why = "the exponential, by a continuous factor, of a continuous kernel that tells all points apart"
+        return {
+            "strict": Reason(True, why, "HSS Sec. 2.2.3, Pinkus"),
+            "universal": Reason(True, why, "HSS Sec. 2.2.3"),
+            "characteristic": Reason(None, "on compact sets it is, since it is universal"),
+            "definite": Reason(True, why, "HSS Sec. 2.2.2"),
+        }
 
     def block(self, A: Samples, B: Samples) -> Floats:
         """Return exp(-gamma chi^2)."""
@@ -259,6 +270,14 @@ class Tanimoto(Tiled, Differentiated, DifferentiatedInInputs):
     strict = True
     normalised = True
     bounded = True
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is strict, and not universal."""
+        why = "a sum of all powers of <x, z> / (|x|^2 + |z|^2), with all monomials on every sphere"
+        return {
+            "strict": Reason(True, why, "HSS Sec. 2.2.3, Pinkus"),
+            "universal": Reason(False, "it is not continuous at the zero vector"),
+        }
 
     def pack(self, X: Any) -> Samples:
         """Pack a list of sets as the symbols in them, anything else as vectors."""

@@ -23,6 +23,7 @@ from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs
 from mercer.kernels.comparison import common_dtype
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.protocols import Reason
 from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled
 
@@ -219,6 +220,11 @@ class LinearSpline(_Columnwise, Differentiated):
     cost = "O(mnd), a compiled loop"
     strict = True
     universal = True
+
+    def reasons(self, width: int | None) -> dict[str, Reason]:
+        """Return why it is strict and universal."""
+        why = "its functions are all those with a square integrable second derivative, in one column; a product in more"
+        return dict.fromkeys(("strict", "universal"), Reason(True, why, "HSS Eq. (39)"))
 
     def pack(self, X: Any) -> Samples:
         """Pack rows of numbers, none of them negative."""

@@ -289,6 +289,7 @@ class Basis(Tiled, Featured, Differentiated):
 
     formula = r"\phi(x)^\top \Sigma_p \, \phi(x')"
     cost = "O(mnD), one matrix product, and the functions once per sample"
+    feature_limit = 0
     constraints = {
         "functions": Satisfies(
             "a function of all the data, or a tuple of functions", _are_functions, "lambda X: X[:, :2]"
