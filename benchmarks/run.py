@@ -1,8 +1,9 @@
-"""Run the benchmarks: `python -m benchmarks.run [--quick] [--check] [names ...]`.
+"""Run the benchmarks: `python -m benchmarks.run [--quick] [--check] [--against PATH] [names ...]`.
 
 All contenders of a row run in this process and take turns; the figure of each is its fastest round. A result
 is allocated anew in every call, as users get it. What mercer compiles or loads from its cache at the first
-call is measured apart, on a small input.
+call is measured apart, on a small input. With `--against`, another clone of mercer is the only contender: see
+`benchmarks.against`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import against as versions
 from benchmarks import measure, rows
 from benchmarks.row import Bar, Memory, Peer, Row, Timing
 
@@ -209,6 +211,7 @@ def parse(arguments: list[str] | None, names: list[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="name", help=f"rows to run (all): {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that everything runs")
     parser.add_argument("--check", action="store_true", help="exit with an error if a bar is missed")
+    parser.add_argument("--against", metavar="PATH", type=Path, help="compare with the clone of mercer in this folder")
     parser.add_argument("--no-record", action="store_true", help="do not append to benchmarks/results")
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.names) - set(names))
@@ -216,19 +219,52 @@ def parse(arguments: list[str] | None, names: list[str]) -> argparse.Namespace:
         parser.error(f"no row is called {', '.join(unknown)}; the rows are {', '.join(names)}")
     if chosen.check and chosen.quick:
         parser.error("the bars are for the full sizes: leave out --quick or --check")
+    if chosen.against is not None and not (chosen.against / "benchmarks" / "rows.py").is_file():
+        parser.error(f"{chosen.against} is not a clone of mercer: it has no benchmarks/rows.py")
     return chosen
+
+
+def compare_versions(folder: Path, names: list[str], quick: bool, console: Console) -> int:
+    """Print mercer's side of the rows in another clone and in this one; return 1 if any is slower than allowed."""
+    before, after = versions.Version(folder.resolve()), versions.Version(Path(__file__).resolve().parents[1])
+    table = Table(title=f"processor seconds (or bytes) on one thread; slower is more than {versions.SLOWER:g} times")
+    for name in ("row", "before", "now", "ratio", "rounds", "remarks"):
+        table.add_column(name, justify="left" if name in ("row", "remarks") else "right")
+    slower = []
+    try:
+        for name in names:
+            print(f"  {name} ...", file=sys.stderr, flush=True)
+            change = versions.compare(before, after, name, quick)
+            if isinstance(change, str):
+                table.add_row(name, "", "", "", "", change)
+                continue
+            slower += [name] if change.slower else []
+            figures = (f"{figure:.4g} {change.unit}" for figure in (change.before, change.after))
+            mark = "[red]slower[/]" if change.slower else ""
+            table.add_row(name, *figures, f"{change.ratio:.3f}", str(change.rounds), mark)
+    except KeyboardInterrupt:
+        pass  # show what there is
+    before.close()
+    after.close()
+    console.print(table)
+    if slower:
+        console.print(f"[red]slower than before:[/] {', '.join(slower)}")
+    return int(bool(slower))
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments, [row.name for row in rows.ROWS])
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     about = measure.machine()
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    packages = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     console.print(
-        f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}; {versions}"
+        f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}; {packages}"
     )
     if (about["load"] or 0.0) > 0.25 * about["cores"]:
         console.print("[yellow]Something else is running: ratios may be off, and bars missed for no fault.[/]")
+    if options.against is not None:
+        names = [row.name for row in rows.ROWS if not options.names or row.name in options.names]
+        return compare_versions(options.against, names, options.quick, console)
     done = {}
     for row in rows.ROWS:
         if not options.names or row.name in options.names:
