@@ -1,9 +1,7 @@
 """Five walks through the house: which files a call runs through. ``python -m docs.walks`` prints them.
 
-A file counts if a Python function of it is called between the data and the answer, however short; what is only
-imported, and what ran before in the same process to warm up, does not. Two numbers are printed: all files, and those
-beyond the door. The door is what every fit passes, whatever the method, and is drawn once: parameters and what they may
-be, budgets, threads and states that are kept, and the steps that all estimators share.
+A file counts if one function of it is called between the data and the answer, however short, compiled loops included;
+what is only imported, and what ran before in the same process to warm up, does not.
 """
 
 from __future__ import annotations
@@ -20,11 +18,6 @@ import numpy as np
 import mercer
 
 SOURCES = Path(mercer.__file__).resolve().parent
-
-DOOR = (
-    "spec.py", "constraints.py", "budget.py", "runtime/tiling.py", "runtime/checkpoints.py",
-    "estimators/estimator.py", "estimators/choosing.py", "estimators/fits.py",
-)  # fmt: skip
 
 
 def _vectors() -> tuple[Any, Any]:
@@ -78,7 +71,8 @@ def command() -> None:
             raise RuntimeError(result.output)
 
 
-WALKS: dict[Callable[[], None], int] = {machine: 25, strings: 25, process: 25, two_samples: 25, command: 120}
+# A walk may not grow longer; docs/explanation/design.md says why two of them take more than 26 files.
+WALKS: dict[Callable[[], None], int] = {machine: 31, strings: 26, process: 35, two_samples: 23, command: 120}
 
 
 def files(walk: Callable[[], None]) -> list[str]:
@@ -105,9 +99,8 @@ def main() -> None:
     """Print the walks."""
     for walk, most in WALKS.items():
         steps = files(walk)
-        beyond = [step for step in steps if step not in DOOR]
-        print(f"{walk.__doc__} {len(steps)} files, {len(beyond)} beyond the door (at most {most})")
-        print(f"    {'  '.join(beyond)}\n")
+        print(f"{walk.__doc__} {len(steps)} files (at most {most})")
+        print(f"    {'  '.join(steps)}\n")
 
 
 if __name__ == "__main__":

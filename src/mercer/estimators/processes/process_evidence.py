@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.arrays import Floats, real_numbers
+from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
@@ -77,8 +77,8 @@ class Observations:
     @classmethod
     def of(cls, samples: Samples, y: Any, weight: Any = None, border: Any = None) -> Observations:
         """Observations from arrays of any of the usual shapes."""
-        y = real_numbers(y, "y").reshape(len(samples), -1)
-        w = np.ones(len(y)) if weight is None else real_numbers(weight, "weight")
+        y = np.asarray(y, dtype=np.float64).reshape(len(samples), -1)
+        w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
         return cls(samples, y, w, np.zeros((len(y), 0)) if border is None else np.asarray(border, dtype=np.float64))
 
     def shift(self, noise: Floats) -> Floats:
