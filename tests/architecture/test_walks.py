@@ -9,7 +9,6 @@ from docs.walks import WALKS, command, files
 from mercer.kernels import Kernel
 from tests.architecture.test_static import ROOT
 
-
 # The last one makes a report, twice.
 LONG = [pytest.param(walk, marks=pytest.mark.slow if walk is command else ()) for walk in WALKS]
 
