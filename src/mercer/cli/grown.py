@@ -37,13 +37,13 @@ def grown(
     grammar = importlib.import_module("mercer.choosing.grammar")
     done = [0]
 
-    def told(expression: str, value: float) -> None:
+    def show(expression: str, value: float) -> None:
         done[0] += 1
         progress(min(1.0, done[0] / tries))
 
     # the sum of all reads the columns that any of them does
     X = samples(some.data, sum(bases[1:], bases[0]))[0]
-    found = grammar.compose_kernel(X, y[rows], bases, max_fits=tries, max_time=max_time, progress=told)
+    found = grammar.compose_kernel(X, y[rows], bases, max_fits=tries, max_time=max_time, progress=show)
     process = mercer.estimators.GaussianProcessRegressor(
         found.kernel, float(np.mean(found.process.noise_)), fixed="all"
     )

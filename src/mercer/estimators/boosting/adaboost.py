@@ -43,7 +43,7 @@ class AdaBoostClassifier(BoostedClassifier):
     Parameters
     ----------
     learner : Stumps, KernelStumps, KernelBalls or classifier, optional
-        The weak learners, as of `LPBoostClassifier`; None is `Stumps`.
+        The weak learners, as in `LPBoostClassifier`; None is `Stumps`.
     n_estimators : int, default 50
         Rounds. It ends earlier where no weak learner is better than chance, or one makes no error.
     learning_rate : float, default 1.0

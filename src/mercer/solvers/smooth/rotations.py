@@ -108,16 +108,16 @@ def minimize_frame(
     A: Any
     steps: list[Any] = []
     changes: list[Any] = []
-    heard: bool | Status = False
+    answer: bool | Status = False
     residual: float = np.inf
     for iteration in range(max_iter + 1):
         residual = _relative(A, value)
         if monitor is not None:
-            heard = monitor(iteration, residual)
+            answer = monitor(iteration, residual)
         if residual <= tol:
             return FrameMinimum(V, value, residual, iteration, Status.CONVERGED)
-        if heard:
-            status = heard if isinstance(heard, Status) else Status.STOPPED
+        if answer:
+            status = answer if isinstance(answer, Status) else Status.STOPPED
             return FrameMinimum(V, value, residual, iteration, status)
         if iteration == max_iter:
             break
