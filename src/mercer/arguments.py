@@ -172,7 +172,7 @@ def answer_of(
     takes : str
         What it takes and returns, as a clause after "it takes".
     error : type, default DomainError
-        What is raised. Errors of mercer's own, and those that say that time is over, are left as they are.
+        What is raised. Errors of mercer's own, and those that say that time is up, are left as they are.
 
     Examples
     --------

@@ -513,7 +513,7 @@ class Data(Satisfies):
 
 
 def _numbers(value: Any, vector: bool, table: bool = False) -> Doubles | None:
-    """A number as an array of one, a vector or table of numbers as an array of its entries; None if it is none."""
+    """A number as an array of one, a vector or table of numbers as an array of its entries; None if it is neither."""
     if table and isinstance(value, np.ndarray) and value.ndim == 2:
         value = value.reshape(-1)
     elif table and type(value) in (tuple, list) and value and all(type(row) in (tuple, list) for row in value):

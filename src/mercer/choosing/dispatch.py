@@ -76,7 +76,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
 def in_order(
     crew: Any, calls: Sequence[tuple[Any, ...]], clock: Clock, stop: Callable[[], bool]
 ) -> Iterator[tuple[int, Any]]:
-    """Have calls made by workers, and yield what they return with their places, in order, until the time is over."""
+    """Have calls made by workers, and yield what they return with their places, in order, until time is up."""
     handles = []
     for call in calls:
         if stop():  # a crew of this process has worked by now

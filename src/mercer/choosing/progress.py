@@ -62,7 +62,7 @@ class Ledger:
         return ledger
 
     def expired(self) -> bool:
-        """Return whether the time is over."""
+        """Return whether time is up."""
         return self.clock.expired
 
     def keep(self, chunk: Sequence[int], numbers: Sequence[int], new: Mapping[tuple[int, int], Any]) -> None:

@@ -36,7 +36,7 @@ def survivors(
         yield alive, every[number : number + step]
         number += step
         S = _table(ledger, alive, number, metric)
-        if np.isnan(S).any():  # the time is over
+        if np.isnan(S).any():  # time is up
             return
         keep = _better_half(S) if strategy == "halving" else _not_lost(S)
         alive = [alive[i] for i in keep]

@@ -74,7 +74,7 @@ class Decompositions(Samples):
         Raises
         ------
         DomainError
-            No object, a decomposition that fails or is none, or parts that their domain refuses.
+            No object, a decomposition that fails or is not a list, or parts that their domain refuses.
         """
         if cls._is_packed(X):
             return X

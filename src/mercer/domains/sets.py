@@ -80,7 +80,7 @@ class Sets(Samples):
         Raises
         ------
         DomainError
-            No set, no member in any set, a set that is none, members that their domain refuses, bad weights.
+            No set, no member in any set, a set that is not one, members that their domain refuses, bad weights.
         """
         if cls._is_packed(X):
             return X

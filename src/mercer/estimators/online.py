@@ -100,7 +100,7 @@ class KernelPerceptron(Scoring):
     gram : GramSpec, optional
         How K is held during `fit`; must offer rows. None: dense if it fits, else tiles.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. Out of time, the function so far is kept, with a warning.
+        Budgets; see `KernelEstimator`. When time runs out, the function so far is kept, with a warning.
 
     Attributes
     ----------

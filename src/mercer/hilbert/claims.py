@@ -116,7 +116,7 @@ def too_wide(kernel: Kernel, width: int | None) -> Claim | None:
 
 
 def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
-    """Pinkus' conditions; degrees are finitely many or progressions, so those of Muentz need no look of their own."""
+    """Pinkus' conditions; degrees are finitely many or progressions, for which those of Muentz hold by themselves."""
     degrees, start = series.degrees, float(series.coefficients(1)[0])
     definite = ("no coefficient of its power series in the dot product is negative", "HSS Prop. 7")
     if degrees.finite:
@@ -489,7 +489,7 @@ def _(kernel: Tensor, width: int | None) -> Facts:
         both = kernel.source(name, lambda side, place=place: sides[id(side)][place].holds)
         if wrong:
             found.append(
-                replace(wrong, reason=f"one member of the pairs held fast, {wrong.reason}", points=wrong.points)
+                replace(wrong, reason=f"one member of the pairs held fixed, {wrong.reason}", points=wrong.points)
             )
         elif both:
             found.append(Claim(True, "it is on both members: its Gram matrix is part of a Kronecker product", CLOSURE))

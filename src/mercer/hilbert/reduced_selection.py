@@ -50,7 +50,7 @@ class Watch:
         return Status.STOPPED if self.monitor is not None and self.monitor(self.done) else None
 
     def interrupts(self, fraction: float) -> bool:
-        """Return whether to abandon a product with a kernel matrix: the time is over."""
+        """Return whether to abandon a product with a kernel matrix: time is up."""
         return self.clock.expired
 
 

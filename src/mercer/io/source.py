@@ -111,7 +111,7 @@ class Source:
         )
 
     def check_time(self, line: int | None = None) -> None:
-        """Refuse to go on when the time is over."""
+        """Refuse to go on when time is up."""
         if self.clock.expired:
             raise FileTimeError(
                 self.path,

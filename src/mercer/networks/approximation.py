@@ -106,7 +106,7 @@ def _arrays(tables: Any, name: str) -> list[Floats]:
 def local_inconsistency(
     network: MarkovNetwork, factor_marginals: Sequence[Floats], marginals: Sequence[Floats] | None = None
 ) -> float:
-    r"""Return how far tables are from the local polytope: from being non-negative, normed and consistent.
+    r"""Return how far tables are from the local polytope: from being non-negative, normalised and consistent.
 
     .. math:: \mathcal{M}_+ = \Bigl\{\mu \ge 0 : \sum_{x_j} \mu_j(x_j) = 1,\;
         \sum_{x_c \setminus x_j} \mu_c(x_c) = \mu_j(x_j)\Bigr\}

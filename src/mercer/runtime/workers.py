@@ -273,7 +273,7 @@ class Cluster(Crew):
             lonely = _Lonely(self, deadline)
             if deadline is not None and now > max(deadline, since) + _GRACE:
                 raise TimeBudgetError(
-                    f"max_time was over, and no worker at address={self.place!r} has ended a task within "
+                    f"max_time ran out, and no worker at address={self.place!r} has ended a task within "
                     f"{_GRACE:.0f} s since; {len(handles) - ended} were waited for. Raise "
                     "max_time, or use smaller blocks, Distributed(block=...)."
                 )
@@ -377,7 +377,7 @@ class _Lonely:
         waited, place = now - self.began, self.crew.place
         if self.deadline is not None and now >= self.deadline:
             raise TimeBudgetError(
-                f"max_time was over while there was no worker at address={place!r}; at least one is needed. "
+                f"max_time ran out while there was no worker at address={place!r}; at least one is needed. "
                 f"Add some: dask worker {place}; and fit again, with the same Checkpoint to go on from "
                 "where this fit was."
             )

@@ -210,7 +210,7 @@ def log_evidence_of(state: Any, quadratic: Floats, w: Floats, C: float) -> Float
 
 
 def _normal_logdet(state: NormalFactored) -> float:
-    """Return log |G| + log q^T G^-1 q for the normed border q, from the factor of the normal equations."""
+    """Return log |G| + log q^T G^-1 q for the normalised border q, from the factor of the normal equations."""
     unit = len(state.factor.array) * np.log(state.unit)
     return state.factor.logdet() - unit + float(np.sum(np.log(state.shift)))
 

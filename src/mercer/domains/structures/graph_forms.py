@@ -62,7 +62,7 @@ class Parts:
 
 
 def gathered(X: Any) -> Parts:
-    """Return the parts of raw graphs; DomainError names the first that is none."""
+    """Return the parts of raw graphs; DomainError names the first that is not a graph."""
     graphs = _listed(X)
     gathering = _Gathering()
     for i, graph in enumerate(graphs):

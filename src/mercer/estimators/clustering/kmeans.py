@@ -82,7 +82,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         dense if it fits, else in tiles, which never form K. A matrix given as "precomputed" is not copied;
         a sparse one is made dense.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. Out of time, the best partition so far is kept.
+        Budgets; see `KernelEstimator`. When time runs out, the best partition so far is kept.
     random_state : int, RandomState or None, default 0
 
     Attributes

@@ -185,7 +185,7 @@ class RelevanceVectorRegressor(RegressorMixin, RelevanceVectorMachine):
     gram : GramSpec, optional
         How K is held; None chooses by `Auto`. With `Tiles` columns of K are computed when they are needed.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. Out of time, the best model so far is kept, with a warning.
+        Budgets; see `KernelEstimator`. When time runs out, the best model so far is kept, with a warning.
 
     Attributes
     ----------

@@ -109,7 +109,7 @@ class KernelPLS(
     -----
     A sample of weight w counts as w copies; in cross-validation it is left out with its whole weight, and landmarks are
     drawn whatever the weights. One product with
-    K for each component. Out of time, the components found so far are used.
+    K for each component. When time runs out, the components found so far are used.
 
     Examples
     --------

@@ -71,7 +71,7 @@ class OrderedClasses(FiniteSpace):
     .. math:: f(x, y) = y f(x) + w_y, \qquad k((x, y), (x', y')) = y y' k(x, x') + s\, \delta_{y y'}
 
     The classes are numbered from minus to plus (c - 1) / 2. The class with the highest score changes where f(x)
-    passes w_y - w_{y+1}, or more than one class at once where a class is not worth its place.
+    passes w_y - w_{y+1}, or more than one class at once where a class never has the highest score.
 
     Seed: [HSS] Section 3.1.4 (ordinal regression).
 

@@ -57,8 +57,8 @@ class KernelCRF(StructuredRisk):
     outputs : OutputSpace, optional
         What is predicted; None is `ClassLabels()`. It must have sums over all outputs.
     loss : {"log", "exponential"}, default "log"
-        The exponential risk is 1 / p(y_i | x_i) - 1 of each sample: it looks harder at those that are furthest off. For
-        short sequences only, since it begins at the number of outputs.
+        The exponential risk is 1 / p(y_i | x_i) - 1 of each sample: it gives more weight to those that are furthest
+        off. For short sequences only, since it begins at the number of outputs.
     method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
         Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
     tol : float, default 1e-8
@@ -70,7 +70,7 @@ class KernelCRF(StructuredRisk):
     gram : GramSpec, optional
         How K is held; only products with it are needed. None chooses by `Auto`.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. Out of time, the function so far is kept, with a warning.
+        Budgets; see `KernelEstimator`. When time runs out, the function so far is kept, with a warning.
 
     Attributes
     ----------

@@ -214,7 +214,7 @@ class Rankings(OutputSpace):
 
 
 def read_indicators(y: Any) -> Array:
-    """Return sets of labels as an array (n, labels) of zeros and ones; TargetError if they are none."""
+    """Return sets of labels as an array (n, labels) of zeros and ones; TargetError if they are something else."""
     if y is None:
         raise TargetError("This estimator requires y to be passed, but the target y is None. Call fit(X, y).")
     try:

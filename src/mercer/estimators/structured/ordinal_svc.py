@@ -48,7 +48,7 @@ class OrdinalSVC(ClassifierMixin, KernelEstimator):
     gram : GramSpec, optional
         How K is held; only products with it are needed. None chooses by `Auto`.
     memory, max_time, n_threads : optional
-        Budgets; see `KernelEstimator`. Out of time, the function so far is kept, with a warning.
+        Budgets; see `KernelEstimator`. When time runs out, the function so far is kept, with a warning.
 
     Attributes
     ----------

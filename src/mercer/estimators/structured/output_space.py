@@ -257,7 +257,7 @@ class FiniteSpace(OutputSpace):
 
 
 def square_cost(cost: Any, count: int) -> Floats:
-    """Return a matrix of costs with zeros on its diagonal; TargetError if it is none, or of another size."""
+    """Return a matrix of costs with zeros on its diagonal; TargetError if it is not one, or of another size."""
     table = np.asarray(cost, dtype=float)
     if table.shape != (count, count) or not np.isfinite(table).all() or (table < 0.0).any() or np.diag(table).any():
         raise TargetError(

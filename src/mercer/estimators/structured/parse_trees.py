@@ -134,7 +134,7 @@ class ParseTrees(OutputSpace):
             nodes: list[tuple[int, int, int, int]] = []
             if place.get(_label(tree), -1) not in self.roots or not _code(tree, 0, place, rules, tags, nodes):
                 raise TargetError(
-                    f"tree {i} of y is {tree!r:.80}, which the grammar has not: a rule, a tag or a label at the top "
+                    f"tree {i} of y is {tree!r:.80}, which is not in the grammar: a rule, a tag or a label at the top "
                     "was never seen. Give trees of the rules that were there in fit."
                 )
             out[i] = Parse(tuple(sorted(nodes)))
@@ -282,7 +282,7 @@ def _log_total(values: Floats, axis: int) -> Any:
 
 
 def _trees(y: Any) -> list[Any]:
-    """Return trees as they were given; TargetError if one is none."""
+    """Return trees as they were given; TargetError if one of them is not a tree."""
     if y is None:
         raise TargetError("This estimator requires y to be passed, but the target y is None. Call fit(X, y).")
     trees = [y] if isinstance(y, str) else list(y)
@@ -319,7 +319,7 @@ def _collect(tree: Any, rules: set[tuple[str, str, str]], tags: set[str]) -> Non
 
 
 def _code(tree: Any, i: int, place: Any, rules: Any, tags: Any, nodes: Any) -> int:
-    """Add the nodes of a tree that begins at word i; return where it ends, or 0 if the grammar has it not."""
+    """Add the nodes of a tree that begins at word i; return where it ends, or 0 if it is not in the grammar."""
     label = place.get(_label(tree), -1)
     if isinstance(tree, str):
         nodes.append((i, i + 1, label, -1))

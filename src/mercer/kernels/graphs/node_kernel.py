@@ -96,7 +96,7 @@ class NodeKernel(Tiled, DifferentiatedByTiles):
         )
 
     def check(self) -> Self:
-        """Raise ParameterError unless all parameters are acceptable; DomainError if the graph is none."""
+        """Raise ParameterError unless all parameters are acceptable; DomainError if the graph is not one."""
         super().check()
         _ = self.network
         return self

@@ -371,7 +371,7 @@ class RandomWalk(CommonWalks):
         return np.concatenate([self.block(one, one)[0] for one in A] or [np.empty(0)])
 
     def _iteration(self, method: str) -> int | None:
-        """Return which iteration a method is, or None if it is none."""
+        """Return which iteration a method is, or None if it is not one."""
         if method == "conjugate_gradient":
             return walks.CONJUGATE_GRADIENT
         if method == "fixed_point":

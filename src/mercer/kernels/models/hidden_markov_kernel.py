@@ -54,7 +54,7 @@ _ACCEPTED = (
 
 
 def chain_of(model: Any, what: str, pairs: bool = False) -> Chain:
-    """Read a hidden Markov model out of a tuple of arrays or of an object; ParameterError if it is none.
+    """Read a hidden Markov model out of a tuple of arrays or of an object; ParameterError if it is neither.
 
     Parameters
     ----------
