@@ -49,7 +49,7 @@ def _length(values: Any, n: int | None, name: str) -> float:
 
 @checked(n=COUNT, eps=SIZE)
 def hoeffding_tail(n: int, eps: float, ranges: Any = 1.0) -> float:
-    r"""Return how probable it is at most that the mean of n bounded variables is eps or more from its expectation.
+    r"""Bound the probability that the mean of n bounded variables is eps or more from its expectation.
 
     .. math:: P\{ |S_m - E S_m| \ge \epsilon \} \le 2 \exp\left( - \frac{2 m^2 \epsilon^2}{\sum_i (b_i - a_i)^2} \right)
 
@@ -83,7 +83,7 @@ def hoeffding_tail(n: int, eps: float, ranges: Any = 1.0) -> float:
 
 @checked(n=COUNT, delta=DELTA)
 def hoeffding_width(n: int, delta: float = 0.05, ranges: Any = 1.0) -> float:
-    r"""Return the distance from its expectation within which a mean of n bounded variables is, but for delta.
+    r"""Return how far a mean of n bounded variables is from its expectation, with probability 1 - delta.
 
     .. math:: |S_m - E S_m| < \frac1m \sqrt{\frac{\sum_i (b_i - a_i)^2}{2} \ln \frac2\delta}
 
@@ -106,7 +106,7 @@ def hoeffding_width(n: int, delta: float = 0.05, ranges: Any = 1.0) -> float:
 
 @checked(eps=SIZE, n=COUNT)
 def mcdiarmid_tail(eps: float, differences: Any, n: int | None = None) -> float:
-    r"""Return how probable it is at most that a function of independent variables exceeds its mean by eps or more.
+    r"""Bound the probability that a function of independent variables exceeds its mean by eps or more.
 
     .. math:: P\{ f - E f \ge \epsilon \} \le \exp\left( - \frac{2 \epsilon^2}{\sum_i c_i^2} \right)
 
@@ -139,7 +139,7 @@ def mcdiarmid_tail(eps: float, differences: Any, n: int | None = None) -> float:
 
 @checked(delta=DELTA, n=COUNT)
 def mcdiarmid_width(differences: Any, delta: float = 0.05, n: int | None = None) -> float:
-    r"""Return by how much a function of independent variables exceeds its mean at most, but for delta.
+    r"""Return by how much a function of independent variables exceeds its mean, with probability 1 - delta.
 
     .. math:: f < E f + \sqrt{\frac{\sum_i c_i^2}{2} \ln \frac1\delta}
 

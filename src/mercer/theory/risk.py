@@ -26,7 +26,7 @@ class RiskEstimate(NamedTuple):
     ----------
     value : float
     low, high : float
-        An interval that covers the risk but for delta.
+        An interval that covers the risk with probability 1 - delta.
 
     Examples
     --------

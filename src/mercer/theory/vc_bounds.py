@@ -218,7 +218,7 @@ def symmetrized_tail(n: int, eps: float, capacity: float) -> float:
 
 @checked(n=COUNT, delta=DELTA, capacity=SIZE)
 def symmetrized_width(n: int, capacity: float, delta: float = 0.05) -> float:
-    r"""Return how far risk and empirical risk of any function are apart at most, but for delta, through two samples.
+    r"""Bound how far apart risk and empirical risk of any function are, with probability 1 - delta.
 
     .. math:: \epsilon = \sqrt{\frac{8 (C + \ln(4 / \delta))}{N}}
 
