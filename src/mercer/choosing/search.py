@@ -306,7 +306,7 @@ class _Task:
                     return
                 yield places, on_kernel(self.criterion, self.estimator, self.X, self.y, part)
             return
-        with self.at.open() as crew:
+        with self.at.open(self.clock.deadline) as crew:
             held = crew.hold((self.criterion, self.estimator, self.X, self.y))
             calls = [(_on_kernel_of, held, part) for part in parts]
             for place, found in in_order(crew, calls, self.clock, lambda: self.clock.expired):
