@@ -53,7 +53,7 @@ def main() -> None:
         "sklearn": lambda k: TheirClustering(k, random_state=0),
         "sklearn, neighbours": lambda k: TheirClustering(k, affinity="nearest_neighbors", random_state=0),
     }
-    print(f"{'table':16}{'n':>6}{'k':>4}" + "".join(f"{name:>21}" for name in methods))
+    print(f"| table | n | classes | {' | '.join(methods)} |\n|{'---|' * (3 + len(methods))}")
     scores = []
     for name, (X, y) in tables().items():
         kept = np.flatnonzero(np.isfinite(X).all(axis=1))
@@ -63,8 +63,8 @@ def main() -> None:
         k = len(np.unique(y))
         row = [normalized_mutual_info_score(y, make(k).fit(X).labels_) for make in methods.values()]
         scores.append(row)
-        print(f"{name:16}{len(X):6}{k:4}" + "".join(f"{value:21.3f}" for value in row), flush=True)
-    print(f"{'mean':26}" + "".join(f"{value:21.3f}" for value in np.mean(scores, axis=0)))
+        print(f"| {name} | {len(X)} | {k} | {' | '.join(f'{value:.3f}' for value in row)} |", flush=True)
+    print(f"| mean | | | {' | '.join(f'{value:.3f}' for value in np.mean(scores, axis=0))} |")
 
 
 if __name__ == "__main__":

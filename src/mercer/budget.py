@@ -220,6 +220,11 @@ class Clock:
         """Whether the time is up."""
         return self.max_time is not None and self.seconds > self.max_time
 
+    @property
+    def deadline(self) -> float | None:
+        """The moment of the monotonic clock at which the time is up."""
+        return None if self.max_time is None else self.began + self.max_time
+
 
 @dataclass(frozen=True)
 class Resources:

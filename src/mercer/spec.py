@@ -136,6 +136,24 @@ class Spec:
         """
         return type(self)(**self.get_params(deep=False)).set_params(**params)
 
+    def owned(self) -> Self:
+        """A copy whose parameters nobody else can edit, arrays, lists and dicts at any depth; itself if it has none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> lengths = np.array([1.0, 2.0])
+        >>> kernel = Gaussian(lengths).owned()
+        >>> lengths[:] = 7.0
+        >>> kernel
+        Gaussian((1.0, 2.0))
+        """
+        given = self.get_params(deep=False)
+        own = {name: _owned(value) for name, value in given.items()}
+        own = {name: value for name, value in own.items() if value is not given[name]}
+        return self.replace(**own) if own else self
+
     def check(self) -> Self:
         """Raise ParameterError unless all parameters, nested ones included, are acceptable; return self."""
         checked = _CHECKED.get()
@@ -326,6 +344,22 @@ def _with_member(sequence: tuple[Any, ...] | list[Any], place: int, value: Any) 
 
 def _changed(value: Any, params: dict[str, Any]) -> Any:
     return value.replace(**params) if isinstance(value, Spec) else copy.copy(value).set_params(**params)
+
+
+def _owned(value: Any) -> Any:
+    """What can be edited in place, copied with all that it holds; anything else as it is."""
+    if isinstance(value, Spec):
+        return value.owned()
+    if isinstance(value, np.ndarray) or hasattr(value, "nnz"):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: _owned(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_owned(member) for member in value]
+    if type(value) is tuple:
+        own = tuple(map(_owned, value))
+        return value if all(a is b for a, b in zip(own, value, strict=True)) else own
+    return value
 
 
 def _specs_in(value: Any) -> Iterator[Spec]:

@@ -25,7 +25,7 @@ from mercer.errors import CapabilityError, DomainError
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.hilbert import Sampled, derivative_representer, mean_element, mercer_expansion, project, representer
 from mercer.io.interop import from_sklearn
-from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.kernels import Diffusion, Gaussian, Linear, Mahalanobis, Polynomial, Selected
 from tests.laws.test_kernels import ENTRIES
 
 rng = np.random.default_rng(0)
@@ -184,6 +184,49 @@ def test_a_collection_is_a_view_of_the_array_as_documented():
     S = Vectors.pack(X)
     X[0] = 7.0
     assert S.X[0, 0] == 7.0
+
+
+LENGTHS, MATRIX = np.array([0.5, 2.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
+PARAMETERS = {
+    "array": lambda: (Gaussian(LENGTHS.copy()), lambda k: k.length_scale),
+    "matrix": lambda: (Mahalanobis(MATRIX.copy()), lambda k: k.matrix),
+    "in a sum": lambda: (Gaussian(1.0) + 2.0 * Gaussian(LENGTHS.copy()), lambda k: k.kernels[1].kernel.length_scale),
+    "list of columns": lambda: (Selected(Gaussian(1.0), [0]), lambda k: k.columns),
+}
+
+
+def check_parameter(estimator, kernel, parameter):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # few iterations
+        model = made(estimator, kernel=kernel).fit(NUMBERS, target(estimator))
+        before = said(model)
+        spoil(parameter)
+        for name, values in said(model).items():
+            assert np.array_equal(values, before[name], equal_nan=True), name
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_of_the_kernel_are_owned_too(name):
+    kernel, parameter = PARAMETERS[name]()
+    check_parameter(mercer.KernelRidge, kernel, parameter(kernel))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_lengths_of_the_kernel_are_owned_by_every_estimator(estimator):
+    if "kernel" not in inspect.signature(estimator.__init__).parameters or estimator in OF_FEATURES:
+        pytest.skip("it has a kernel of its own")
+    lengths = np.array([0.5, 2.0])
+    with contextlib.suppress(CapabilityError, DomainError):  # what some cannot use: their own tests look at it
+        check_parameter(estimator, Gaussian(lengths), lengths)
+
+
+@pytest.mark.parametrize("form", [nx.Graph, lambda edges: nx.to_numpy_array(nx.Graph(edges)), list])
+def test_graphs_of_the_kernel_are_owned_too(form):
+    graph = form([(i, (i + 1) % 6) for i in range(6)])
+    model = mercer.KernelRidge(Diffusion(graph)).fit(list(range(6)), np.arange(6.0))
+    before = model.predict([0, 3])
+    spoil(graph)
+    assert np.array_equal(model.predict([0, 3]), before)
 
 
 ELEMENTS = {

@@ -414,6 +414,13 @@ def test_the_bound_of_a_mixture_against_all_assignments():
     assert exact - np.log(2.0) - 1.0 <= model.lower_bound_ <= exact
 
 
+def test_a_mixture_of_one_process_is_that_of_scikit_learn():
+    model = GaussianProcessMixture(Gaussian(1.0), 0.1, n_components=1, fixed="all", random_state=0).fit(X, Y)
+    process = SklearnProcess(RBF(1.0, "fixed"), alpha=0.1, optimizer=None).fit(X, Y)
+    np.testing.assert_allclose(model.predict(T), process.predict(T), atol=1e-10)
+    assert model.lower_bound_ == pytest.approx(process.log_marginal_likelihood_value_, abs=1e-8)
+
+
 def test_rotated_outputs_are_independent_processes_of_scikit_learn():
     angle = 0.6
     A = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])  # orthogonal: noise stays white

@@ -61,7 +61,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
     portions = [[j] for j in folds] if len(groups) < len(folds) else [folds]
     out: Scores = {}
     plain = dataclasses.replace(work, at=None, n_threads=1, stop=_never, told=_nothing)
-    with work.at.open() as crew:
+    with work.at.open(work.clock.deadline) as crew:
         held = crew.hold(plain)
         tasks = [(places, numbers) for places in groups for numbers in portions]
         calls = [(_part, scored, held, [candidates[i] for i in places], numbers) for places, numbers in tasks]
@@ -82,12 +82,11 @@ def in_order(
         if stop():  # a crew of this process has worked by now
             break
         handles.append(crew.submit(*call))
-    deadline = None if clock.max_time is None else clock.began + clock.max_time
     for place, handle in enumerate(handles):
         if stop() and place:
             return
         try:
-            found = crew.gather([handle], deadline)[0]
+            found = crew.gather([handle], clock.deadline)[0]
         except TimeBudgetError:
             return
         yield place, found

@@ -24,6 +24,7 @@ from mercer.choosing.criteria import Case, Criterion, CrossValidation, LeaveOneO
 from mercer.choosing.dispatch import by_kernel, in_order, is_ridge, require_workers
 from mercer.choosing.sheets import fresh
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies, is_real
+from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
@@ -218,6 +219,25 @@ def _some(space: Any, bounds: dict[str, tuple[float, float]] | None) -> dict[str
     return {name: float(np.sqrt(low * high)) for name, (low, high) in bounds.items()}
 
 
+@dataclass(frozen=True)
+class _Score:
+    """A user's function of scores, whose answers are checked."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, model: Any, X: Any, y: Any) -> float:
+        value = answer_of(
+            self.function, model, X, y, who="scoring", takes="a fitted model, X and y", error=ParameterError
+        )
+        value = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+        if not is_real(value):
+            raise ParameterError(
+                f"scoring returned {kind_of(value)}; one real number, the larger the better, is accepted. Correct the "
+                "function."
+            )
+        return float(value)
+
+
 class _Task:
     """One search."""
 
@@ -248,8 +268,15 @@ class _Task:
             answer_of(self.progress, min(1.0, share), who="progress", takes="the share that is done")
 
     def explain(self, params: dict[str, Any]) -> None:
-        """Fit a candidate to all samples: if that fails, its error says what is wrong."""
-        fresh(self.estimator, params).fit(self.X, self.y)
+        """Fit a candidate to all samples, and score it: if that fails, its error says what is wrong."""
+        model = fresh(self.estimator, params).fit(self.X, self.y)
+        if not isinstance(self.criterion, CrossValidation) or not callable(self.criterion.scoring):
+            return
+        value = _Score(self.criterion.scoring)(model, self.X, self.y)
+        if not np.isfinite(value):
+            raise ParameterError(
+                f"scoring returned {value:g}; a finite number is needed to compare candidates. Correct the function."
+            )
 
     # grids --------------------------------------------------------------------------------------------
 
@@ -279,7 +306,7 @@ class _Task:
                     return
                 yield places, on_kernel(self.criterion, self.estimator, self.X, self.y, part)
             return
-        with self.at.open() as crew:
+        with self.at.open(self.clock.deadline) as crew:
             held = crew.hold((self.criterion, self.estimator, self.X, self.y))
             calls = [(_on_kernel_of, held, part) for part in parts]
             for place, found in in_order(crew, calls, self.clock, lambda: self.clock.expired):
@@ -295,8 +322,9 @@ class _Task:
         criterion = self.criterion
         assert isinstance(criterion, CrossValidation)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-3)
+        scoring = _Score(criterion.scoring) if callable(criterion.scoring) else criterion.scoring
         found = mercer.choosing.KernelSearchCV(
-            self.estimator, grid, cv=criterion.splitter(self.estimator), scoring=criterion.scoring, refit=False,
+            self.estimator, grid, cv=criterion.splitter(self.estimator), scoring=scoring, refit=False,
             at=self.at, max_time=left, memory=self.memory, n_threads=self.n_threads, progress=self.progress,
         ).fit(self.X, self.y)  # fmt: skip
         self.complete = self.complete and found.complete_

@@ -109,7 +109,7 @@ class Run:
     @property
     def deadline(self) -> float | None:
         """The moment of the monotonic clock at which time is up."""
-        return None if self.clock.max_time is None else self.clock.began + self.clock.max_time
+        return self.clock.deadline
 
     @property
     def left(self) -> float | None:

@@ -145,8 +145,13 @@ class Distributed(GramSpec):
         return inner.plan(kernel, min(n, self._seen(inner)), width, memory)
 
     @contextmanager
-    def open(self) -> Iterator[Crew]:
+    def open(self, deadline: float | None = None) -> Iterator[Crew]:
         """Keep the workers for everything inside.
+
+        Parameters
+        ----------
+        deadline : float, optional
+            Moment of the monotonic clock until which a first worker is waited for.
 
         Examples
         --------
@@ -155,7 +160,7 @@ class Distributed(GramSpec):
         [1]
         """
         self.check()
-        crew = hire(self.address, self.workers, self.trusted)
+        crew = hire(self.address, self.workers, self.trusted, deadline=deadline)
         outermost = users(crew) == 1
         try:
             yield crew

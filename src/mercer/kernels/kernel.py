@@ -121,8 +121,11 @@ class Kernel(Spec, ABC):
         return self.domain.pack(X)
 
     def learn(self, S: Any, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Return the kernel with everything filled in that is learned from training samples, raw or packed."""
-        return self._learn(packed(S, self.pack), y, weight)
+        """Return the kernel with everything filled in that is learned from training samples, raw or packed.
+
+        Arrays among its parameters are copied: a model keeps what is returned, and edits of theirs must not reach it.
+        """
+        return self.owned()._learn(packed(S, self.pack), y, weight)
 
     def _learn(self, S: Samples, y: Any, weight: Floats | None) -> Kernel:
         return self

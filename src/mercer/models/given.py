@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arguments import answer_of
+from mercer.arrays import Floats, real_numbers
 from mercer.constraints import Satisfies
 from mercer.domains import Samples, Strings, Vectors
 from mercer.domains.samples import packed
@@ -80,6 +81,13 @@ class GivenModel(Model):
         learn = getattr(self.given, "learn", None)
         return self if learn is None else type(self)(learn(_raw(S), weight))
 
+    def _answer(self, method: str, *given: Any) -> Floats:
+        """Return the numbers that a method of the object returns."""
+        who = f"{type(self.given).__name__}.{method}"
+        takes = "one sample" if method == "score" else "all the data at once"
+        found = answer_of(getattr(self.given, method), *given, who=who, takes=takes)
+        return real_numbers(found, f"The answer of {who}", DomainError)
+
     def log_likelihood(self, S: Samples) -> Floats:
         """Return what the object returns."""
         S = packed(S, self.pack)
@@ -88,7 +96,7 @@ class GivenModel(Model):
                 f"{type(self.given).__name__} has no log_likelihood; a function of samples that returns an array of "
                 "their log-likelihoods is needed. Write it."
             )
-        found = np.asarray(self.given.log_likelihood(_raw(S)), dtype=float)
+        found = self._answer("log_likelihood", _raw(S))
         if found.shape != (len(S),) or not (found < np.inf).all():  # minus infinity is what is impossible
             raise DomainError(
                 f"The log-likelihoods that {type(self.given).__name__} gives {len(S)} samples have the shape "
@@ -102,9 +110,10 @@ class GivenModel(Model):
         S = packed(S, self.pack)
         raw: Any = _raw(S)
         if callable(getattr(self.given, "scores", None)):
-            found = np.asarray(self.given.scores(raw), dtype=float)
+            found = self._answer("scores", raw)
         else:
-            found = np.array([np.ravel(self.given.score(x)) for x in raw], dtype=float)
+            rows = [self._answer("score", x).ravel() for x in raw]
+            found = np.array(rows) if len({len(row) for row in rows}) == 1 else np.empty(0)
         if found.ndim != 2 or len(found) != len(S) or not np.isfinite(found).all():
             raise DomainError(
                 f"The scores that {type(self.given).__name__} gives {len(S)} samples have the shape {found.shape}; "
@@ -115,10 +124,14 @@ class GivenModel(Model):
     def information(self, S: Samples | None = None, weight: Floats | None = None) -> Floats | None:
         """Return what the object returns, or None."""
         found = getattr(self.given, "information", None)
-        found = found() if callable(found) else found
+        found = (
+            answer_of(found, who=f"{type(self.given).__name__}.information", takes="nothing")
+            if callable(found)
+            else found
+        )
         if found is None:
             return None
-        matrix = np.asarray(found, dtype=float)
+        matrix = real_numbers(found, "information", DomainError)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
             raise DomainError(
                 f"The information that {type(self.given).__name__} gives has the shape {matrix.shape}; a square matrix "

@@ -5,11 +5,12 @@ import pytest
 
 import mercer
 from mercer import SVC, KernelRidge
-from mercer.choosing import Alignment, KernelSearchCV, LeaveOneOut
+from mercer.choosing import Alignment, CrossValidation, KernelSearchCV, LeaveOneOut
 from mercer.choosing.dispatch import by_kernel, require_workers
-from mercer.errors import CapabilityError
+from mercer.errors import CapabilityError, TimeBudgetError
 from mercer.gram import Distributed, Nystrom
 from mercer.kernels import Gaussian, Spectrum
+from mercer.runtime import workers
 from tests.trust.judge import unclear
 
 RNG = np.random.default_rng(0)
@@ -63,6 +64,17 @@ def test_the_end_of_the_time_keeps_what_is_there():
 
     search = scores(Distributed("here"), max_time=1e9, progress=late)[1]
     assert seen[-1] == 1.0 and search.complete_
+
+
+@pytest.mark.parametrize("criterion", [CrossValidation(3), LeaveOneOut()], ids=["folds", "left out"])
+def test_no_worker_is_waited_for_beyond_the_end_of_the_time(criterion, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_PATIENCE", 3.0)
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=None, local_directory=tmp_path, silence_logs=50
+    ) as cluster, pytest.raises(TimeBudgetError, match="no worker"):  # fmt: skip
+        given = {"criterion": criterion, "at": Distributed(cluster), "max_time": 0.3}
+        mercer.search(KernelRidge(Gaussian(1.0)), X, Y, GRID, **given)
 
 
 def test_candidates_that_share_a_matrix_stay_together():

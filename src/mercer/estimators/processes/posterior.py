@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import SEED, Callback, answer_of, checked, real_array
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
@@ -403,7 +403,7 @@ class MeanFunctions:
             values = values.toarray() if hasattr(values, "toarray") else values
         else:
             values = answer_of(self.mean, X, who="mean", takes=_ALL, error=ParameterError)
-        values = np.asarray(values, dtype=np.float64)
+        values = real_numbers(values, "mean(X)")
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
             raise ParameterError(

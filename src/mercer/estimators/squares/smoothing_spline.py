@@ -18,7 +18,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import answer_of
-from mercer.arrays import Array, Floats
+from mercer.arrays import Array, Floats, real_numbers
 from mercer.budget import UNLIMITED, Plan, Resources
 from mercer.constraints import Each, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples, Vectors
@@ -466,16 +466,12 @@ def evaluate_basis(basis: Any, S: Samples) -> Floats:
 
 def _values_of(function: Any, X: Any, n: int) -> Floats:
     """Values of a function that is not penalised, or ParameterError if it is none on arrays of samples."""
-
-    def numbers_of(A: Any) -> Any:
-        return np.asarray(function(A), dtype=np.float64)
-
-    takes = "all samples as one array, as lambda X: X[:, 0]"
-    values = answer_of(numbers_of, X, who="a function that is not penalised", takes=takes, error=ParameterError)
-    if values.ndim == 0 or len(values) != n:
+    who, takes = "a function that is not penalised", "all samples as one array, as lambda X: X[:, 0]"
+    values = real_numbers(answer_of(function, X, who=who, takes=takes, error=ParameterError), f"The answer of {who}")
+    if values.ndim == 0 or len(values) != n or not np.isfinite(values).all():
         raise ParameterError(
-            f"a function that is not penalised gave values of shape {values.shape} for {n} samples; one number, or one "
-            "row of numbers, per sample is accepted. Use for example lambda X: X[:, 0]."
+            f"{who} gave values of shape {values.shape} for {n} samples, or some that are not finite; one finite "
+            "number, or one row of them, per sample is accepted. Use for example lambda X: X[:, 0]."
         )
     return values
 

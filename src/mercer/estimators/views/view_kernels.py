@@ -77,7 +77,10 @@ class SeveralViews(KernelEstimator):
 
     def _together(self, X: Any, kernels: tuple[Kernel, ...]) -> Samples:
         if all(kernel.domain is Vectors for kernel in kernels) and not isinstance(X, Frames):
-            return pack_vectors(X, self.kernel)
+            S = pack_vectors(X, self.kernel)
+            for kernel in kernels:
+                kernel.pack(S)  # which refuses terms that read other data
+            return S
         return Sum(kernels).pack(X)
 
     def _side_by_side(self, X: Any, kernels: Any) -> Frames:

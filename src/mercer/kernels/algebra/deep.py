@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arguments import answer_of
-from mercer.arrays import Floats
+from mercer.arrays import Floats, real_numbers
 from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
@@ -170,7 +170,8 @@ class Deep(Tiled, DifferentiatedByTiles):
     def _through(self, A: Samples, G: Floats) -> Floats:
         """Return the map's pullback, checked."""
         count = len(free_values(self.map))
-        found = np.asarray(answer_of(self.map.pullback, _rows(A), G, who=self, takes="X and G"), dtype=float)
+        given = answer_of(self.map.pullback, _rows(A), G, who=self, takes="X and G")
+        found = real_numbers(given, "The pullback of the map", DomainError)
         if found.shape != (count,) or not np.isfinite(found).all():
             raise DomainError(
                 f"The pullback of the map of {self!r} returned shape {found.shape}; {count} finite numbers are needed, "

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import CoRegularizedRidge
+from mercer import SVM2K, CoRegularizedRidge, MultiViewLaplacianSVC
 from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum, Sum
 
@@ -40,6 +40,12 @@ def test_refusals():
         CoRegularizedRidge((Linear(), Linear())).fit([X, X[:14]], Y)
     with pytest.raises(CapabilityError, match="not positive definite"):
         CoRegularizedRidge((Linear(), NegativeDistance())).fit(X, Y)
+
+
+@pytest.mark.parametrize("machine", [CoRegularizedRidge, SVM2K, MultiViewLaplacianSVC])
+def test_a_view_of_two_domains_is_refused(machine):
+    with pytest.raises(DomainError, match="at once"):
+        machine((Linear() + Spectrum(2), Linear())).fit(X, (Y > 0).astype(int))
 
 
 def test_values_that_overflow_are_refused_and_means_do_not():
