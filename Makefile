@@ -110,15 +110,18 @@ style: .venv/.stamp-dev
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports
 
-CHECK_PUBLIC = $(BIN)/basedpyright --level error $(PUBLIC)
+# Nothing is checked again that has not changed since it was found right.
+build/.types: pyproject.toml constraints.txt $(shell find src -name '*.py' -o -name '*.pyi') | .venv/.stamp-dev
+	@mkdir -p build
+	@$(BIN)/basedpyright --level error $(PUBLIC)
+	@touch $@
 
-lint: style
-	@$(CHECK_PUBLIC)
+lint: style build/.types
 
 # Types are checked beside the tests; loops are compiled once before the workers start, which would each do it.
 # Unless there is an error in types, pytest's closing line is the last line printed.
 test: style
-	@mkdir -p build; $(CHECK_PUBLIC) > build/types.log 2>&1 & types=$$!; \
+	@mkdir -p build; $(MAKE) --silent --no-print-directory build/.types > build/types.log 2>&1 & types=$$!; \
 	$(BIN)/python -m tests.warm; status=0; \
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal --disable-warnings || status=$$?; \
 	wait $$types || { cat build/types.log; exit 1; }; exit $$status

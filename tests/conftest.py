@@ -30,6 +30,7 @@ CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 import pytest  # noqa: E402
+from _pytest.runner import runtestprotocol  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 from hypothesis.internal.conjecture import providers  # noqa: E402
 
@@ -80,6 +81,15 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     """Keep the collector of garbage from going through twenty thousand tests again and again."""
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Tell one result of a test that passes, not five: telling takes longer than many a test."""
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_runtest_setup(item):

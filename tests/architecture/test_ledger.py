@@ -1,6 +1,7 @@
 """The table of what the seeds describe names classes, functions and tests that are there, and misses none."""
 
 import ast
+import functools
 import importlib
 import re
 from pathlib import Path
@@ -19,15 +20,19 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def cites() -> set[str]:
+@functools.cache
+def cites() -> frozenset[str]:
     """Every class and function whose docstring names an equation or a section of a seed."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "Seed:" not in text:
+            continue
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in ast.parse(text).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and "Seed:" in (ast.get_docstring(node) or ""):
                 found.add(f"{module}.{node.name}")
-    return found
+    return frozenset(found)
 
 
 def resolve(name: str) -> object:
