@@ -499,7 +499,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.theory.noise_conditions": ("NoiseExponent", "massart_gap", "noise_exponent", "noise_rate", "noise_variance_bound",),
         "mercer.theory.nu_property": ("NuProperty", "nu_property",),
         "mercer.theory.pac_bayes": ("binary_kl", "gibbs_error", "kl_inverse", "pac_bayes_bound", "prior_pac_bayes", "process_divergence", "process_pac_bayes", "svm_pac_bayes",),
-        "mercer.theory.rademacher": ("Average", "ball_correlation", "contracted_rademacher", "empirical_rademacher_bound", "finite_rademacher", "gaussian_average", "hull_correlation", "hull_rademacher", "kernel_ball_rademacher", "linear_rademacher", "offset_rademacher", "rademacher_average", "rademacher_bound", "stump_correlation", "union_correlation",),
+        "mercer.theory.rademacher": ("Average", "ball_correlation", "contracted_rademacher", "empirical_rademacher_bound", "finite_rademacher", "gaussian_average", "hull_correlation", "hull_rademacher", "kernel_ball_rademacher", "linear_rademacher", "offset_rademacher", "rademacher_average", "rademacher_bound", "stump_correlation", "union_correlation", "union_rademacher",),
         "mercer.theory.rates": ("convergence_rate", "excess_risk_bound", "surrogate_bound",),
         "mercer.theory.risk": ("RiskEstimate", "empirical_minimizer", "empirical_risk", "expected_risk", "uniform_deviation",),
         "mercer.theory.vc_bounds": ("Structure", "capacity_bound", "luckiness_bound", "structural_risk", "symmetrized_tail", "symmetrized_width", "transductive_bound", "vc_bound", "vc_criterion",),

@@ -24,6 +24,7 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.domains.missing_values import is_missing
 from mercer.errors import DomainError, TargetError, TimeBudgetError
+from mercer.estimators.certificates.assumptions import leave_note
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.runtime.tiling import serial_blas
@@ -113,6 +114,8 @@ def automatic(
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values)
     model.set_params(max_time=None)
+    if kernel is None:  # the widths that were tried are those of the samples
+        leave_note(model, None)
     model.story_ = [*story, *chosen.steps]
     model.score_ = chosen.score
     return model

@@ -21,6 +21,7 @@ from mercer.choosing.progress import Ledger
 from mercer.choosing.sheets import fresh
 from mercer.choosing.strategies import STRATEGIES, survivors
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
+from mercer.estimators.certificates.assumptions import count_settings, leave_note
 from mercer.gram import Distributed
 
 __all__ = ["KernelSearchCV"]
@@ -219,5 +220,6 @@ class KernelSearchCV(GridSearchCV):
         began = time.time()
         self.best_estimator_.fit(X, **params) if y is None else self.best_estimator_.fit(X, y, **params)
         self.refit_time_ = time.time() - began
+        leave_note(self.best_estimator_, count_settings(ParameterGrid(self.param_grid)))
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

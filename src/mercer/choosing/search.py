@@ -26,6 +26,7 @@ from mercer.choosing.sheets import fresh
 from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive, Satisfies, is_real
 from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, TimeBudgetError, warn_caller
+from mercer.estimators.certificates.assumptions import count_settings, leave_note
 from mercer.estimators.estimator import KernelEstimator
 from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
@@ -189,6 +190,7 @@ def search(
         )
     best = int(np.nanargmax(values) if criterion.greater else np.nanargmin(values))
     model = fresh(estimator, params[best]).fit(X, y) if refit else None
+    leave_note(model, _candidates(space, bounds))
     return Found(params[best], float(values[best]), model, tuple(params), values, criterion, task.complete)
 
 
@@ -209,6 +211,13 @@ def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
             "parameters, or lists of values for all, are accepted. Write a list for a grid."
         )
     return {name: (float(low), float(high)) for name, (low, high) in space.items()}
+
+
+def _candidates(space: Any, bounds: dict[str, tuple[float, float]] | None) -> int | None:
+    """Return between how many kernels is chosen; None between bounds, unless they are of costs or ridges alone."""
+    if bounds is None:
+        return count_settings(ParameterGrid(space))
+    return 1 if count_settings([_some(space, bounds), {}]) == 1 else None
 
 
 def _some(space: Any, bounds: dict[str, tuple[float, float]] | None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Request(Reading):
     data: Path
     target: str | None
     delta: float
-    candidates: int
+    candidates: int | None
     held_out: Path | None
     folds: int
     max_time: float | None

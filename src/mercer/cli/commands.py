@@ -206,9 +206,7 @@ def predict(**options: Any) -> None:
 @click.option(
     "--candidates",
     type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Between how many kernels was chosen on these samples.",
+    help="Between how many kernels was chosen on these samples; what the model knows of it if not given.",
 )
 @click.option("--held-out", type=FILE, metavar="FILE", help="Samples that had no part in the fit.")
 @click.option("--folds", type=click.IntRange(0), default=5, show_default=True, help="Of cross-validation; 0 for none.")

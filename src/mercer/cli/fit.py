@@ -26,6 +26,7 @@ from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
+from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
@@ -245,6 +246,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
+    leave_note(choice.model, None)  # kernels that the rows suggested
     method = f"leave-one-out on {len(rows)} rows"
     return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
 

@@ -284,6 +284,7 @@ def fitting(
     """
     with whole(estimator):
         estimator._check_parameters()
+        vars(estimator).pop("candidates_", None)  # the note of a search whose fit this is not
         run = Run(estimator)
         packed, kernel = (pack or estimator._pack)(X)
         values = np.zeros(len(packed))

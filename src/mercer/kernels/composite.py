@@ -83,6 +83,11 @@ class Composite(Tiled):
         one = self._one_reading()
         return () if one is None else one.other_domains
 
+    def one_part(self) -> Hashable | None:
+        """Return the only part of a table that is read, if `pack` makes no table of it; else None."""
+        one = self._one_reading()
+        return None if one is None else one.part
+
     def _one_reading(self) -> Kernel | None:
         """Return a term, if all of them read all of the data in one way; then no table is made of it."""
         keys = list(self.parts())

@@ -21,7 +21,8 @@ def certified(subject: Subject) -> Certificate:
     if subject.X is None or S is None:
         raise NotApplicable("it needs the training samples: give X and y to the report")
     try:
-        found = model.certificate(S, subject.y, cv=None)
+        own = model is subject.estimator
+        found = model.certificate(subject.X if own else S, subject.y, cv=None)
     except CapabilityError as reason:
         raise NotApplicable(str(reason)) from None
-    return found if model is subject.estimator else replace(found, notes=(*found.notes, _PIPELINE))
+    return found if own else replace(found, notes=(*found.notes, _PIPELINE))

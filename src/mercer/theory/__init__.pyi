@@ -58,6 +58,7 @@ from mercer.theory.rademacher import rademacher_average as rademacher_average
 from mercer.theory.rademacher import rademacher_bound as rademacher_bound
 from mercer.theory.rademacher import stump_correlation as stump_correlation
 from mercer.theory.rademacher import union_correlation as union_correlation
+from mercer.theory.rademacher import union_rademacher as union_rademacher
 from mercer.theory.rates import convergence_rate as convergence_rate
 from mercer.theory.rates import excess_risk_bound as excess_risk_bound
 from mercer.theory.rates import surrogate_bound as surrogate_bound
@@ -148,6 +149,7 @@ __all__ = [
     "transductive_bound",
     "uniform_deviation",
     "union_correlation",
+    "union_rademacher",
     "vc_bound",
     "vc_criterion",
     "vc_dimension",

@@ -6,7 +6,7 @@ Symbols: m samples, delta the probability with which the bound may fail.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mercer.constraints import Integer, Interval, Positive
 
@@ -116,6 +116,10 @@ class Bound(float):
         """Return the sum of terms as a bound."""
         kept = tuple(terms)
         return cls(sum(term.value for term in kept), name, bounds, kept, delta, **more)  # pyright: ignore
+
+    def replaced(self, **changes: Any) -> Bound:
+        """Return the same number with other words: name, bounds, terms, delta, formula, paid, unpaid or trivial."""
+        return Bound(float(self), **{**vars(self), **changes})
 
     @property
     def is_vacuous(self) -> bool:

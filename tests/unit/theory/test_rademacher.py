@@ -20,6 +20,7 @@ from mercer.theory import (
     rademacher_bound,
     stump_correlation,
     union_correlation,
+    union_rademacher,
 )
 
 ALL_SIGNS = np.array(list(itertools.product([-1.0, 1.0], repeat=8))).T  # of eight samples
@@ -145,3 +146,18 @@ def test_functions_of_users_are_checked(answer):
     for combined in (hull_correlation(answer), union_correlation(answer)):
         with pytest.raises(ParameterError, match="best"):
             combined(np.ones((4, 2)))
+
+
+def test_union_of_balls_over_all_signs():
+    """The average over all signs lies between that of the best ball and the bound, which is an equality for one."""
+    rng = np.random.default_rng(3)
+    m, features = 8, [rng.normal(size=(8, 2)) for _ in range(3)]
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=m)))
+    lengths = np.array([np.linalg.norm(signs @ F, axis=1) for F in features])  # (3, 2^m)
+    exact = 2.0 / m * lengths.max(axis=0).mean()
+    traces = [(F**2).sum() for F in features]
+    assert exact <= union_rademacher(traces, m)
+    assert union_rademacher(traces[:1], m) == pytest.approx(2.0 / m * math.sqrt(traces[0]), rel=1e-14)
+    assert union_rademacher([m], m) == pytest.approx(2.0 / math.sqrt(m), rel=1e-14)  # diagonal K: attained
+    with pytest.raises(DomainError, match="zero or more"):
+        union_rademacher([-1.0], m)

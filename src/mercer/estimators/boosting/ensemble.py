@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer import theory  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, Optional
@@ -19,11 +20,15 @@ from mercer.estimators.boosting.weak_learners import (
     AnyLearner,
     Fitted,
     FittedBalls,
+    KernelBalls,
     Search,
+    Stumps,
     WeakLearner,
     as_learner,
+    narrowed_to,
     numbers_of,
 )
+from mercer.estimators.certificates.certified_sums import CertifiedSum, Summands, refused
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run
 from mercer.gram import Features
@@ -84,7 +89,7 @@ class Merged:
         return (r / self.weight)[self.group] * w
 
 
-class Boosted(KernelEstimator):
+class Boosted(CertifiedSum, KernelEstimator):
     """Base of boosted estimators; a subclass states the programs of its outputs."""
 
     learner: Any
@@ -158,6 +163,38 @@ class Boosted(KernelEstimator):
                 row[e.members.owner[places[0]]] = float(np.asarray(f.norm()).reshape(-1)[0])  # pyright: ignore
         total = found.sum(axis=1, keepdims=True)
         return np.divide(found, total, out=np.zeros_like(found), where=total > 0.0)
+
+    # certificates -------------------------------------------------------------------------------------
+
+    def _summands(self, T: Samples) -> Summands:
+        learner = as_learner(self.learner)
+        values, b = self._values(T), np.array([e.intercept for e in self.ensembles_])
+        offsets, scale = b if hasattr(self, "intercept_") else None, float(getattr(self, "margin_", (1.0,))[0])
+        scale = scale if scale > 0.0 else 1.0
+        if isinstance(learner, Stumps):
+            sizes = np.array([[np.abs(e.weights).sum()] for e in self.ensembles_])
+            return Summands(values, sizes, offsets, None, theory.stump_correlation(numbers_of(T)), scale)
+        if not isinstance(learner, KernelBalls):
+            raise refused(self, f"its weak learners, {learner!r:.100}, are no class that is fixed before the samples")
+        kernels, m = learner.members, len(T)
+        sizes = np.zeros((len(self.ensembles_), len(kernels) + 1))  # constants are the ball of k = 1
+        for row, parts, e in zip(sizes, self.expansions_, self.ensembles_, strict=True):
+            members: Any = e.members
+            row[-1] = np.abs(members.constants * e.weights).sum()
+            for f, places in zip(parts, members.places, strict=True):
+                row[members.owner[places[0]]] = float(f.column(0).norm())
+        read = [(k, narrowed_to(k, T)) for k in kernels]
+        diagonals = [k.learn(part).diag(part) for k, part in read]
+        return Summands(values, sizes, offsets, np.array([*diagonals, np.ones(m)], dtype=float), None, scale)
+
+    def _class_assumption(self, candidates: int, T: Samples) -> theory.Assumption:
+        text = "the class of weak learners was fixed before the sample was seen"
+        learner = as_learner(self.learner)
+        if isinstance(learner, KernelBalls):
+            if any(kernel.learn(narrowed_to(kernel, T)) != kernel for kernel in learner.members):
+                return theory.Assumption(text, False, "fit has learned parameters of kernels from it; give them")
+            return theory.Assumption(text, None, "fit has learned nothing in the kernels")
+        return theory.Assumption(text, True, "all stumps of all columns")
 
     def _tell(self, statuses: list[Status], gap: float) -> None:
         """Warn if the tolerance was not reached."""

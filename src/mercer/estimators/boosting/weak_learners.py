@@ -316,7 +316,7 @@ class KernelBalls(WeakLearner):
         each = dataclasses.replace(resources.quiet(), memory=budget(resources.memory) // len(members))
         grams = []
         for kernel in members:
-            part = _read(kernel, S)
+            part = narrowed_to(kernel, S)
             grams.append(spec.build(kernel.learn(part, None, w), part, each))
         return _BallSearch(grams, self.constant)
 
@@ -397,11 +397,11 @@ class FittedBalls(Fitted):
     def votes(self, T: Samples, A: Floats, resources: Resources) -> Floats:
         total = np.tile(self.constants @ A, (len(T), 1))
         for f in self.combined(A):
-            total += f(_read(f.kernel, T), resources)
+            total += f(narrowed_to(f.kernel, T), resources)
         return total
 
 
-def _read(kernel: Kernel, S: Samples) -> Samples:
+def narrowed_to(kernel: Kernel, S: Samples) -> Samples:
     """Return what one of several kernels reads of samples that were packed for all of them."""
     return S if isinstance(kernel, Selected) else narrowed(kernel, S)
 

@@ -21,16 +21,24 @@ from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import SEED, real_array
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval, Optional
+from mercer.domains import Samples
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError
-from mercer.estimators.certificates.fitted_balls import Ball, ball_of, class_codes, diagonal_of, two_class_problems
+from mercer.estimators.certificates.assumptions import assumptions_of, kernel_assumption, known_candidates
+from mercer.estimators.certificates.fitted_balls import (
+    Ball,
+    Size,
+    ball_of,
+    class_codes,
+    diagonal_of,
+    two_class_problems,
+)
 from mercer.estimators.certificates.measured_errors import Request, mean_errors, shares_of_errors
 from mercer.estimators.fits import recall
 from mercer.gram import Expansion, FeatureExpansion
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Precomputed
 
-__all__ = ["Certified", "best_pac_bayes"]
+__all__ = ["Certified", "best_pac_bayes", "shared"]
 
-_FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 _SIZES = (0.01, 0.1, 1.0, 10.0, 100.0)  # s; the bound pays for their number
 
 
@@ -43,7 +51,7 @@ class Certified:
         y: Any = None,
         *,
         delta: float = 0.05,
-        candidates: Any = 1,
+        candidates: Any = None,
         held_out: Any = None,
         cv: int | None = 5,
         prior: float | None = 0.5,
@@ -60,10 +68,11 @@ class Certified:
         delta : float, default 0.05
             Probability with which a bound may fail: it is divided among the bounds, so that all hold together and the
             smallest may be taken. (Bounds that leave something unpaid are printed for comparison, each with delta.)
-        candidates : int or fitted search, default 1
+        candidates : int or fitted search, optional
             Between how many kernels was chosen on the same sample; of a search such as `GridSearchCV` its settings are
             counted. The union over them is paid for. C, alpha, nu, epsilon, losses and weights need not be counted,
-            since the bounds hold for all functions at once.
+            since the bounds hold for all functions at once. None is what is known: `mercer.search`, `KernelSearchCV`
+            and `mercer.automatic` leave a note in the model they fit (``candidates_``), and 1 without one.
         held_out : (X, y) or X, optional
             Samples that had no part in the fit.
         cv : int or None, default 5
@@ -87,20 +96,45 @@ class Certified:
         """
         check_is_fitted(self)
         Interval(0.0, 1.0, closed="neither").check("delta", delta, self)
-        candidates = _settings(candidates)
+        candidates, fixed = known_candidates(self, candidates)
         Integer(1).check("candidates", candidates, self)
         Optional(Integer(2)).check("cv", cv, self)
         Optional(Interval(0.0, 1.0, closed="neither")).check("prior", prior, self)
         SEED.check("random_state", random_state, self)
-        asked = Request(delta, candidates, held_out, cv, prior, target_range, random_state)
-        _require_covered(self)
+        asked = Request(delta, candidates, held_out, cv, prior, target_range, random_state, fixed)
+        self._require_covered()
         if X is None:
             X, y = _recalled(self)
         if is_classifier(self):
-            return _of_classifier(self, X, y, asked)
+            return self._certified_classes(X, y, asked)
         if is_outlier_detector(self):
-            return _of_detector(self, X, asked)
+            return self._certified_region(X, asked)
         return _of_regressor(self, X, y, asked)
+
+    def _require_covered(self) -> None:
+        """Raise unless the fitted function is one that theory says something about."""
+        _require_covered(self)
+
+    def _certified_classes(self, X: Any, y: Any, asked: Request) -> theory.Certificate:
+        return _of_classifier(self, X, y, asked)
+
+    def _certified_region(self, X: Any, asked: Request) -> theory.Certificate:
+        return _of_detector(self, X, asked)
+
+    def _size(self, T: Samples, predicted: Floats, delta: float) -> Size:
+        """Return how large the function of a regression is, and the class that it is in."""
+        element = self._deciding()
+        one = element.column(0) if element.outputs else element
+        ball = ball_of(self, one, predicted, diagonal_of(self, T), T)
+        return Size(ball.norm, ball.complexity, ball.offset, delta)
+
+    def _packed_sample(self, X: Any) -> Samples:
+        """Pack the training sample for all that its certificate looks at."""
+        return vars(self)["kernel_"].pack(X)
+
+    def _class_assumption(self, candidates: int, T: Samples) -> theory.Assumption:
+        """Return whether the class of functions was fixed before the sample was seen."""
+        return kernel_assumption(self, candidates)
 
     own_bounds: ClassVar[int] = 0  # how many `_own_bounds` adds for two classes
 
@@ -111,18 +145,6 @@ class Certified:
     def _deciding(self) -> Any:
         """Return the function, or functions, whose sign or largest value a classifier predicts by."""
         return getattr(self, "expansion_", None)
-
-
-def _settings(candidates: Any) -> Any:
-    """Return how many settings a search has tried that change the space, and not only which function of it is taken."""
-    results = getattr(candidates, "cv_results_", None)
-    if results is None:
-        return candidates
-    tried = {
-        repr(sorted((name, repr(value)) for name, value in setting.items() if name.rpartition("__")[2] not in _FREE))
-        for setting in results["params"]
-    }
-    return len(tried)
 
 
 def _recalled(model: Any) -> tuple[Any, Any]:
@@ -168,7 +190,7 @@ def _of_classifier(model: Any, X: Any, y: Any, asked: Request) -> theory.Certifi
     bounds, loose = _classifier_bounds(model, X, y, parts, asked, notes)
     estimates = shares_of_errors(model, X, np.asarray(y), predicted, asked, notes)
     return theory.Certificate(
-        repr(model), "P(error)", len(T), asked.delta, tuple(bounds), tuple(estimates), _assumptions(model, asked),
+        repr(model), "P(error)", len(T), asked.delta, tuple(bounds), tuple(estimates), assumptions_of(model, asked, T),
         tuple(notes), frozenset(loose),
     )  # fmt: skip
 
@@ -177,7 +199,7 @@ def _classifier_bounds(
     model: Any, X: Any, y: Any, parts: list[Ball], asked: Request, notes: list[str]
 ) -> tuple[list[theory.Bound], list[str]]:
     if len(parts) > 1:
-        share = _shared(asked, 2 * len(parts))  # two bounds that hold together
+        share = shared(asked, 2 * len(parts))  # two bounds that hold together
         found = [_margin(part, share) for part in parts]
         notes.append(
             f"{len(model.classes_)} classes: sums over {len(parts)} problems of two classes, each with delta / "
@@ -185,7 +207,7 @@ def _classifier_bounds(
         )
         drawn = _pac_bayes_sum([one for part in parts for one in _pac_bayes(part, share)], 0.5 * asked.delta)
         return [_summed(found, 0.5 * asked.delta), drawn], []
-    ball, share = parts[0], _shared(asked, model.own_bounds + (2 if asked.prior is None else 3))
+    ball, share = parts[0], shared(asked, model.own_bounds + (2 if asked.prior is None else 3))
     bounds = [_margin(ball, share), *_pac_bayes(ball, share)]
     if asked.prior is not None:
         bounds += _learned_prior(model, X, y, share, notes)
@@ -198,7 +220,7 @@ def _classifier_bounds(
     return bounds, ["SVM, fixed margin"]
 
 
-def _shared(asked: Request, count: int) -> Request:
+def shared(asked: Request, count: int) -> Request:
     """Return what was asked for with a part of delta, so that bounds hold together and the smallest may be taken."""
     return dataclasses.replace(asked, delta=asked.delta / count)
 
@@ -261,16 +283,7 @@ def _named(bound: theory.Bound, ball: Ball, asked: Request) -> theory.Bound:
     if asked.candidates > 1:
         paid.append(f"the choice between {asked.candidates} kernels")
     unpaid = ("the kernel" if asked.candidates == 1 else f"the {asked.candidates} kernels that were tried",)
-    return theory.Bound(
-        float(bound),
-        bound.name,
-        bound.bounds,
-        bound.terms,
-        bound.delta,
-        formula=bound.formula,
-        paid=paid,
-        unpaid=unpaid,
-    )
+    return bound.replaced(paid=tuple(paid), unpaid=unpaid)
 
 
 def _sizes(ball: Ball) -> list[tuple[float, int]]:
@@ -335,43 +348,35 @@ def _of_detector(model: Any, X: Any, asked: Request) -> theory.Certificate:
     T = model.kernel_.pack(X)
     values = np.asarray(model._deciding()(T), dtype=float)
     ball = ball_of(model, model._deciding(), values, diagonal_of(model, T), T)
-    share = _shared(asked, 2)
-    found = [_renamed(one, "P(outside)") for one in (_margin(ball, share), *_pac_bayes(ball, share))]
+    share = shared(asked, 2)
+    found = [one.replaced(bounds="P(outside)") for one in (_margin(ball, share), *_pac_bayes(ball, share))]
     inside = np.ones(len(T), dtype=int)
     notes: list[str] = []
     shares = shares_of_errors(model, X, inside, np.asarray(model.predict(X)), asked, notes)
-    assumptions = _assumptions(model, asked)
+    assumptions = assumptions_of(model, asked, T)
     return theory.Certificate(
         repr(model), "P(outside)", len(T), asked.delta, tuple(found), tuple(shares), assumptions, tuple(notes)
     )
 
 
-def _renamed(bound: theory.Bound, bounds: str) -> theory.Bound:
-    return theory.Bound(
-        float(bound), bound.name, bounds, bound.terms, bound.delta,
-        formula=bound.formula, paid=bound.paid, unpaid=bound.unpaid, trivial=bound.trivial,
-    )  # fmt: skip
-
-
 def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> theory.Certificate:
-    element = model._deciding()
     target = real_array(y, "y", (1, 2))
     target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
-    if target.ndim != 1 or element.outputs not in ((), (1,)):
+    predicted = np.asarray(model.predict(X), dtype=float)
+    if target.ndim != 1 or predicted.size != len(predicted):
         raise CapabilityError(
             f"{type(model).__name__} of several outputs was asked for a certificate; it is for one output. Fit one "
             "model for each output."
         )
     low, high = _target_range(asked.target_range, target)
-    T = model.kernel_.pack(X)
+    T = model._packed_sample(X)
     if len(T) != len(target):
         raise TargetError(f"{len(T)} samples and {len(target)} targets were given. Give one target per sample.")
-    predicted = np.asarray(model.predict(X), dtype=float).reshape(len(T))
-    one = element.column(0) if element.outputs else element
-    ball = ball_of(model, one, predicted, diagonal_of(model, T), T)
+    predicted = predicted.reshape(len(T))
+    size = model._size(T, predicted, asked.delta)
     losses = np.abs(target - np.clip(predicted, low, high))
     bound = theory.regression_bound(
-        losses, ball.norm, ball.complexity, width=high - low, offset=ball.offset, delta=asked.delta,
+        losses, size.norm, size.complexity, width=high - low, offset=size.offset, delta=size.delta,
         choices=asked.candidates,
     )  # fmt: skip
     notes = ["Predictions count as if they were clipped to the range of the targets."]
@@ -379,10 +384,11 @@ def _of_regressor(model: Any, X: Any, y: Any, asked: Request) -> theory.Certific
     note = "as given" if given else "taken from the sample: targets beyond it are not covered; give target_range"
     ranged = theory.Assumption(f"all targets lie in [{low:.4g}, {high:.4g}]", None if given else False, note)
     estimates = mean_errors(model, X, target, losses, (low, high), asked, notes)
-    assumptions = (*_assumptions(model, asked), ranged)
+    assumptions = (*assumptions_of(model, asked, T), ranged)
     what = "E |y - f|"
     return theory.Certificate(
-        repr(model), what, len(T), asked.delta, (_renamed(bound, what),), tuple(estimates), assumptions, tuple(notes)
+        repr(model), what, len(T), asked.delta, (bound.replaced(bounds=what, delta=asked.delta),), tuple(estimates),
+        assumptions, tuple(notes),
     )  # fmt: skip
 
 
@@ -394,28 +400,3 @@ def _target_range(given: Any, target: Floats) -> tuple[float, float]:
             "(low, high) between which all lie, low < high. Give one that holds all targets."
         )
     return float(ends[0]), float(ends[1])
-
-
-# assumptions --------------------------------------------------------------------------------------------------
-
-
-def _assumptions(model: Any, asked: Request) -> tuple[theory.Assumption, ...]:
-    independent = theory.Assumption(
-        "samples are independent, and new ones are drawn alike", None, "data do not show it"
-    )
-    return independent, _kernel_assumption(model, asked.candidates)
-
-
-def _kernel_assumption(model: Any, candidates: int) -> theory.Assumption:
-    text = "the kernel was fixed before the sample was seen"
-    given = getattr(model, "kernel", model.kernel_)
-    if isinstance(given, Precomputed) or (isinstance(given, str) and given == "precomputed"):
-        return theory.Assumption(text, None, "the similarities must not depend on the labels")
-    if not isinstance(given, Kernel) or given != model.kernel_:
-        shown = f"{model.kernel_!r:.80}"
-        return theory.Assumption(text, False, f"fit has learned {shown} from it; give that kernel for the next sample")
-    if candidates > 1:
-        return theory.Assumption(
-            f"the kernel is one of {candidates} that were fixed before", None, "as you say; paid for"
-        )
-    return theory.Assumption(text, None, "fit has learned nothing in it; if it was tuned, say candidates=")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.gram import FeatureExpansion
 from mercer.gram.element import Element
 
-__all__ = ["FAR", "Ball", "ball_of", "class_codes", "diagonal_of", "two_class_problems"]
+__all__ = ["FAR", "Ball", "Size", "ball_of", "class_codes", "diagonal_of", "norm_of", "two_class_problems"]
 
 FAR = 1e150  # the margin of a sample that has no part in a problem of two classes
 
@@ -43,6 +43,18 @@ class Ball:
     def complexity(self) -> float:
         """The empirical Rademacher complexity of the ball of radius one."""
         return theory.kernel_ball_rademacher(self.diagonal)
+
+
+class Size(NamedTuple):
+    """How large the function of a regression is: its norm, the complexity of norm one, |b|, and the delta that is left.
+
+    A complexity that is itself an estimate has its share of delta.
+    """
+
+    norm: float
+    complexity: float
+    offset: float | None
+    delta: float
 
 
 def diagonal_of(model: Any, T: Samples) -> Floats:
@@ -79,12 +91,12 @@ def ball_of(model: Any, element: Any, margins: Floats, diagonal: Floats, T: Samp
     extra = float(getattr(element, "diagonal", 0.0))
     offset = _offset(model, element)
     if extra:
-        norm = math.hypot(_norm(dataclasses.replace(element, diagonal=0.0), T), extra)
+        norm = math.hypot(norm_of(dataclasses.replace(element, diagonal=0.0), T), extra)
         return Ball(margins, diagonal + diagonal**2, norm, offset)
-    return Ball(margins, diagonal, _norm(element, T), offset)
+    return Ball(margins, diagonal, norm_of(element, T), offset)
 
 
-def _norm(element: Any, T: Samples) -> float:
+def norm_of(element: Any, T: Samples) -> float:
     """Return |f|; a model of similarities keeps no rows, but f = sum_i c_i k(x_i, .) has |f|^2 = sum_i c_i f(x_i)."""
     if not isinstance(T, Similarities):
         return float(element.norm())

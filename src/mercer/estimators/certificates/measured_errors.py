@@ -34,6 +34,7 @@ class Request:
     prior: float | None
     target_range: Any
     random_state: Any
+    fixed: bool = True  # whether the kernels to choose from were listed before the sample was seen
 
 
 def shares_of_errors(
@@ -91,7 +92,7 @@ def mean_errors(
 
 def _left_out(model: Any, X: Any, y: Any, notes: list[str]) -> Array | None:
     """Return the prediction of each sample by the model without it: in closed form, or by fits if they are few."""
-    n = len(model.kernel_.pack(X))
+    n = len(model._packed_sample(X))
     try:
         if hasattr(model, "_left_out_predictions") and (found := model._left_out_predictions(X, y)) is not None:
             return found
@@ -109,7 +110,7 @@ def _left_out(model: Any, X: Any, y: Any, notes: list[str]) -> Array | None:
 
 def _crossed(model: Any, X: Any, y: Any, folds: Any) -> Array:
     """Return the prediction of each sample by a model fitted without its fold."""
-    S = X if isinstance(X, Samples) else model.kernel_.pack(X)
+    S = X if isinstance(X, Samples) else model._packed_sample(X)
     parts = list(folds.split(np.arange(len(S)), y))
     out: Any = None
     for rest, fold in parts:

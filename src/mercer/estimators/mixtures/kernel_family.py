@@ -14,7 +14,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import Plan, Resources, budget
 from mercer.constraints import Constraint
-from mercer.domains import Samples
+from mercer.domains import Frames, Samples
 from mercer.errors import DegenerateWarning, ParameterError, warn_caller
 from mercer.gram import Dense, Gram, GramSpec, Tiles
 from mercer.gram.gram import has_array, is_factored, is_stored, is_undecided
@@ -253,6 +253,14 @@ def require_members(kernels: Any) -> None:
 def held(grams: Sequence[Any]) -> bool:
     """Return whether all Grams are arrays in memory."""
     return all(has_array(gram) for gram in grams)
+
+
+def part_read(kernel: Any, S: Samples) -> Samples:
+    """Return what a kernel packs by itself, of samples that were packed for it and others."""
+    if not isinstance(S, Frames) or not kernel.composite:
+        return narrowed(kernel, S)
+    label = kernel.one_part()
+    return S if label is None else S.part(label)
 
 
 def exact_gram(kernel: Kernel, S: Samples, resources: Resources) -> Gram:

@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import InstanceOf, Interval, OneOf, Optional
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import CapabilityError, ParameterError, warn_caller
+from mercer.estimators.certificates.certified_sums import CertifiedSum, Summands
+from mercer.estimators.certificates.fitted_balls import norm_of
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns, unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.mixtures import kernel_family
@@ -23,17 +26,19 @@ from mercer.estimators.mixtures.kernel_family import NORMALIZATIONS, Built, Kern
 from mercer.gram import FeatureExpansion, Gram, GramSpec
 from mercer.gram.gram import is_transform, is_undecided
 from mercer.kernels import Gaussian, Kernel, Scaled, Sum
+from mercer.kernels.kernel import narrowed
 from mercer.mixtures import Alignment, Given, HierarchicalBayes, Mixture, Simplex, WeightSet
 from mercer.problems import Solution, Status
 from mercer.solvers import MixtureNewton, MixtureTurns, Solver
 from mercer.solvers.mixtures.stack import stack_of
 from mercer.solvers.mixtures.variational import mixture_posterior
 from mercer.targets import Target
+from mercer.theory import Assumption
 
 __all__ = ["MultipleKernelMachine"]
 
 
-class MultipleKernelMachine(KernelEstimator):
+class MultipleKernelMachine(CertifiedSum, KernelEstimator):
     """Base of the learners with several kernels; a subclass states the programs of its machine.
 
     Parameters
@@ -109,6 +114,10 @@ class MultipleKernelMachine(KernelEstimator):
         if is_undecided(self.gram) and self.gram.tol is not None:
             return self.gram
         return kernel_family.chosen_spec(self.gram, kernel_family.default_size(self.kernels), n, self.memory)[0]
+
+    def _pack_new(self, X: Any) -> Samples:
+        check_is_fitted(self)
+        return super()._pack_new(kernel_family.part_read(self.kernel_, X) if isinstance(X, Samples) else X)
 
     # steps --------------------------------------------------------------------------------------------
 
@@ -223,7 +232,8 @@ class MultipleKernelMachine(KernelEstimator):
                 weights = np.concatenate([np.sqrt(d) * part.weights for d, part in parts])
                 keys = tuple(part.keys for _, part in parts)
                 return FeatureExpansion(kernel, keys, weights, np.asarray(intercept, dtype=float))
-        gram = kernel_family.exact_gram(self.kernel_, S, self._resources())
+        own = kernel_family.part_read(self.kernel_, S)  # columns that no kernel with a weight reads are left out
+        gram = kernel_family.exact_gram(self.kernel_, own, self._resources())
         return gram.expand(Solution(solution.coef, Status.CONVERGED, 0.0), intercept)
 
     def _store_support(self, coef: Floats, used: Indices, S: Samples, order: Indices | None = None) -> Indices:
@@ -254,14 +264,15 @@ class MultipleKernelMachine(KernelEstimator):
         values = np.zeros((len(T), len(self.kernel_names_), *outputs))
         places = [self.kernel_names_.index(name) for name in self.support_kernels_]
         for place, kernel in zip(places, self._terms(), strict=True):
-            values[:, place] = self._part_of(f, kernel, T, place)
+            values[:, place] = self._part_of(f, kernel, T, place)(T, self._resources())
         return values
 
     def _terms(self) -> tuple[Kernel, ...]:
         kernel: Any = self.expansion_.kernel if isinstance(self.expansion_, FeatureExpansion) else self.kernel_
         return kernel.terms if len(self.support_kernels_) > 1 else (kernel,)
 
-    def _part_of(self, f: Any, kernel: Kernel, T: Samples, place: int) -> Floats:
+    def _part_of(self, f: Any, kernel: Kernel, T: Samples, place: int) -> Any:
+        """Return the part of a function that is of one kernel, without its intercept."""
         if isinstance(f, FeatureExpansion):
             many = len(self.support_kernels_) > 1 or isinstance(f.kernel, Sum)
             keys = f.keys if many else (f.keys,)
@@ -269,10 +280,46 @@ class MultipleKernelMachine(KernelEstimator):
             terms = f.kernel.terms if isinstance(f.kernel, Sum) else (f.kernel,)
             sizes = [term.features(T[:1], key)[0].shape[1] for term, key in zip(terms, keys, strict=True)]
             begin = int(np.sum(sizes[:order]))
-            part = FeatureExpansion(terms[order], keys[order], f.weights[begin : begin + sizes[order]], np.asarray(0.0))
-            return part(T, self._resources())
-        zero = np.zeros(f.outputs)
-        return dataclasses.replace(f, kernel=kernel, intercept=zero)(T, self._resources())
+            weights = f.weights[begin : begin + sizes[order]]
+            return FeatureExpansion(terms[order], keys[order], weights, np.zeros(f.outputs))
+        return dataclasses.replace(f, kernel=kernel, intercept=np.zeros(f.outputs))
+
+    def _summands(self, T: Samples) -> Summands:
+        f, own = self.expansion_, kernel_family.part_read(self.kernel_, T)
+        values = np.asarray(f(own, self._resources()), dtype=float).reshape(len(T), -1)
+        sizes = np.zeros((values.shape[1], len(self.kernel_names_)))
+        places = [self.kernel_names_.index(name) for name in self.support_kernels_]
+        for place, kernel in zip(places, self._terms(), strict=True):
+            part = self._part_of(f, kernel, own, place)
+            each = [part.column(c) for c in range(values.shape[1])] if f.outputs else [part]
+            # of a part d_t K_t beta, the norm in the space of d_t k_t is smaller by the root of d_t
+            sizes[:, place] = np.sqrt(self.weights_[place]) * np.array([norm_of(one, own) for one in each])
+        family = self._family_on(T)
+        diagonals = [k.diag(k.prepare(narrowed(k, T))) for k in family.kernels]
+        offsets = np.broadcast_to(np.asarray(f.intercept, dtype=float).reshape(-1), (values.shape[1],))
+        return Summands(values, sizes, offsets, self.scales_[:, None] * np.array(diagonals, dtype=float))
+
+    def _family_on(self, T: Samples) -> kernel_family.Family:
+        """Return the kernels as they are learned from the training sample, without their scales."""
+        family, w = family_of(self.kernels), np.ones(len(T))
+        if family is None:
+            return kernel_family.widths(T, None, w)
+        return (family.normalized() if self.normalization == "cosine" else family).learned(T, None, w)
+
+    def _packed_sample(self, X: Any) -> Samples:
+        family = family_of(self.kernels)
+        return (self.kernel_ if family is None else family.kernel).pack(X)  # kernels without a weight read columns too
+
+    def _class_assumption(self, candidates: int, T: Samples) -> Assumption:
+        text = "the kernels were fixed before the sample was seen"
+        family = family_of(self.kernels)
+        if family is None:
+            return Assumption(text, False, "fit has taken their widths from it; give kernels for the next sample")
+        if self.normalization in ("trace", "variance"):
+            return Assumption(text, False, f"normalization={self.normalization!r} has taken their scales from it")
+        if self._family_on(T).kernels != (family.normalized() if self.normalization else family).kernels:
+            return Assumption(text, False, "fit has learned parameters of them from it")
+        return Assumption(text, None, "fit has learned their weights alone, which are paid for")
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""

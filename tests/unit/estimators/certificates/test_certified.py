@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import mercer
 from mercer import (
     LSSVC,
     SVC,
@@ -17,6 +20,7 @@ from mercer import (
     OneClassSVM,
     RelativeMarginMachine,
 )
+from mercer.choosing import GACV, Alignment, KernelSearchCV
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed, Spectrum
@@ -219,3 +223,23 @@ def test_certificates_hold_where_the_truth_is_known():
         truth = 0.5 * (norm.cdf(-(w @ centre + b) / size) + norm.cdf(-(w @ centre - b) / size))
         failures += truth > model.certificate(S, y, delta=delta, cv=None).best
     assert failures <= binom.isf(1e-6, draws, delta)
+
+
+def test_a_search_leaves_a_note_of_what_has_to_be_paid_for():
+    """Costs are free, widths are counted; between bounds there was no list of kernels before the sample."""
+    grid = {"C": [0.1, 1.0, 10.0], "kernel__length_scale": [0.5, 1.0, 2.0]}
+    searched = KernelSearchCV(SVC(Gaussian(1.0)), grid, cv=2).fit(X, Y).best_estimator_
+    found = mercer.search(SVC(Gaussian(1.0)), X, Y, grid, criterion=GACV()).best_estimator
+    for model in (searched, found):
+        noted, asked = model.certificate(X, Y, **QUICK), model.certificate(X, Y, candidates=3, **QUICK)
+        assert noted.bounds == asked.bounds and noted.holds
+        assert any("3 kernels" in one for one in named(noted, "margin, learned").paid)
+    step = KernelSearchCV(make_pipeline(StandardScaler(), SVC(Gaussian(1.0))), {"svc__C": [1.0, 2.0]}, cv=2)
+    assert step.fit(X, Y).best_estimator_[-1].candidates_ == 1
+    bounds = {"kernel__length_scale": (0.5, 2.0)}
+    between = mercer.search(SVC(Gaussian(1.0)), X, Y, bounds, criterion=Alignment()).best_estimator
+    certificate = between.certificate(X, Y, **QUICK)
+    assert not certificate.holds and "not in a list" in certificate.assumptions[1].note
+    assert between.certificate(X, Y, candidates=100, **QUICK).holds  # the user knows better
+    assert between.fit(X, Y).certificate(X, Y, **QUICK).holds  # another fit is another story
+    assert not mercer.automatic(X, Y).certificate(X, Y, **QUICK).holds

@@ -76,3 +76,13 @@ def test_what_scikit_learn_users_look_for():
 def test_all_classes_together_need_the_hinge():
     with pytest.raises(ParameterError, match="multi_class='ovr'"):
         MultipleKernelClassifier(multi_class="together", machine="squared").fit(X, THREE)
+
+
+def test_kernels_of_columns_without_a_weight_are_left_out_of_the_function():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] > 0
+    model = MultipleKernelClassifier([Gaussian(0.7), 2.0 * Gaussian(2.0), Gaussian(1.0).on([1])], C=3.0).fit(X, y)
+    assert model.weights_[2] == 0.0
+    values = model.kernel_(X, X[model.support_]) @ model.dual_coef_[0] + model.intercept_[0]
+    assert model.decision_function(X) == pytest.approx(values, rel=1e-9)
