@@ -61,13 +61,13 @@ class FactorNewton:
 
     def combine(self, z: Floats) -> Floats:
         """Return F^T z."""
-        z = z if self.index is None else np.bincount(self.index, weights=z, minlength=len(self.F))
+        z = z if self.index is None else np.bincount(self.index, weights=z, minlength=len(self.F)).astype(np.float64)
         used = np.flatnonzero(z)
         return self.F[used].T @ z[used] if 3 * len(used) < len(z) else self.F.T @ z
 
     def added(self, z: Floats) -> Floats:
         """Return E^T z."""
-        return np.bincount(self.group, weights=z, minlength=self.sums) if self.sums else np.zeros(0)
+        return np.bincount(self.group, weights=z, minlength=self.sums).astype(np.float64) if self.sums else np.zeros(0)
 
     def solve(self, start: Floats, unit: float, tol: float, monitor: Any = None) -> tuple[Floats, Floats, Status]:
         """Return z, F F^T z and how it ended.

@@ -154,3 +154,13 @@ def test_what_is_refused(options, error, match):
 def test_alignment_needs_targets():
     with pytest.raises(CapabilityError, match="aligns kernels with targets"):
         MultipleKernelDetector(mixture=Alignment()).fit(X)
+
+
+def test_single_precision_is_planned_where_double_does_not_fit():
+    """Fifty matrices of 200 x 200 in double precision take 16 MB; in single precision they fit into 12."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    model = MultipleKernelClassifier([Gaussian(w) for w in np.geomspace(0.2, 5.0, 50)], memory="12MB")
+    assert model.memory_plan(200, 2).total < 12e6
+    model.fit(X, X[:, 0] > 0)
+    assert model.solution_.residual <= 1e-3
