@@ -56,7 +56,9 @@ def weight_figure(weights: tuple[tuple[str, float, float], ...]) -> Figure:
     names, values, shares = zip(*weights, strict=True)
     display = KernelWeightsDisplay(names, np.array(values), np.array(shares))
     size = (SIZE[0], 1.2 + 0.35 * len(names))
-    return Figure(svg(display.plot, size, "weights"), "Weights of the kernels over their sum, and shares of the decision.")
+    return Figure(
+        svg(display.plot, size, "weights"), "Weights of the kernels over their sum, and shares of the decision."
+    )
 
 
 def prediction_figure(facts: ResidualFacts) -> Figure:

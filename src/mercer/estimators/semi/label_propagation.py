@@ -358,7 +358,11 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         """Return F for given weights of the graphs."""
         monitor = run.solver_monitor(_STRICT * self.tol) if run.watched else None
         solve = functools.partial(
-            solve_sparse, tol=loose * _STRICT * self.tol, max_iter=self.max_iter, n_threads=self.n_threads, monitor=monitor
+            solve_sparse,
+            tol=loose * _STRICT * self.tol,
+            max_iter=self.max_iter,
+            n_threads=self.n_threads,
+            monitor=monitor,
         )
         L = mixture(beta)
         if self.clamping == "soft":
