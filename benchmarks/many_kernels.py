@@ -4,7 +4,8 @@ Seconds of the wall clock and of the processor of `MultipleKernelClassifier` bes
 the same duality gap of the same problem (weights on the simplex, hinge loss): SimpleMKL around scikit-learn's SVC with
 precomputed matrices, and the quadratically constrained program given to clarabel by cvxpy. EasyMKL of MKLpy, which
 solves another problem, is timed beside them (both are left out where they are not installed). Gram matrices are
-computed beforehand for both where two are compared; else their time is included. What is compiled is compiled before. The bars are for an idle machine.
+computed beforehand for both where two are compared; else their time is included. What is compiled is compiled before.
+The bars are for an idle machine.
 """
 
 from __future__ import annotations

@@ -340,10 +340,8 @@ def _kernel_deeds(model: Any, kernel: Kernel) -> Iterator[str]:
     given = getattr(model, "kernel", None)
     text = shown(repr(kernel), 300)
     if hasattr(model, "kernel_names_"):
-        yield (
-            f"Of {counted(len(model.kernel_names_), 'kernel')} {len(model.support_kernels_)} got a weight; their sum is "
-            f"{text}."
-        )
+        every = counted(len(model.kernel_names_), "kernel")
+        yield f"Of {every} {len(model.support_kernels_)} got a weight; their sum is {text}."
     elif given is None:
         yield f"No kernel was given; {text} was chosen from the training samples."
     elif isinstance(given, str):
