@@ -63,6 +63,7 @@ class MultipleKernelMachine(KernelEstimator):
         "tol": Interval(0.0, 1.0, closed="neither"),
     }
     policies = ()
+    in_parts = "gram=Tiles()"
 
     # entry points -------------------------------------------------------------------------------------
 
