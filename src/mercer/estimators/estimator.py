@@ -113,6 +113,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     expansion_: Expansion | FeatureExpansion
     target_: Any  # what y is, of estimators that read it; kept by `fitting`
     classes_: Any  # of classifiers
+    in_parts: ClassVar[str] = "gram=Tiles() with solver=ConjugateGradient()"  # what leaves a result when time is up
     _default_length: ClassVar[str] = "median"  # of the Gaussian that None stands for
     highest_order: int = 0  # of conditional definiteness that this estimator accepts
     policies: tuple[str, ...] = POLICIES  # for indefinite kernels, that this estimator can follow

@@ -103,7 +103,7 @@ class Run:
         return TimeBudgetError(
             f"{type(self.estimator).__name__}.fit ran out of max_time={self.clock.max_time} s during the {name} (after "
             f"{self.clock.seconds:.2g} s), which gives no partial result. Raise max_time, or use "
-            "gram=Tiles() with solver=ConjugateGradient(), which returns the best solution so far."
+            f"{getattr(self.estimator, 'in_parts', 'fewer samples')}, which returns the best solution so far."
         )
 
     @property

@@ -12,6 +12,7 @@ from mercer.plots.canvas import COLOURS, svg
 from mercer.plots.certificate_display import CertificateDisplay
 from mercer.plots.convergence import ConvergenceDisplay
 from mercer.plots.gram_display import GramDisplay
+from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay
 from mercer.reports.evidence import CalibrationFacts, ResidualFacts, RocFacts
@@ -48,6 +49,16 @@ def convergence_figure(display: ConvergenceDisplay) -> Figure:
     """Return the residual against the iterations."""
     drawing = svg(display.plot, SIZE, "convergence")
     return Figure(drawing, "Residual of the solver, iteration by iteration.")
+
+
+def weight_figure(weights: tuple[tuple[str, float, float], ...]) -> Figure:
+    """Return the weights of several kernels, and their shares of the decision."""
+    names, values, shares = zip(*weights, strict=True)
+    display = KernelWeightsDisplay(names, np.array(values), np.array(shares))
+    size = (SIZE[0], 1.2 + 0.35 * len(names))
+    return Figure(
+        svg(display.plot, size, "weights"), "Weights of the kernels over their sum, and shares of the decision."
+    )
 
 
 def prediction_figure(facts: ResidualFacts) -> Figure:

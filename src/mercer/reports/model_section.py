@@ -24,6 +24,7 @@ __all__ = ["CoefficientFacts", "ConditionFacts", "KernelFacts", "ParameterFacts"
 
 LARGEST = 10  # coefficients listed
 LONGEST_TEXT = 2000  # of a kernel's text on the page
+MOST_KERNELS = 20  # of several, with their weights
 DEEPEST = 6  # of the tree of kernels
 
 
@@ -44,13 +45,23 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """The kernel: its text, its tree, and what is known of its mathematics."""
+    """The kernel: its text, its tree, what is known of its mathematics, and the learned weights of several.
+
+    Attributes
+    ----------
+    weights : tuple of (name, weight, share)
+        Of the kernels with the largest shares of the decision function, for learners with several kernels.
+    n_weights : int
+        How many kernels there were to choose from.
+    """
 
     text: str
     given: str
     parts: tuple[PartFacts, ...]
     validity: tuple[tuple[str, str], ...]
     cost: str
+    weights: tuple[tuple[str, float, float], ...] = ()
+    n_weights: int = 0
 
 
 def kernel_facts(subject: Subject) -> KernelFacts:
@@ -58,14 +69,25 @@ def kernel_facts(subject: Subject) -> KernelFacts:
     kernel = subject.kernel
     if kernel is None:
         raise NotApplicable(f"{type(subject.model).__name__} has no fitted kernel")
-    given = getattr(subject.model, "kernel", None)
+    given = getattr(subject.model, "kernels", getattr(subject.model, "kernel", None))
+    weights = tuple(_weights(subject.model))
     return KernelFacts(
         text=shown(repr(kernel), LONGEST_TEXT),
         given=shown(repr(given), LONGEST_TEXT),
         parts=tuple(_tree(kernel, 0)),
         validity=tuple(_validity(kernel)),
         cost=kernel.cost,
+        weights=weights,
+        n_weights=len(getattr(subject.model, "kernel_names_", ())),
     )
+
+
+def _weights(model: Any) -> Iterator[tuple[str, float, float]]:
+    """The kernels that carry the decision, the largest share first; without a weight a kernel has no share."""
+    if not hasattr(model, "kernel_names_"):
+        return
+    for t in np.lexsort((-model.weights_, -model.contributions_))[:MOST_KERNELS]:
+        yield shown(model.kernel_names_[t], 200), float(model.weights_[t]), float(model.contributions_[t])
 
 
 def _tree(kernel: Kernel, depth: int) -> Iterator[PartFacts]:
@@ -317,7 +339,10 @@ def _deeds(subject: Subject) -> Iterator[str]:
 def _kernel_deeds(model: Any, kernel: Kernel) -> Iterator[str]:
     given = getattr(model, "kernel", None)
     text = shown(repr(kernel), 300)
-    if given is None:
+    if hasattr(model, "kernel_names_"):
+        every = counted(len(model.kernel_names_), "kernel")
+        yield f"Of {every} {len(model.support_kernels_)} got a weight; their sum is {text}."
+    elif given is None:
         yield f"No kernel was given; {text} was chosen from the training samples."
     elif isinstance(given, str):
         yield f"The word {shown(given)!r} was read as {text}."

@@ -330,6 +330,8 @@ def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDis
         targets = y if y is not None and len(y) == len(samples) else None
         heat = lambda: figures.gram_figure(arranged(kernel, samples, targets, max_samples=GRAM_SAMPLES))  # noqa: E731
         wanted |= {"gram": heat, "spectrum": lambda: figures.spectrum_figure(display)}
+    if facts.kernel is not None and (weights := facts.kernel.weights):
+        wanted["weights"] = lambda: figures.weight_figure(weights)
     if solution is not None and len(solution.trace) > 1:
         tol = getattr(getattr(some.model, "solver_", None), "tol", None)
         wanted["convergence"] = lambda: figures.convergence_figure(convergence(solution, tol))

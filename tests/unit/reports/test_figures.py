@@ -27,6 +27,7 @@ DRAWN = {
     "residual": lambda: figures.residual_figure(RESIDUALS),
     "roc": lambda: figures.roc_figure(CURVES),
     "calibration": lambda: figures.calibration_figure(GROUPS),
+    "weights": lambda: figures.weight_figure((("<b>", 0.7, 0.9), ("$c$", 0.3, 0.1))),
     "coefficients": lambda: figures.coefficient_figure(np.sort(rng.exponential(size=900))[::-1], "coefficients"),
 }
 
@@ -47,6 +48,7 @@ def test_labels_are_text():
     text = "".join(ET.fromstring(DRAWN["roc"]().svg).itertext())
     assert "<b>: area 0.500" in text
     assert "$c$: area 0.500" in text
+    assert "$c$" in "".join(ET.fromstring(DRAWN["weights"]().svg).itertext())
     assert "3 more classes are not drawn" in DRAWN["roc"]().caption
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer import KernelMeanClassifier, KernelRidge, MultipleKernelClassifier, ParzenDensity
 from mercer.gram import Auto, FastGauss
 from mercer.kernels import Gaussian, Kernel, Linear, NegativeDistance, Spectrum
 from mercer.plots.spectrum_display import spectrum
@@ -17,6 +17,21 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(30, 2))
 y = np.sin(X[:, 0])
 RIDGE = Subject.of(KernelRidge(Gaussian("median"), alpha=0.5).fit(X, y), X, y)
+
+
+def test_the_weights_of_several_kernels():
+    """The largest share of the decision first; a kernel without a weight has none."""
+    kernels = {"first": Gaussian(1.0).on(0), "second": Gaussian(1.0).on(1)}
+    model = MultipleKernelClassifier(kernels).fit(X, X[:, 1] > 0)
+    found = facts.kernel_facts(Subject.of(model, X, X[:, 1] > 0))
+    assert found.n_weights == 2 and found.weights[0][0] == "second"
+    assert sum(share for _, _, share in found.weights) == pytest.approx(1.0)
+    assert {name: weight for name, weight, _ in found.weights} == dict(
+        zip(model.kernel_names_, model.weights_.tolist(), strict=True)
+    )
+    assert facts.kernel_facts(RIDGE).weights == ()
+    said = " ".join(facts.deeds(Subject.of(model, X, X[:, 1] > 0)))
+    assert f"Of 2 kernels {len(model.support_kernels_)} got a weight" in said and "No kernel was given" not in said
 
 
 def test_the_tree_of_a_composite_kernel():

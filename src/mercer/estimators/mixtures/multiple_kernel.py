@@ -68,6 +68,7 @@ class MultipleKernelMachine(CertifiedSum, KernelEstimator):
         "tol": Interval(0.0, 1.0, closed="neither"),
     }
     policies = ()
+    in_parts = "gram=Tiles()"
 
     # entry points -------------------------------------------------------------------------------------
 
@@ -104,9 +105,8 @@ class MultipleKernelMachine(CertifiedSum, KernelEstimator):
         if isinstance(S, Similarities):
             self._check_definite(S)
         remember_columns(self, X, S, reset=True)
-        spec = self._spec(len(S))
-        if not is_undecided(spec):
-            self._require_with(spec, S)
+        if not is_undecided(self._spec(len(S))):
+            self._require_with(self.gram, S)  # not what was chosen, which does not say in which precision
         return S, kernel
 
     def _spec(self, n: int) -> GramSpec:

@@ -147,7 +147,8 @@ class Mixture:
         if len(laplacians) == 1:
             return
         keys = [_places(L.ties, n) for L in laplacians]
-        every = np.unique(np.concatenate(keys))
+        every = np.sort(np.concatenate(keys), kind="stable")  # runs that are sorted already
+        every = every[np.append(True, every[1:] != every[:-1])] if len(every) else every
         self.values = np.zeros((len(laplacians), len(every)))
         for row, L, own in zip(self.values, laplacians, keys, strict=True):
             row[np.searchsorted(every, own)] = L.ties.data

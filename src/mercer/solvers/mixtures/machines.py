@@ -20,8 +20,9 @@ from mercer.solvers.box.optimality import duality_gap, feasible, movable, multip
 from mercer.solvers.box.smo import SMO
 from mercer.solvers.linear.cholesky_solver import Cholesky
 from mercer.solvers.linear.woodbury import Woodbury
+from mercer.solvers.mixtures.factor_newton import FactorNewton
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP, Program
-from mercer.solvers.mixtures.stack import Stack
+from mercer.solvers.mixtures.stack import Factor, Stack
 
 __all__ = ["BoxMachine", "MulticlassMachine", "Point", "machine_of"]
 
@@ -171,6 +172,12 @@ class _Part:
             return self._solve_linear(gram, program)
         if self.unit == 0.0:
             self.unit = float(np.max(np.abs(program.gram @ feasible(program, start)))) or 1.0
+        if isinstance(gram, Factor):
+            newton = FactorNewton(gram.F, program, self.program.index)
+            start, product, status = newton.solve(feasible(program, start), self.unit, tol, monitor)
+            if status is not Status.STALLED:
+                rho = multipliers(program, start, product + self.ridge * start + program.linear)
+                return self._found(program, start, product, rho, status)
         found = SMO(tol * self.unit, shrinking=False).solve(program, start=start, monitor=monitor)
         return self._found(program, found.coef, found.state, found.multipliers, found.status)
 

@@ -61,6 +61,26 @@ class Program:
         gram = gram if self.index is None or gram is None else Repeated(gram, self.index)
         return BoxQP(gram, self.linear, self.lower, self.upper, self.group, self.total, self.ridge)
 
+    def take(self, index: Indices, n: int) -> Program:
+        """Return the program of some of n samples, each of which counts for as many as are left out."""
+        place = np.full(n, -1, dtype=np.intp)
+        place[index] = np.arange(len(index))
+        samples = np.arange(n) if self.index is None else self.index
+        kept = np.flatnonzero(place[samples] >= 0) if self.index is not None else index
+        ridge = np.broadcast_to(np.asarray(self.ridge, dtype=float), self.linear.shape)
+        share = len(index) / n
+        return Program(
+            self.linear[kept], self.lower[kept] / share, self.upper[kept] / share,
+            None if self.group is None else self.group[kept], self.total, ridge[kept] * share,
+            None if self.index is None else place[samples[kept]],
+        )  # fmt: skip
+
+    def is_feasible(self) -> bool:
+        """Return whether the sums are within reach of the boxes."""
+        group = np.zeros(len(self.linear), np.intp) if self.group is None else self.group
+        least, most = (np.bincount(group, end, len(self.total)) for end in (self.lower, self.upper))
+        return bool(np.all(least <= self.total) and np.all(self.total <= most))
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureQP(MixtureProblem):

@@ -144,6 +144,10 @@ class Stack:
     def __len__(self) -> int:
         return len(self.grams)
 
+    def parts(self) -> list[Any]:
+        """Return the Grams in the form in which they are worked with."""
+        return list(self.grams)
+
     def combined(self, d: Floats) -> Any:
         """Return the Gram of the weighted sum."""
         used = np.flatnonzero(d)
@@ -179,6 +183,9 @@ class _DenseStack(Stack):
         super().__init__(grams)
         self.arrays = [gram.array for gram in self.grams]
         self._sum: Floats | None = None
+
+    def parts(self) -> list[Any]:
+        return [Matrix(array, self.resources) for array in self.arrays]
 
     def combined(self, d: Floats) -> Matrix:
         """Return the weighted sum as one array; the next call writes over it."""
@@ -217,6 +224,9 @@ class _FactorStack(Stack):
     def __init__(self, grams: Sequence[Any]) -> None:
         super().__init__(grams)
         self.factors = [np.asarray(gram.factor(), dtype=np.float64) for gram in self.grams]
+
+    def parts(self) -> list[Any]:
+        return [Factor(F, self.resources) for F in self.factors]
 
     def combined(self, d: Floats) -> Factor:
         """Return the weighted sum by the factors side by side."""

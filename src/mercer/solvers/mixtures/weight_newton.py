@@ -5,17 +5,21 @@ Symbols: J(d) the machine's risk at weights d, g = -s / 2 its slopes, H its curv
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.problems import BoxQP, Status
+from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers.box.smo import SMO
+from mercer.solvers.mixtures.factor_squares import FactorSquares
 from mercer.solvers.mixtures.machines import Point
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP
-from mercer.solvers.mixtures.stack import Matrix
-from mercer.solvers.mixtures.weight_search import MixtureSolver, Search, require_simplex
+from mercer.solvers.mixtures.stack import Matrix, stack_of
+from mercer.solvers.mixtures.weight_search import Mixed, MixtureSolver, Search, require_simplex
+from mercer.solvers.solver import Monitor
 
 __all__ = ["MixtureNewton"]
 __public__ = __all__
@@ -24,6 +28,9 @@ _FREE = 4000  # free variables up to which the curvature is computed
 _KERNELS = 100  # without a weight, that enter the working set at once
 _DESCENT = 1e-4  # share of the slope that a step must gain
 _SHORTEST = 1e-10  # steps
+_MANY = 4000  # samples from which weights are first found for some of them
+_COARSER = 5  # times as few
+_ROUGH = 1e-2  # gap of these
 _SMALL = 1000  # variables up to which the minimum is found as exactly as rounding allows
 _SHARPER = 12  # steps to it
 _EXACT = 1e-13  # change of a weight that is none
@@ -63,12 +70,36 @@ class MixtureNewton(MixtureSolver):
     500
     """
 
+    _sharp: ClassVar[int] = _SMALL
+
     def __init__(self, tol: float = 1e-3, max_iter: int = 500) -> None:
         self.tol = tol
         self.max_iter = max_iter
 
     def _check_set(self, problem: MixtureQP | MixtureMulticlass) -> None:
         require_simplex(self, problem, (MixtureQP, MixtureMulticlass))
+
+    def _solve(self, problem: Any, start: Any = None, monitor: Monitor | None = None) -> Solution:
+        start = self._coarse(problem, monitor) if start is None else start
+        return super()._solve(problem, start, monitor)
+
+    def _coarse(self, problem: Any, monitor: Monitor | None) -> Mixed | None:
+        """Return weights for some of many samples, which have most of the kernels that all will have."""
+        n = problem.gram.shape[0]
+        if n < _MANY or problem.weights.single or not isinstance(problem, MixtureQP):
+            return None
+        stack = stack_of(problem.grams)
+        if FactorSquares.suits(problem, stack):
+            return None
+        chosen = np.sort(np.random.default_rng(0).permutation(n)[: n // _COARSER])
+        programs = tuple(program.take(chosen, n) for program in problem.programs)
+        if not all(program.is_feasible() for program in programs):
+            return None
+        grams = [gram.take(chosen) for gram in stack.parts()]
+        found = _Coarse(max(self.tol, _ROUGH)).solve(
+            MixtureQP(grams, problem.weights, programs), monitor=monitor
+        ).state  # fmt: skip
+        return dataclasses.replace(found, variables=None)
 
     def _run(self, search: Search) -> None:
         if search.weights.single:
@@ -84,8 +115,14 @@ class MixtureNewton(MixtureSolver):
                 return
             if secant is not None:
                 secant.learn(search.point.d - before.d, -0.5 * (search.point.s - before.s))
-        if search.status is Status.CONVERGED and secant is None and len(search.point.z) <= _SMALL:
+        if search.status is Status.CONVERGED and secant is None and len(search.point.z) <= self._sharp:
             _sharpen(search)
+
+
+class _Coarse(MixtureNewton):
+    """The same where the weights are only a start."""
+
+    _sharp = 0
 
 
 def _sharpen(search: Search) -> None:

@@ -6,7 +6,7 @@ import pytest
 from mercer import MultipleKernelClassifier, MultipleKernelRegressor, infinite_family
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.mixtures.infinite_family import _climbed, _parts
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Polynomial
 from mercer.mixtures import LpBall
 
 rng = np.random.default_rng(0)
@@ -27,11 +27,27 @@ def test_it_is_as_good_as_a_fine_grid():
 def test_columns_have_their_own_length_scales():
     target = np.sin(2.0 * X[:, 0])
     options = dict(bounds=(0.5, 5.0), tol=1e-2, restarts=2)
-    found = infinite_family(MultipleKernelRegressor(C=10.0), X, target, ard=True, **options)
+    found = infinite_family(MultipleKernelRegressor(C=10.0), X, target, family="ard", **options)
     best = found.kernels[int(np.argmax(found.model.weights_))]
     assert best.length_scale[1] > best.length_scale[0]
     one = infinite_family(MultipleKernelRegressor(C=10.0), X, target, **options)
     assert found.model.objective_ <= one.model.objective_ * (1.0 + 1e-2)
+
+
+def test_degrees_are_as_good_as_all_of_them():
+    target = (X[:, 0] - 0.5) * X[:, 0] * X[:, 1] > 0.0
+    found = infinite_family(MultipleKernelClassifier(C=10.0), X, target, bounds=(1, 30), family="polynomial", tol=1e-4)
+    every = MultipleKernelClassifier([Polynomial(p).normalized() for p in range(1, 31)], C=10.0).fit(X, target)
+    assert found.gain <= 1e-4 and len(found.kernels) < 10
+    gaps = found.model.solution_.gap + every.solution_.gap + 1e-4 * found.model.objective_
+    assert abs(found.model.objective_ - every.objective_) <= gaps
+    assert found.gains[0] > found.gain and all(1 <= k.kernel.degree <= 30 for k in found.kernels)
+
+
+@pytest.mark.parametrize("bounds", [(0, 3), (1.5, 3), (3, 1), (1, 10_000), (1, np.inf), (1,), "12", (True, 3)])
+def test_degrees_are_whole_numbers(bounds):
+    with pytest.raises(ParameterError, match="whole degrees"):
+        infinite_family(MultipleKernelClassifier(), X, Y, bounds=bounds, family="polynomial")
 
 
 def test_steps_on_the_difference_only_grow_the_value():

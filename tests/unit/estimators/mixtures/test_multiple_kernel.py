@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import MultipleKernelClassifier, MultipleKernelDetector, MultipleKernelRegressor
-from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
+from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError, TimeBudgetError
 from mercer.gram import Dense, FastGauss, IncompleteCholesky, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.mixtures import Alignment, Average, ElasticNet, Given, LpBall, Simplex
@@ -154,3 +155,29 @@ def test_what_is_refused(options, error, match):
 def test_alignment_needs_targets():
     with pytest.raises(CapabilityError, match="aligns kernels with targets"):
         MultipleKernelDetector(mixture=Alignment()).fit(X)
+
+
+def test_single_precision_is_planned_where_double_does_not_fit():
+    """Fifty matrices of 200 x 200 in double precision take 16 MB; in single precision they fit into 12."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    model = MultipleKernelClassifier([Gaussian(w) for w in np.geomspace(0.2, 5.0, 50)], memory="12MB")
+    assert model.memory_plan(200, 2).total < 12e6
+    model.fit(X, X[:, 0] > 0)
+    assert model.solution_.residual <= 1e-3
+
+
+def test_time_that_is_up_during_the_matrices_names_a_way_that_there_is():
+    with pytest.raises(TimeBudgetError, match=r"or use gram=Tiles\(\), which returns"):
+        MultipleKernelClassifier(KERNELS, max_time=1e-9).fit(np.tile(X, (25, 1)), np.tile(Y, 25))
+    with pytest.warns(ConvergenceWarning):
+        model = MultipleKernelClassifier(KERNELS, normalization="trace", gram=Tiles(), max_time=1e-9).fit(X, Y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_ball_of_a_large_norm_gives_every_kernel_the_weight_one():
+    """(m^-1/p, 1]: every kernel with a length, to 1e-7; the machine is then that of the sum."""
+    model = MultipleKernelClassifier(KERNELS, mixture=LpBall(1e8), normalization="trace", tol=1e-6).fit(X, Y)
+    assert np.all(model.squares_ > 0.0) and np.allclose(model.weights_, 1.0, atol=1e-6)
+    whole = MultipleKernelClassifier(KERNELS, mixture=Given((1.0,) * 3), normalization="trace", tol=1e-6).fit(X, Y)
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-5)
