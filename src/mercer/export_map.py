@@ -284,6 +284,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.io.tables": ("Table",),
     },
     "mercer.kernels": {
+        "mercer.kernels.algebra.agreement": ("CoRegularized",),
         "mercer.kernels.algebra.convolution": ("Convolution",),
         "mercer.kernels.algebra.deep": ("Deep",),
         "mercer.kernels.algebra.distance_kernels": ("Anchored", "FeatureDistance",),

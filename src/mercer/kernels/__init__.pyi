@@ -1,4 +1,5 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.kernels.algebra.agreement import CoRegularized as CoRegularized
 from mercer.kernels.algebra.convolution import Convolution as Convolution
 from mercer.kernels.algebra.deep import Deep as Deep
 from mercer.kernels.algebra.distance_kernels import Anchored as Anchored
@@ -153,6 +154,7 @@ __all__ = [
     "Cauchy",
     "ChangePoint",
     "ChiSquared",
+    "CoRegularized",
     "CommuteTime",
     "Complement",
     "Composed",

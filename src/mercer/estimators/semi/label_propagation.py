@@ -38,6 +38,7 @@ from mercer.estimators.semi.networks import (
 from mercer.gram import Features
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status, Trace
+from mercer.solvers.linear.sparse_sweeps import sweep_sparse
 from mercer.solvers.linear.sparse_systems import SparseSolution, solve_sparse
 from mercer.targets import Multiclass
 from mercer.targets.target import labels
@@ -45,7 +46,9 @@ from mercer.targets.target import labels
 __all__ = ["LabelPropagation"]
 __public__ = __all__
 
-_STRICT = 0.01  # of tol: what is left of the linear system, since shares of small values magnify it
+_STRICT = 0.01  # of tol: what may be left of the linear system of hard labels, which magnifies it
+_QUICK = 0.5  # alpha up to which sweeps are few
+_SINGLE = 1e-6  # tol that they reach in single precision
 _ROUNDS = 100  # of weights of graphs
 _LOOSE = 0.1  # of the change of the weights: what is left of the linear system meanwhile
 _STEADY = 1e-5  # change of the weights at which they have settled
@@ -122,8 +125,9 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
 
     Notes
     -----
-    The linear systems are solved by conjugate gradients, all classes at once: cost O(c) per edge and iteration, some
-    ten iterations for small alpha, ``sqrt(1 / (1 - alpha))`` times as many at worst for large. A new sample gets the
+    All classes are found at once, by sweeps over the nodes for alpha up to 0.5 and by conjugate gradients beyond, which
+    both work in single precision and correct that in double: cost O(c) per edge and iteration, some ten iterations for
+    small alpha, ``sqrt(1 / (1 - alpha))`` times as many at worst for large. A new sample gets the
     mean of its nearest training samples, one that equals a training sample the values of that. The weights of graphs
     descend an objective that is not convex; they start from equal ones.
 
@@ -356,18 +360,28 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         loose: float = 1.0,
     ) -> SparseSolution:  # fmt: skip
         """Return F for given weights of the graphs."""
-        monitor = run.solver_monitor(_STRICT * self.tol) if run.watched else None
+        strict = _STRICT * self.tol * (1.0 if self.clamping == "hard" else np.sqrt(1.0 - self.alpha) / (2.0 * _STRICT))
+        monitor = run.solver_monitor(strict) if run.watched else None
         solve = functools.partial(
             solve_sparse,
-            tol=loose * _STRICT * self.tol,
+            tol=loose * strict,
             max_iter=self.max_iter,
+            shares=True,
             n_threads=self.n_threads,
             monitor=monitor,
         )
         L = mixture(beta)
         if self.clamping == "soft":
             gamma = (1.0 - self.alpha) / self.alpha
-            return solve(L.diagonal + gamma, L.ties, gamma * Y, start=start)
+            begin = Y if start is None else start  # in the mode that is slowest of all, Y itself is right
+            if self.alpha <= _QUICK and self.tol >= _SINGLE:
+                found = sweep_sparse(
+                    L.diagonal + gamma, L.ties, gamma * Y, tol=self.tol, start=begin, rate=self.alpha, monitor=monitor
+                )
+                if found.status is not Status.STALLED:
+                    return found
+                begin = found.X
+            return solve(L.diagonal + gamma, L.ties, gamma * Y, start=begin)
         free = np.flatnonzero(self.reached_ & ~labelled)
         F = Y.copy()
         if not len(free):

@@ -45,3 +45,28 @@ def test_it_ends_when_told():
     stopped = solve_sparse(d, T, B, tol=1e-12, monitor=lambda step, left: Status.TIME if step == 3 else False)
     assert stopped.status is Status.TIME and stopped.iterations == 3
     assert solve_sparse(d, T, np.zeros((60, 1))).iterations == 0
+
+
+def test_shares_are_measured_row_by_row():
+    rng = np.random.default_rng(1)
+    T = sp.diags_array([np.ones(39), np.ones(39)], offsets=[-1, 1], format="csr")
+    d, B = np.full(40, 2.2), np.zeros((40, 2))
+    B[0, 0], B[39, 1] = 1.0, 1e-3 * rng.random()
+    A = np.diag(d) - T.toarray()
+    found = solve_sparse(d, sp.csr_array(T), B, tol=1e-7, shares=True)
+    left, total = np.abs(B - A @ found.X).max(axis=1), found.X.sum(axis=1)
+    assert found.status is Status.CONVERGED
+    assert (left <= 1e-7 * d * np.maximum(total, 1e-6 * total.max())).all()
+    assert total.min() < 1e-3 * total.max()  # rows that lengths of columns would not see
+
+
+def test_systems_that_single_precision_cannot_solve():
+    n = 3000  # a chain held at one end: a condition number of about 4e6
+    T = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    d = np.full(n, 2.0)
+    d[-1] = 1.0
+    B = np.zeros((n, 1))
+    B[0] = 1.0
+    found = solve_sparse(d, T, B, tol=1e-8, max_iter=20_000)
+    assert found.status is Status.CONVERGED
+    assert np.allclose(found.X, 1.0, atol=4e6 * 1e-8)  # the length of an error is that of what is left, times 1 / least

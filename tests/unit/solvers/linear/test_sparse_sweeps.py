@@ -1,0 +1,83 @@
+"""Sweeps against sums of positive terms, which keep the digits of small entries too."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer.problems import Status
+from mercer.solvers.linear import sparse_sweeps
+from mercer.solvers.linear.sparse_sweeps import sweep_sparse
+
+
+def chain(n=60):
+    """A chain whose ends have labels: entries fall by a factor of ten from node to node."""
+    T = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], format="csr")
+    B = np.zeros((n, 3))
+    B[0, 0] = B[n // 2, 1] = 1.0
+    return np.full(n, 10.0), sp.csr_array(T), B
+
+
+def network(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    T = sp.random_array((n, n), density=0.1, rng=rng, format="csr")
+    T = sp.csr_array(T + T.T)
+    T.setdiag(0.0)
+    T.eliminate_zeros()
+    B = np.zeros((n, 2))
+    B[:4, 0] = B[4:9, 1] = 1.0
+    return 0.5 + 3.0 * np.asarray(T.sum(axis=1)), T, B
+
+
+def series(d, T, B, terms=400):
+    """Return sum_k (D^-1 T)^k D^-1 B."""
+    term = B / d[:, None]
+    total = term.copy()
+    for _ in range(terms):
+        term = (T @ term) / d[:, None]
+        total += term
+    return total
+
+
+@pytest.mark.parametrize("make", [chain, network])
+def test_every_entry_has_its_digits(make):
+    d, T, B = make()
+    expected = series(d, T, B)
+    found = sweep_sparse(d, T, B, tol=1e-6, rate=0.34)
+    assert found.status is Status.CONVERGED and found.residual <= 1e-6
+    # a further step would change by tol at most, and leaves a third of an error
+    assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
+
+
+def test_entries_beyond_single_precision():
+    d, T, B = chain(120)
+    B[60:] = 0.0
+    expected = series(d, T, B)
+    assert 0.0 < expected.sum(axis=1).min() < 1e-60  # which single precision has not
+    found = sweep_sparse(d, T, B, tol=1e-6, rate=0.34, max_iter=500)
+    assert found.status is Status.CONVERGED
+    assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
+
+
+def test_parts_without_labels_stay_zero():
+    d, T, B = chain(20)
+    T = sp.csr_array(sp.block_diag([T, T]))
+    found = sweep_sparse(np.tile(d, 2), T, np.vstack([B, 0.0 * B]))
+    assert found.status is Status.CONVERGED
+    assert not found.X[20:].any() and (found.X[:20].sum(axis=1) > 0.0).all()
+
+
+def test_it_ends_when_told_and_where_it_began():
+    d, T, B = network()
+    assert sweep_sparse(d, T, B, max_iter=1).status is Status.MAX_ITER
+    stopped = sweep_sparse(d, T, B, monitor=lambda step, change: Status.TIME if step == 2 else False)
+    assert stopped.status is Status.TIME and stopped.iterations == 3  # with the last step
+    again = sweep_sparse(d, T, B, start=series(d, T, B))
+    assert again.iterations == 2
+
+
+def test_the_plain_functions(monkeypatch):
+    d, T, B = network(30)
+    expected = sweep_sparse(d, T, B).X
+    for name in ("_sweep", "_last"):
+        monkeypatch.setattr(sparse_sweeps, name, getattr(sparse_sweeps, name).py_func)
+    assert np.allclose(sweep_sparse(d, T, B).X, expected, rtol=1e-6)
