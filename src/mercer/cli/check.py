@@ -121,8 +121,8 @@ def _table_findings(table: Table) -> list[str]:
         if count:
             share = 100.0 * count / table.n
             found.append(
-                f"Column {shown(name)} misses {count} of {table.n} values ({share:.0f} %): fill them in, or fit with "
-                "--missing drop."
+                f"Column {shown(name)} misses {count} of {table.n} values ({share:.0f} %). The automatic fit fills in "
+                "what is not text; for other models fill them in, or fit with --missing drop."
             )
     constant = table.of_kind("constant")
     if constant:

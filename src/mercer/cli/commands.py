@@ -111,6 +111,12 @@ _missing = click.option(
     show_default=True,
     help="What to do with rows that have missing values.",
 )
+_missing_of_fit = click.option(
+    "--missing",
+    type=click.Choice(["fill", "refuse", "drop"]),
+    help="What to do with rows that have missing values: fill them in (only where the model is found), or refuse them, "
+    "or leave them out. They are filled in where that can be done, else refused, if not given.",
+)
 
 
 def _output(required: bool, help: str) -> Decorator:
@@ -150,7 +156,7 @@ _spreadsheet = click.option(
     "--tries", type=click.IntRange(1), default=100, show_default=True, help="Kernels that --search fits at most."
 )
 @click.option("--task", type=click.Choice(["regression", "classification"]), help="Instead of the one found.")
-@_missing
+@_missing_of_fit
 @click.option(
     "--folds", type=click.IntRange(0), default=5, show_default=True, help="Cross-validation of a given --estimator."
 )

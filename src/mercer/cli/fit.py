@@ -27,7 +27,14 @@ from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model import choose, sequence_kernels, sparse_kernels, structured_kernels
+from mercer.first_model import (
+    choose,
+    choose_for_table,
+    missing_said,
+    sequence_kernels,
+    sparse_kernels,
+    structured_kernels,
+)
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
@@ -36,8 +43,10 @@ from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
+from mercer.kernels.tables.table_encoder import with_dates
 from mercer.language import parse
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels
+from mercer.selection.first_tables import FEWEST, is_encoded
 from mercer.spec import written
 
 __all__ = ["run"]
@@ -59,7 +68,7 @@ class Request(Reading):
     search: bool
     tries: int
     task: str | None
-    missing: str
+    missing: str | None
     folds: int
     output: Path | None
     report: Path | None
@@ -197,7 +206,14 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
         columns = samples(rest, kernel)[1]
-    problem = pose(data, request.target, request.labels, columns, request.missing == "drop")
+    automatic = estimator is None and not request.mix and not request.search
+    fill = automatic and request.missing in (None, "fill") and isinstance(data, Table) and data.n >= FEWEST
+    if request.missing == "fill" and not fill:
+        raise UsageFault(
+            "--missing fill was given, which only a model that is found for a table of at least "
+            f"{FEWEST} rows can do. Leave it out, or give --missing drop."
+        )
+    problem = pose(data, request.target, request.labels, columns, request.missing == "drop", fill)
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
@@ -234,6 +250,9 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     task = request.task or find_task(problem.y)
     y = problem.y if task == "classification" else _numbers(problem)
     steps = [_why(task, request, problem)]
+    table = _varying(problem, steps) if isinstance(problem.data, Table) else None
+    if table is not None and is_encoded(table[1], problem.n):
+        return _automatic_table(request, problem, (*table, y, task), steps, clock, terminal)
     kernels = _candidates(problem, steps)
     rows = some_rows(problem.n)
     some = problem.take(rows)
@@ -249,6 +268,42 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     leave_note(choice.model, None)  # kernels that the rows suggested
     method = f"leave-one-out on {len(rows)} rows"
     return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
+
+
+def _automatic_table(
+    request: Request, problem: Problem, given: Any, steps: list[str], clock: Clock, terminal: Terminal
+) -> Outcome:
+    """Learn a length for each column, and judge the model by rows that took no part in its choice."""
+    *_, y, task = given
+    with terminal.progress("choosing") as bar:
+        choice = choose_for_table(*given, lambda fraction: (bar(fraction), _time_left(clock)))
+    steps += choice.steps
+    X = samples(problem.data, choice.model.kernel)[0]
+    _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
+    found = scores(task, y[choice.rows], choice.predictions) if len(choice.rows) else {}
+    return Outcome(choice.model, X, y, task, found, choice.method, steps)
+
+
+def _varying(problem: Problem, steps: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the columns that vary and their kinds; what is left out or filled in is added to the steps."""
+    data = problem.data
+    assert isinstance(data, Table)
+    left = data.of_kind("constant", "identifier")
+    if left:
+        steps.append(f"left out, being constant or naming the rows: {', '.join(left)}")
+    if len(left) == len(data.names):
+        raise FileError(
+            data.path,
+            f"No column is left to compare rows by; constant or naming the rows: {', '.join(map(shown, left))}.",
+            "Add a column of numbers, categories or texts that vary.",
+            line=1,
+        )
+    kept = {name: values for name, values in data.columns.items() if name not in left}
+    kinds = {name: "number" if data.kinds[name] == "boolean" else data.kinds[name] for name in kept}
+    absent = [name for name in kept if data.missing[name]]
+    if absent:
+        steps.append(missing_said(absent))
+    return kept, with_dates(kept, kinds)
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
@@ -359,16 +414,6 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
     data = problem.data
     if isinstance(data, Table):
         kinds = {name: "number" if kind == "boolean" else kind for name, kind in data.kinds.items()}
-        left = data.of_kind("constant", "identifier")
-        if left:
-            steps.append(f"left out, being constant or naming the rows: {', '.join(left)}")
-        if len(left) == len(data.names):
-            raise FileError(
-                data.path,
-                f"No column is left to compare rows by; constant or naming the rows: {', '.join(map(shown, left))}.",
-                "Add a column of numbers, categories or texts that vary.",
-                line=1,
-            )
         rows = some_rows(data.n)
         return table_kernels(data.take(rows).columns, kinds)
     if data.kind == "sequences":

@@ -27,6 +27,7 @@ from mercer.io.readers import read
 from mercer.io.tables import Table
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.algebra.maps import Selected
+from mercer.kernels.tables.table_encoder import with_dates
 from mercer.spec import Spec
 
 __all__ = [
@@ -98,7 +99,7 @@ def _nodes(spec: Any) -> Iterator[Spec]:
 
 
 def selected_columns(kernel: Any) -> tuple[str | int, ...]:
-    """Return the columns that a kernel names by ``.on``, each once, in order.
+    """Return the columns that a kernel names by ``.on``, or that its encoder of a table reads, each once, in order.
 
     Examples
     --------
@@ -111,7 +112,13 @@ def selected_columns(kernel: Any) -> tuple[str | int, ...]:
         if isinstance(node, Selected):
             names = node.columns if isinstance(node.columns, (list, tuple)) else [node.columns]
             found |= dict.fromkeys(name if isinstance(name, str) else int(name) for name in names)
-    return tuple(found)
+    return tuple(found | dict.fromkeys(encoded_columns(kernel)))
+
+
+def encoded_columns(spec: Any) -> tuple[Any, ...]:
+    """Return the columns of which values may be missing, since a kernel reads them through a `TableEncoder`."""
+    encoders = [getattr(node, "transform", None) for node in _nodes(spec)]
+    return tuple(dict.fromkeys(name for encoder in encoders for name in getattr(encoder, "columns_", ())))
 
 
 def reading(estimator: Any, *, fitted: bool = False) -> Any:
@@ -194,7 +201,14 @@ class Problem:
         return replace(self, data=self.data.take(index), y=None if self.y is None else self.y[index])
 
 
-def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequence[str] | None, drop: bool) -> Problem:
+def pose(
+    data: Dataset,
+    target: str | None,
+    labels: Path | None,
+    columns: Sequence[str] | None,
+    drop: bool,
+    fill: bool = False,
+) -> Problem:
     """Split off the target, and handle missing values.
 
     Parameters
@@ -208,13 +222,17 @@ def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequen
         Columns of a table that are used; None for all that can be.
     drop : bool
         Whether rows that miss a value are left out rather than refused.
+    fill : bool
+        Whether the model fills in what is missing, but for texts.
     """
     if labels is not None:
         y, name = _labels(labels, data, target)
-        data, y, dropped = _complete(data, y, usable_columns(data, columns), drop)
+        used = usable_columns(data, columns)
+        data, y, dropped = _complete(data, y, _texts(data, used) if fill else used, drop)
         return Problem(data, y, name, dropped)
     if isinstance(data, Table):
         used = usable_columns(data.drop(target) if target is not None else data, columns)
+        used = _texts(data, used) if fill else used
         data, _, dropped = _complete(data, None, [*used, *([target] if target is not None else [])], drop)
         if target is None:
             return Problem(data, dropped=dropped)
@@ -224,6 +242,14 @@ def pose(data: Dataset, target: str | None, labels: Path | None, columns: Sequen
         return Problem(data)
     rest, y = data.split_target(target)
     return Problem(rest, as_target(y), target or data.targets[0])
+
+
+def _texts(data: Dataset, names: Sequence[str]) -> list[str]:
+    """Return the columns of texts, in which nothing can be filled in."""
+    if not isinstance(data, Table):
+        return list(names)
+    kinds = with_dates(data.columns, data.kinds)
+    return [name for name in names if kinds[name] == "text"]
 
 
 def as_target(y: Array) -> Array:

@@ -16,7 +16,16 @@ from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
 from mercer.cli.failures import UsageFault
-from mercer.cli.inputs import Reading, as_target, column_kinds, open_data, reading, samples, selected_columns
+from mercer.cli.inputs import (
+    Reading,
+    as_target,
+    column_kinds,
+    encoded_columns,
+    open_data,
+    reading,
+    samples,
+    selected_columns,
+)
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
 from mercer.cli.terminal import Terminal
@@ -107,6 +116,8 @@ def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     kernel = reading(model, fitted=True)
     X, used = samples(data, kernel, known.get("columns"))
     if isinstance(data, Table):
+        filled = encoded_columns(kernel)
+        used = tuple(name for name in used if name not in filled)  # the model fills in the others
         whole = data.complete(used)
         if not whole.all():
             lost = np.flatnonzero(~whole)

@@ -188,6 +188,8 @@ class Tables(Samples):
 def _coded(column: Any, name: Hashable, categorical: bool) -> tuple[Floats, str, tuple[Hashable, ...]]:
     """Return the values of a raw column, its kind and its levels."""
     levels: tuple[Hashable, ...] | None = None
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiu" and not categorical:
+        return _finite(column.astype(np.float64), name), NUMBER, ()
     if nw.dependencies.is_into_series(column):
         series = nw.from_native(column, series_only=True)
         if isinstance(series.dtype, nw.Enum):
@@ -199,12 +201,7 @@ def _coded(column: Any, name: Hashable, categorical: bool) -> tuple[Floats, str,
     held = [value for value, missing in zip(raw, empty, strict=True) if not missing]
     if levels is None and not categorical and all(_is_number(value) for value in held):
         values = np.array([np.nan if missing else value for value, missing in zip(raw, empty, strict=True)], float)
-        if np.isinf(values).any():
-            raise DomainError(
-                f"Column {name!r} has an infinite value in row {int(np.flatnonzero(np.isinf(values))[0])}. {_ACCEPTED} "
-                "Clip it, or mark it as missing."
-            )
-        return values, NUMBER, ()
+        return _finite(values, name), NUMBER, ()
     bad = next((i for i, value in enumerate(raw) if not empty[i] and not is_hashable(value)), None)
     if bad is not None or any(isinstance(value, complex) for value in held):
         given = "a complex number" if bad is None else f"of type {type(raw[bad]).__name__}"
@@ -217,3 +214,12 @@ def _coded(column: Any, name: Hashable, categorical: bool) -> tuple[Floats, str,
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _finite(values: Floats, name: Hashable) -> Floats:
+    if np.isinf(values).any():
+        raise DomainError(
+            f"Column {name!r} has an infinite value in row {int(np.flatnonzero(np.isinf(values))[0])}. {_ACCEPTED} "
+            "Clip it, or mark it as missing."
+        )
+    return values

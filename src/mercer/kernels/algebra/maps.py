@@ -260,8 +260,9 @@ class Composed(_Part):
 
     @derived
     def part(self) -> Hashable:
-        """A key that is the same for the same map."""
-        return Whole(Same(self.transform))
+        """A key that is the same for the same map: text if the map has one, since files hold no objects as keys."""
+        key = getattr(self.transform, "key_", None)
+        return Whole(key if isinstance(key, str) else Same(self.transform))
 
     def parts(self) -> Mapping[Hashable, Callable[[Any], Samples]]:
         """Return the images, packed by the kernel inside."""

@@ -1,0 +1,149 @@
+"""Kernels for the rows of a table: profile, scale of the numbers and a length for each column, by nested folds.
+
+Six kernels with one length are compared first: Gaussian, Matern and exponential, on standardised numbers and on their
+normal scores. The best two get a length for each column, held together weakly or strongly. Since many lengths can fit
+the noise, all of these are judged by folds in which the lengths are learned anew. The mean of the best three is the
+kernel: it is better than each of them on most tables, and what one of them gets wrong, the others mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.arrays import Array, Floats, Indices
+from mercer.kernels import Kernel
+from mercer.kernels.tables.table_encoder import TableEncoder
+from mercer.selection.column_lengths import PROFILES, Lengths, Profile, held_together, left_out, same_length
+
+__all__ = ["Candidate", "codes_of", "compare_lengths", "encoded_kernel", "fold_numbers"]
+
+WEIGHTS = (3.0, 0.3)  # of the prior that holds lengths together: strong and weak
+REFINED = 2  # of the kernels with one length that get more
+FOLDS = 3
+MOST_GROUPS = 150  # columns up to which each gets a length of its own
+AVERAGED = 3
+NOISE = 0.1  # the ridge that suits the kernel: a tenth of the amplitude is what tables have mostly
+
+
+class Candidate(NamedTuple):
+    """A kernel that was tried: how numbers are scaled, its profile and lengths, and its squared error in the folds."""
+
+    numbers: str
+    profile: Profile
+    lengths: Lengths
+    weight: float | None
+    error: float
+
+    def described(self) -> str:
+        """Return what it is in a few words."""
+        scale = "standardised columns" if self.numbers == "standard" else "normal scores of the columns"
+        lengths = "one length" if self.weight is None else "a length for each column"
+        return f"{self.profile.name}, {lengths}, on {scale}"
+
+
+def codes_of(y: Array, task: str) -> Floats:
+    """Return what least squares predicts: numbers in standard units, or one column for each class but of two one.
+
+    Examples
+    --------
+    >>> codes_of(np.array(["a", "b", "b", "b"]), "classification").ravel()
+    array([-0.75,  0.25,  0.25,  0.25])
+    """
+    if task == "regression":
+        values = np.asarray(y, dtype=float)[:, None]
+        values = values - values.mean()
+        return values / (float(np.abs(values).max()) or 1.0)
+    classes, code = np.unique(y, return_inverse=True)
+    Y = (code[:, None] == np.arange(len(classes))).astype(float)
+    Y = Y[:, 1:] if len(classes) == 2 else Y
+    return Y - Y.mean(axis=0)
+
+
+def fold_numbers(y: Array, task: str, folds: int) -> Indices:
+    """Return a fold for each row: drawn once and for all, with the classes spread over the folds."""
+    order = np.random.default_rng(0).permutation(len(y))
+    if task == "classification":
+        order = order[np.argsort(np.unique(y, return_inverse=True)[1][order], kind="stable")]
+    numbers = np.empty(len(y), dtype=np.intp)
+    numbers[order] = np.arange(len(y)) % folds
+    return numbers
+
+
+def compare_lengths(
+    tables: Mapping[str, tuple[Floats, Indices]], Y: Floats, fold: Indices, watch: Callable[[float], Any]
+) -> list[Candidate]:
+    """Return what was tried, the best first.
+
+    Parameters
+    ----------
+    tables : dict of str to (coordinates, groups)
+        The rows as `TableEncoder` has them, by how it scales numbers.
+    Y : (n, k) array
+        From `codes_of`.
+    fold : (n,) array of int
+        From `fold_numbers`.
+    watch : callable
+        Told the share that is done.
+    """
+    total, done = len(tables) * len(PROFILES) + REFINED * len(WEIGHTS), 0
+    first: list[Candidate] = []
+    for numbers, (X, groups) in tables.items():
+        for profile in PROFILES:
+            lengths = same_length(X, Y, groups, profile)
+            error = _error(X, Y, groups, profile, fold, lambda kept, lengths=lengths: lengths)
+            first.append(Candidate(numbers, profile, lengths, None, error))
+            done += 1
+            watch(done / total)
+    first.sort(key=lambda candidate: candidate.error)
+    found = list(first)
+    for start in first[:REFINED]:
+        X, groups = tables[start.numbers]
+        if not 1 < int(groups.max()) + 1 <= MOST_GROUPS:
+            continue
+        for weight in WEIGHTS:
+            learn = lambda kept, X=X, groups=groups, start=start, weight=weight: held_together(  # noqa: E731
+                X[kept], Y[kept], groups, start.profile, weight, start.lengths
+            )
+            error = _error(X, Y, groups, start.profile, fold, learn)
+            lengths = learn(np.arange(len(Y)))
+            found.append(Candidate(start.numbers, start.profile, lengths, weight, error))
+            done += 1
+            watch(min(done / total, 1.0))
+    return sorted(found, key=lambda candidate: candidate.error)
+
+
+def _error(
+    X: Floats, Y: Floats, groups: Indices, profile: Profile, fold: Indices, learn: Callable[[Indices], Lengths]
+) -> float:
+    """Return the mean squared error of rows that were left out when lengths were learned and functions fitted."""
+    squares = 0.0
+    for number in np.unique(fold):
+        rows, kept = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        guesses = left_out(X, Y, groups, profile, learn(kept), rows, kept)
+        squares += float(np.sum((guesses - Y[rows]) ** 2))
+    return squares / Y.size
+
+
+def encoded_kernel(found: Sequence[Candidate], encoders: Mapping[str, TableEncoder]) -> Kernel:
+    """Return the mean of the kernels of the best candidates, on tables as the encoders read them.
+
+    Each is in units of its noise, so that all of them ask for the same ridge, which is `NOISE`; without that, a kernel
+    with a very large length would be little more than a constant beside the others.
+    """
+    best, mean = found[:AVERAGED], None
+    for candidate in best:
+        share = NOISE / (len(best) * float(np.exp(candidate.lengths.log_noise)))
+        part = float(f"{share:.4g}") * _kernel(candidate, encoders[candidate.numbers])
+        mean = part if mean is None else mean + part
+    assert mean is not None
+    return mean
+
+
+def _kernel(candidate: Candidate, encoder: TableEncoder) -> Kernel:
+    lengths = [float(f"{value:.4g}") for value in np.exp(candidate.lengths.log_lengths)]
+    if candidate.weight is None:
+        return candidate.profile.kernel(lengths[0]).of(encoder)
+    return candidate.profile.kernel(tuple(lengths[group] for group in encoder.groups_)).of(encoder)
