@@ -27,14 +27,9 @@ from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model import (
-    choose,
-    choose_for_table,
-    missing_said,
-    sequence_kernels,
-    sparse_kernels,
-    structured_kernels,
-)
+from mercer.first_model.automatic import sequence_kernels, sparse_kernels, structured_kernels
+from mercer.first_model.choice import choose, choose_for_table
+from mercer.first_model.table_columns import missing_said
 from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
@@ -277,6 +272,7 @@ def _automatic_table(
     *_, y, task = given
     with terminal.progress("choosing") as bar:
         choice = choose_for_table(*given, lambda fraction: (bar(fraction), _time_left(clock)))
+    leave_note(choice.model, None)  # kernels that the rows suggested
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)

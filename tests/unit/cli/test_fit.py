@@ -9,7 +9,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer import first_model
 from mercer.cli import fit as module
 from mercer.estimators import (
     SVC,
@@ -18,6 +17,7 @@ from mercer.estimators import (
     MultipleKernelClassifier,
     MultipleKernelRegressor,
 )
+from mercer.first_model import choice
 from mercer.io.model_file import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
 from mercer.runtime.workers import Here
@@ -56,7 +56,7 @@ def test_classes_get_a_support_vector_machine(tmp_path):
     path.write_text("u,v,place\n" + "".join(f"{a:.4f},{b:.4f},{c}\n" for (a, b), c in zip(X, ring, strict=True)))
     told = run_json("fit", path, "-t", "place", "--no-report")
     model = load(path.with_suffix(".mercer"))
-    assert isinstance(model, SVC) and model.probability and model.C in first_model.COSTS
+    assert isinstance(model, SVC) and model.probability and model.C in choice.COSTS
     assert told["validation"] == "leave-one-out on 90 rows" and told["scores"]["accuracy"] > 0.9
     assert "6 kernels and 3 costs C" in told["steps"][1] and "by KernelMeanClassifier" in told["steps"][1]
     assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
@@ -64,8 +64,8 @@ def test_classes_get_a_support_vector_machine(tmp_path):
 
 def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
     path = write_table(tmp_path / "t.csv")
-    margin = first_model._margin
-    monkeypatch.setattr(first_model, "_margin", lambda *given: (*margin(*given)[:2], 0.0))
+    margin = choice._margin
+    monkeypatch.setattr(choice, "_margin", lambda *given: (*margin(*given)[:2], 0.0))
     told = run_json("fit", path, "-t", "group", "--no-report")
     assert isinstance(load(path.with_suffix(".mercer")), KernelMeanClassifier)
     assert "accuracy 0.000 by SVC" in told["steps"][-1]
@@ -73,20 +73,20 @@ def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_ROWS", 50), ("MOST_CLASSES", 1)])
 def test_beyond_its_limits_a_machine_is_not_tried(table, monkeypatch, limit, value):
-    monkeypatch.setattr(first_model, limit, value)
-    monkeypatch.setattr(first_model, "_margin", None)
+    monkeypatch.setattr(choice, limit, value)
+    monkeypatch.setattr(choice, "_margin", None)
     told = run_json("fit", table, "-t", "group", "--no-report")
     assert told["estimator"].startswith("KernelMeanClassifier") and "kernels were compared" in told["steps"][-1]
 
 
 def test_of_many_rows_some_decide(tmp_path, monkeypatch):
-    monkeypatch.setattr(first_model, "COARSE", 40)
-    monkeypatch.setattr(first_model, "MOST_CALIBRATED", 40)
+    monkeypatch.setattr(choice, "COARSE", 40)
+    monkeypatch.setattr(choice, "MOST_CALIBRATED", 40)
     path = write_table(tmp_path / "t.csv")
     told = run_json("fit", path, "-t", "group", "--no-report")
     assert "40 of 90 rows" in " ".join(told["steps"]) or "leave-one-out on 90 rows" in told["validation"]
-    margin = first_model._margin
-    monkeypatch.setattr(first_model, "_margin", lambda *given: (*margin(*given)[:2], 1.0))
+    margin = choice._margin
+    monkeypatch.setattr(choice, "_margin", lambda *given: (*margin(*given)[:2], 1.0))
     told = run_json("fit", path, "-t", "group", "--no-report", "--force")
     assert told["validation"] == "leave-one-out on 40 rows"
     assert not load(path.with_suffix(".mercer")).probability

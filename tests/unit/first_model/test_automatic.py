@@ -1,0 +1,130 @@
+"""A model for data of any kind, without parameters."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes, load_iris
+
+import mercer
+from mercer import SVC, KernelRidge
+from mercer.cli.inputs import selected_columns
+from mercer.errors import DomainError, TargetError, TimeBudgetError
+from mercer.first_model import choice
+from mercer.first_model.choice import choose_for_table
+from mercer.kernels import Gaussian, Match
+
+rng = np.random.default_rng(0)
+IRIS, SPECIES = load_iris(return_X_y=True, as_frame=True)
+
+
+def test_the_score_is_that_of_rows_held_out():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:80], y[:80]
+    model = mercer.automatic(X, y)
+    assert isinstance(model, KernelRidge) and model.story_[0].startswith("regression")
+    table = {j: X[:, j] for j in range(10)}
+    chosen = choose_for_table(table, dict.fromkeys(table, "number"), y, "regression", lambda share: None)
+    error = np.sum((y[chosen.rows] - chosen.predictions) ** 2)
+    assert model.score_ == pytest.approx(1.0 - error / np.sum((y - y.mean()) ** 2), abs=1e-8)
+    assert model.tried_[0][1] <= model.tried_[-1][1]
+
+
+def test_missing_values_are_filled_in(tmp_path):
+    n = 80
+    frame = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.random(n) < 0.5, "group": rng.choice(["a", "b"], n)})
+    frame["on"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n), unit="D")
+    y = frame["x"] + (frame["group"] == "a") + 0.1 * rng.normal(size=n)
+    frame.loc[::9, "x"] = np.nan
+    frame.loc[::7, "group"] = None
+    model = mercer.automatic(frame, y)
+    assert any(step.startswith("missing in x, group: ") for step in model.story_)
+    assert model.score_ > 0.5
+    mercer.save(model, tmp_path / "m.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").predict(frame), model.predict(frame))
+    assert np.isfinite(model.predict(frame.assign(x=np.nan, group=None))).all()
+    with pytest.raises(DomainError, match="texts with missing values: 'note'"):
+        mercer.automatic(frame.assign(note=[None, *(f"word {i} and more" for i in range(n - 1))]), y)
+
+
+def test_tables_of_all_makers_give_the_same_model():
+    few = np.r_[0:20, 50:70, 100:120]
+    X, y = IRIS.iloc[few], SPECIES.to_numpy()[few]
+    one, other = mercer.automatic(X, y), mercer.automatic(pl.DataFrame(X.to_dict("list")), y)
+    third = mercer.automatic({name: X[name].to_numpy() for name in X}, y)
+    assert isinstance(one, SVC) and repr(one) == repr(other) == repr(third)
+    assert np.array_equal(one.predict(X), other.predict(pl.DataFrame(X.to_dict("list"))))
+
+
+def test_columns_are_told_apart():
+    n = 60
+    group = rng.choice(["a", "b", "c"], n)
+    frame = pd.DataFrame({"id": np.arange(n), "one": np.ones(n), "x": rng.normal(size=n), "group": group})
+    y = frame["x"] + (group == "a")
+    model = mercer.automatic(frame, y)
+    assert "left out" in " ".join(model.story_) and "id, one" in " ".join(model.story_)
+    assert selected_columns(model.kernel) == ("x", "group")
+
+
+@pytest.mark.parametrize(
+    ("X", "kernel"),
+    [
+        (["a cat sat", "a dog ran", "the cat ran", "no dog sat"] * 3, "TfIdf"),
+        (["acgt", "ggta", "acca", "ttga"] * 3, "Spectrum"),
+        ([list("acgt"), list("ggta"), list("acca"), list("ttga")] * 3, "Spectrum"),
+        ([("S", "a", "b"), ("S", "b"), ("T", ("S", "a")), ("S", ("T", "b"))] * 3, "PartialTree"),
+        ([{"edges": [(0, 1), (1, 2)]}, {"edges": [(0, 1), (1, 2), (2, 0)]}] * 6, "WeisfeilerLehman"),
+        (sp.csr_array(np.tile([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 0.0]], (3, 1))), "Gaussian"),
+    ],
+    ids=["texts", "strings", "sequences", "trees", "graphs", "sparse rows"],
+)
+def test_every_kind_of_data(X, kernel):
+    y = np.arange(12) % 2
+    model = mercer.automatic(X, y)
+    assert kernel in repr(model.kernel)
+    assert model.predict(X).shape == (12,)
+
+
+def test_what_cannot_be_chosen_for_is_refused():
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    with pytest.raises(TargetError, match="20 samples and y has 19"):
+        mercer.automatic(X, y[:19])
+    with pytest.raises(TargetError, match="regress"):
+        mercer.automatic(X, ["a", "b"] * 10, task="regression")
+    with pytest.raises(TargetError, match="one number"):
+        mercer.automatic(X, np.ones((20, 2)))
+    with pytest.raises(DomainError, match="missing values: 'x'"):  # of so few rows no model is made that fills them in
+        mercer.automatic({"x": np.where(np.arange(19) == 3, np.nan, y[:19])}, y[:19])
+    with pytest.raises(DomainError, match="automatic\\(\\) takes tables"):
+        mercer.automatic([object()] * 20, y)
+    with pytest.raises(TimeBudgetError, match="max_time"):
+        mercer.automatic(X, y, max_time=1e-9)
+
+
+def test_a_kernel_and_a_task_may_be_named():
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    model = mercer.automatic(X, y, task="regression", kernel=Gaussian(2.0))
+    assert (
+        isinstance(model, KernelRidge) and model.kernel == Gaussian(2.0) and model.story_[0] == "regression, as asked"
+    )
+    colours = np.array(["red", "blue"] * 15, dtype=object)
+    assert mercer.automatic(colours, y > 0, kernel=Match()).max_time is None
+
+
+def test_of_many_samples_some_decide(monkeypatch):
+    for module in (choice, sys.modules["mercer.first_model.automatic"]):
+        monkeypatch.setattr(module, "some_rows", lambda n, limit=40: np.arange(min(n, 40)))
+    X = rng.uniform(-3.0, 3.0, size=(100, 1))
+    model = mercer.automatic(X, np.sin(X[:, 0]), kernel=Gaussian(1.0))
+    assert any(step.startswith("40 of 100 samples") for step in model.story_)
+    assert len(model.dual_coef_) == 100
+
+
+def test_every_column_is_a_source():
+    table = {"age": [20.0, 30.0, 40.0, 70.0], "city": ["Oslo", "Rome", "Oslo", "Rome"], "same": [1.0] * 4}
+    assert list(mercer.source_kernels(table)) == ["age", "city"]
+    with pytest.raises(DomainError, match="no table"):
+        mercer.source_kernels(["a text", "another text"])
