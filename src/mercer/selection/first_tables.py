@@ -114,5 +114,7 @@ def held_out(columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[[
         places.append(out)
     if not guesses:
         return Held(y[:0], rows[:0], "not validated")
-    method = f"{PARTS} folds, the whole choice made in each" if len(parts) > 1 else "held out, the choice made without"
-    return Held(np.concatenate(guesses), np.concatenate(places), f"{len(np.concatenate(places))} rows: {method} them")
+    count = sum(map(len, places))
+    folded = f"{count} rows in {PARTS} folds, the whole choice made in each"
+    method = folded if len(parts) > 1 else f"{count} rows held out, the whole choice made without them"
+    return Held(np.concatenate(guesses), np.concatenate(places), method)

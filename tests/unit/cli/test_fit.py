@@ -31,15 +31,15 @@ def table(tmp_path):
 
 def test_regression_by_itself(table):
     told = run_json("fit", table, "--target", "y", "--no-report")
-    assert told["task"] == "regression" and told["validation"] == "leave-one-out on 90 rows"
-    assert told["scores"]["r2"] > 0.8 and told["files"]["report"] is None
+    assert told["task"] == "regression" and told["validation"] == "90 rows in 4 folds, the whole choice made in each"
+    assert told["scores"]["r2"] > 0.6 and told["files"]["report"] is None
     assert told["seconds"] > 0 and told["peak_memory"] > 0
     model = load(table.with_suffix(".mercer"))
     assert isinstance(model, KernelRidge) and model.fit_intercept
     assert model.data_["columns"] == ["age", "dose", "smoker", "city", "group", "note"]
     assert model.data_["kinds"]["smoker"] == "boolean" and model.data_["target"] == "y"
     assert any("same" in step and "id" in step for step in told["steps"])
-    assert mercer.parse(told["kernel"]) == model.kernel and "TfIdf().normalized().on('note')" in told["kernel"]
+    assert "TableEncoder" in told["kernel"] and "TfIdf().normalized().on('note')" in told["kernel"]
 
 
 def test_classification_by_itself(table):
@@ -57,8 +57,8 @@ def test_classes_get_a_support_vector_machine(tmp_path):
     told = run_json("fit", path, "-t", "place", "--no-report")
     model = load(path.with_suffix(".mercer"))
     assert isinstance(model, SVC) and model.probability and model.C in choice.COSTS
-    assert told["validation"] == "leave-one-out on 90 rows" and told["scores"]["accuracy"] > 0.9
-    assert "6 kernels and 3 costs C" in told["steps"][1] and "by KernelMeanClassifier" in told["steps"][1]
+    assert told["validation"].startswith("90 rows in 4 folds") and told["scores"]["accuracy"] > 0.85
+    assert any("one kernel and 5 costs C" in step and "by KernelMeanClassifier" in step for step in told["steps"])
     assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
 
 
@@ -83,12 +83,10 @@ def test_of_many_rows_some_decide(tmp_path, monkeypatch):
     monkeypatch.setattr(choice, "COARSE", 40)
     monkeypatch.setattr(choice, "MOST_CALIBRATED", 40)
     path = write_table(tmp_path / "t.csv")
-    told = run_json("fit", path, "-t", "group", "--no-report")
-    assert "40 of 90 rows" in " ".join(told["steps"]) or "leave-one-out on 90 rows" in told["validation"]
-    margin = choice._margin
-    monkeypatch.setattr(choice, "_margin", lambda *given: (*margin(*given)[:2], 1.0))
-    told = run_json("fit", path, "-t", "group", "--no-report", "--force")
-    assert told["validation"] == "leave-one-out on 40 rows"
+    margin, seen = choice._margin, []
+    monkeypatch.setattr(choice, "_margin", lambda *given: (seen.append(len(given[1])), *margin(*given)[:2], 1.0)[1:])
+    run_json("fit", path, "-t", "group", "--no-report")
+    assert set(seen) == {40}
     assert not load(path.with_suffix(".mercer")).probability
 
 
@@ -168,14 +166,20 @@ def test_sequences_sparse_vectors_and_matrices(tmp_path):
     labels = tmp_path / "labels.csv"
     labels.write_text("y\n" + "".join(f"{value:.5f}\n" for value in np.sin(X[:, 0])))
     told = run_json("fit", tmp_path / "k.npy", "--labels", labels, "--no-report")
-    assert told["kernel"] == repr(Precomputed()) and told["scores"]["r2"] > 0.8
+    assert told["kernel"] == repr(Precomputed()) and told["scores"]["r2"] > 0.6
     result = run("fit", tmp_path / "k.npy", "--no-report", "--force", code=2)
     assert "--labels" in result.stderr
 
 
 def test_rows_that_miss_values(tmp_path):
     path = write_table(tmp_path / "t.csv", missing=(3, 7))
-    assert "2 of 90 rows miss a value" in run("fit", path, "-t", "y", "--no-report", code=3).stderr
+    for options in (["--missing", "refuse"], ["-e", "KernelRidge(Gaussian(2.0).on(['age', 'dose']))"]):
+        assert "2 of 90 rows miss a value" in run("fit", path, "-t", "y", "--no-report", *options, code=3).stderr
+    told = run_json("fit", path, "-t", "y", "--no-report")
+    assert any(step.startswith("missing in age: ") for step in told["steps"]) and told["data"]["dropped"] == 0
+    path.with_suffix(".mercer").unlink()
+    wrong = ["fit", path, "-t", "y", "--no-report", "--missing", "fill", "-e", "KernelRidge()"]
+    assert "only a model that is found" in run(*wrong, code=2).stderr
     result = run("fit", path, "-t", "y", "--no-report", "--missing", "drop")
     assert "2 rows that miss a value were left out; 88 remain." in result.stderr
 
@@ -259,9 +263,13 @@ def test_warnings_are_told_once():
 
 
 def test_many_rows_are_chosen_from(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "some_rows", lambda n: np.arange(0, n, 2))
-    told = run_json("fit", write_table(tmp_path / "t.csv"), "-t", "y", "--no-report")
-    assert "45 of 90 rows" in told["steps"][2] and told["validation"] == "leave-one-out on 45 rows"
+    monkeypatch.setattr(module, "some_rows", lambda n: np.arange(0, n, 3))
+    path = write_svmlight(tmp_path / "t.svm")
+    count = len(path.read_text().splitlines())
+    some = (count + 2) // 3
+    told = run_json("fit", path, "--no-report")
+    assert any(step.startswith(f"{some} of {count} rows") for step in told["steps"])
+    assert told["validation"] == f"leave-one-out on {some} rows"
 
 
 def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
@@ -315,7 +323,8 @@ def test_without_an_address_workers_are_started_here(table, tmp_path, monkeypatc
     """The workers that would be started are this process."""
     asked = []
     monkeypatch.setattr(
-        "mercer.gram.distributed.hire", lambda address, workers=None, *rest: asked.append((address, workers)) or Here()
+        "mercer.gram.distributed.hire",
+        lambda address, workers=None, *rest, **more: asked.append((address, workers)) or Here(),
     )
     options = ["-t", "y", "-e", "KernelRidge(Gaussian(20.0).on(('age',)))", "--folds", "0", "--threads", "2"]
     found = run_json("fit", table, *options, *words, "--no-report", "-o", tmp_path / "a.mercer")

@@ -117,7 +117,10 @@ def test_what_is_missing_is_named(folder):
     stderr = run("predict", folder / "t.mercer", short, code=3).stderr
     assert "'dose', 'city' are missing" in stderr and "short.csv" in stderr
     gaps = write_table(folder / "gaps.csv", n=9, missing=(2, 5))
-    stderr = run("predict", folder / "t.mercer", gaps, code=3).stderr
+    assert len(run("predict", folder / "t.mercer", gaps).stdout.splitlines()) == 10  # a model that was found fills in
+    plain = ["-e", "KernelRidge(Gaussian(2.0).on(['age', 'dose']))", "--no-report", "-o", folder / "plain.mercer"]
+    run("fit", folder / "t.csv", "-t", "y", *plain)
+    stderr = run("predict", folder / "plain.mercer", gaps, code=3).stderr
     assert "2 of 9 rows miss a value (by column: 'age' 2); the lines are 4, 7" in stderr
 
 

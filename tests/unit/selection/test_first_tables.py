@@ -44,7 +44,7 @@ def test_rows_held_out_take_no_part():
     alone = KernelRidge(Gaussian(1.0), 0.1).fit(x[kept, None], y[kept]).predict(x[held.rows[:50], None])
     np.testing.assert_allclose(held.predictions[:50], alone, rtol=1e-9, atol=1e-10)
     many = held_out({"x": rng.normal(size=400), "row": np.arange(400.0)}, rng.normal(size=400), "regression", chosen)
-    assert len(many.rows) == 100 and many.method.startswith("100 rows: held out")
+    assert len(many.rows) == 100 and many.method.startswith("100 rows held out")
 
 
 def test_one_class_cannot_be_validated():
