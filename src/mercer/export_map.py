@@ -336,7 +336,6 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.kernels.strings.substrings": ("Substrings",),
         "mercer.kernels.strings.weighted_degree": ("WeightedDegree",),
         "mercer.kernels.tables.gower": ("Gower", "Hamming",),
-        "mercer.kernels.tables.table_encoder": ("TableEncoder",),
         "mercer.kernels.task_kernels": ("task_kernel",),
         "mercer.kernels.texts.bag_of_words": ("BagOfWords", "TfIdf",),
         "mercer.kernels.texts.semantics": ("Cooccurrence", "LatentSemantic", "Semantic",),
@@ -444,6 +443,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.selection.pruning": ("Pruned", "prune",),
         "mercer.selection.sigmoid": ("Sigmoid", "couple", "fit_sigmoid", "normalize",),
         "mercer.selection.svm_path": ("PathEnd", "SVMPath", "svm_path",),
+        "mercer.selection.tables.table_encoder": ("TableEncoder",),
         "mercer.selection.virtual_samples": ("VirtualSamples",),
     },
     "mercer.solvers": {
@@ -534,7 +534,6 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.kernels.kmers": ("Kmers",),
     "mercer.kernels.sets.pyramid_match": ("Cells",),
     "mercer.kernels.strings.substrings": ("SubstringFunction", "SuffixNodes",),
-    "mercer.kernels.tables.table_encoder": ("ColumnCode",),
     "mercer.kernels.texts.bag_of_words": ("Bag", "Corpus",),
     "mercer.kernels.texts.semantics": ("SemanticMap",),
     "mercer.kernels.trees.tree_spectrum": ("Grams", "Subtrees",),

@@ -38,10 +38,10 @@ from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
-from mercer.kernels.tables.table_encoder import with_dates
 from mercer.language import parse
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels
-from mercer.selection.first_tables import FEWEST, is_encoded
+from mercer.selection.tables.first_tables import FEWEST, is_encoded
+from mercer.selection.tables.table_encoder import with_dates
 from mercer.spec import written
 
 __all__ = ["run"]

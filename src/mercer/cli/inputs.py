@@ -27,7 +27,7 @@ from mercer.io.readers import read
 from mercer.io.tables import Table
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.algebra.maps import Selected
-from mercer.kernels.tables.table_encoder import with_dates
+from mercer.selection.tables.table_encoder import with_dates
 from mercer.spec import Spec
 
 __all__ = [
@@ -112,7 +112,7 @@ def selected_columns(kernel: Any) -> tuple[str | int, ...]:
         if isinstance(node, Selected):
             names = node.columns if isinstance(node.columns, (list, tuple)) else [node.columns]
             found |= dict.fromkeys(name if isinstance(name, str) else int(name) for name in names)
-    return tuple(found | dict.fromkeys(encoded_columns(kernel)))
+    return tuple(dict.fromkeys(encoded_columns(kernel)) | found)
 
 
 def encoded_columns(spec: Any) -> tuple[Any, ...]:

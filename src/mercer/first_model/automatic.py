@@ -72,8 +72,8 @@ def automatic(
     -----
     At most 2000 samples, drawn once, decide. In tables every column gets a length of its own where that predicts
     better, by the evidence of least squares on at most 600 rows, and the kernel is the mean of the best three
-    (`mercer.kernels.TableEncoder` says how columns become numbers). Then ridge regression is compared by leave-one-out
-    in closed form, support vector machines by exact leave-one-out on at most 600 samples.
+    (`mercer.selection.TableEncoder` says how columns become numbers). Then ridge regression is compared by
+    leave-one-out in closed form, support vector machines by exact leave-one-out on at most 600 samples.
 
     Examples
     --------

@@ -15,8 +15,8 @@ from mercer.domains import Samples
 from mercer.errors import TargetError
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
-from mercer.selection import first_tables
 from mercer.selection.automatic import COARSE, RIDGES, packed_for, some_rows
+from mercer.selection.tables import first_tables
 
 __all__ = ["Chosen", "choose", "choose_for_table"]
 

@@ -13,8 +13,8 @@ from mercer.domains.frames import columns_of
 from mercer.domains.missing_values import is_missing
 from mercer.errors import DomainError
 from mercer.io.columns import Column, number_column, numbers_identify, text_column
-from mercer.kernels.tables.table_encoder import with_dates
-from mercer.selection import first_tables
+from mercer.selection.tables import first_tables
+from mercer.selection.tables.table_encoder import with_dates
 
 __all__ = ["columns_by_kind", "filled_said", "kind_of", "left_out_said", "missing_said", "varying_columns"]
 

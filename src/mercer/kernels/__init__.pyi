@@ -80,7 +80,6 @@ from mercer.kernels.strings.substrings import Substrings as Substrings
 from mercer.kernels.strings.weighted_degree import WeightedDegree as WeightedDegree
 from mercer.kernels.tables.gower import Gower as Gower
 from mercer.kernels.tables.gower import Hamming as Hamming
-from mercer.kernels.tables.table_encoder import TableEncoder as TableEncoder
 from mercer.kernels.task_kernels import task_kernel as task_kernel
 from mercer.kernels.texts.bag_of_words import BagOfWords as BagOfWords
 from mercer.kernels.texts.bag_of_words import TfIdf as TfIdf
@@ -264,7 +263,6 @@ __all__ = [
     "Substrings",
     "Subtree",
     "Sum",
-    "TableEncoder",
     "Tanimoto",
     "Tensor",
     "TfIdf",

@@ -44,6 +44,7 @@ from mercer.selection.sigmoid import normalize as normalize
 from mercer.selection.svm_path import PathEnd as PathEnd
 from mercer.selection.svm_path import SVMPath as SVMPath
 from mercer.selection.svm_path import svm_path as svm_path
+from mercer.selection.tables.table_encoder import TableEncoder as TableEncoder
 from mercer.selection.virtual_samples import VirtualSamples as VirtualSamples
 __all__ = [
     "AlignmentCriterion",
@@ -59,6 +60,7 @@ __all__ = [
     "SVMPath",
     "Search",
     "Sigmoid",
+    "TableEncoder",
     "Tuned",
     "VirtualSamples",
     "base_kernels",

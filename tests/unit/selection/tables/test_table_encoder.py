@@ -9,8 +9,9 @@ from scipy.stats import norm
 import mercer
 from mercer import KernelRidge
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels import Gaussian, TableEncoder
-from mercer.kernels.tables.table_encoder import with_dates
+from mercer.kernels import Gaussian
+from mercer.selection import TableEncoder
+from mercer.selection.tables.table_encoder import with_dates
 
 rng = np.random.default_rng(0)
 TABLE = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import GaussianProcessRegressor, KernelRidge
-from mercer.selection.column_lengths import PROFILES, Lengths, evidence, held_together, left_out, same_length
+from mercer.selection.tables.column_lengths import PROFILES, Lengths, evidence, held_together, left_out, same_length
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 4))

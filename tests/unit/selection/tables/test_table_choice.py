@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import KernelRidge
-from mercer.kernels import TableEncoder
-from mercer.selection.table_choice import codes_of, compare_lengths, encoded_kernel, fold_numbers
+from mercer.selection import TableEncoder
+from mercer.selection.tables.table_choice import codes_of, compare_lengths, encoded_kernel, fold_numbers
 
 rng = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelRidge
 from mercer.kernels import Gaussian
-from mercer.selection.first_tables import held_out, is_encoded, learned_kernels, rows_of_columns
+from mercer.selection.tables.first_tables import held_out, is_encoded, learned_kernels, rows_of_columns
 
 rng = np.random.default_rng(0)
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.kernels import Kernel
-from mercer.kernels.tables.table_encoder import TableEncoder
-from mercer.selection.column_lengths import PROFILES, Lengths, Profile, held_together, left_out, same_length
+from mercer.selection.tables.column_lengths import PROFILES, Lengths, Profile, held_together, left_out, same_length
+from mercer.selection.tables.table_encoder import TableEncoder
 
 __all__ = ["Candidate", "codes_of", "compare_lengths", "encoded_kernel", "fold_numbers"]
 

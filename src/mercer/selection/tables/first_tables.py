@@ -14,9 +14,16 @@ from sklearn.base import clone
 
 from mercer.arrays import Array, Indices
 from mercer.kernels import Kernel
-from mercer.kernels.tables.table_encoder import TableEncoder
 from mercer.selection.automatic import some_rows, text_kernel
-from mercer.selection.table_choice import AVERAGED, Candidate, codes_of, compare_lengths, encoded_kernel, fold_numbers
+from mercer.selection.tables.table_choice import (
+    AVERAGED,
+    Candidate,
+    codes_of,
+    compare_lengths,
+    encoded_kernel,
+    fold_numbers,
+)
+from mercer.selection.tables.table_encoder import TableEncoder
 
 __all__ = ["AVERAGED", "FEWEST", "Held", "held_out", "is_encoded", "learned_kernels", "rows_of_columns"]
 
