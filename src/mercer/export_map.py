@@ -540,5 +540,6 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.numerics.ragged": ("Ragged",),
     "mercer.numerics.sketches": ("CountSketch",),
     "mercer.problems": ("BoxQP", "ConvexRisk", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "Solution", "SparseRisk", "Status", "Trace",),
+    "mercer.selection.tables.table_encoder": ("ColumnCode",),
     "mercer.solvers.mixtures.weight_search": ("Mixed",),
 }

@@ -27,6 +27,7 @@ from mercer.errors import DomainError, ParameterError
 
 __all__ = ["ColumnCode", "TableEncoder", "with_dates"]
 __public__ = ["TableEncoder"]
+__saved__ = ["ColumnCode"]
 
 DATE = "date"
 _ISO = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?\s*")
