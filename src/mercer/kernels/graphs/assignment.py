@@ -23,10 +23,10 @@ from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.counts import arrays_of, renumbered
 from mercer.kernels.graphs.graph_histograms import GraphCounts
+from mercer.kernels.graphs.transport import transport_costs
 from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.transport import transport_costs
 from mercer.runtime.compiled import compiled
 
 __all__ = ["WeisfeilerLehmanAssignment", "WeisfeilerLehmanWasserstein"]
