@@ -28,6 +28,7 @@ from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["WeisfeilerLehmanAssignment", "WeisfeilerLehmanWasserstein"]
 __public__ = __all__
@@ -146,8 +147,8 @@ class WeisfeilerLehmanWasserstein(Kernel, Differentiated):
         self.length_scale = length_scale
         self.attributes = attributes
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 on labels, None on attributes."""
         return None if self.attributes else 0
 
