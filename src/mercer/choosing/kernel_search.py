@@ -190,7 +190,7 @@ class KernelSearchCV(GridSearchCV):
         finished = ledger.finished()
         if not finished:
             raise TimeBudgetError(
-                f"max_time={self.max_time} seconds were over before one candidate was scored on all folds. Allow more, "
+                f"max_time={self.max_time} seconds ran out before one candidate was scored on all folds. Allow more, "
                 "or use fewer samples."
             )
         self.complete_ = len(finished) == len(candidates)

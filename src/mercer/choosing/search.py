@@ -183,7 +183,7 @@ def search(
         if task.complete and params:
             task.explain(params[0])
         raise TimeBudgetError(
-            f"No candidate of {len(params)} has a finite value of {criterion!r}; the time was over, or each failed, as "
+            f"No candidate of {len(params)} has a finite value of {criterion!r}; time ran out, or each failed, as "
             "on targets whose squares overflow. Give more time by max_time=, or scale y."
         )
     best = int(np.nanargmax(values) if criterion.greater else np.nanargmin(values))
@@ -248,7 +248,7 @@ class _Task:
             answer_of(self.progress, min(1.0, share), who="progress", takes="the share that is done")
 
     def explain(self, params: dict[str, Any]) -> None:
-        """Fit a candidate to all samples: if that fails, its error says what the matter is."""
+        """Fit a candidate to all samples: if that fails, its error says what is wrong."""
         fresh(self.estimator, params).fit(self.X, self.y)
 
     # grids --------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class _Task:
         return params, values
 
     def _each_kernel(self, groups: list[list[int]], params: list[dict[str, Any]]) -> Iterator[tuple[list[int], Floats]]:
-        """Yield groups with their criterion, here or by workers, until the time is over."""
+        """Yield groups with their criterion, here or by workers, until time is up."""
         parts = [[params[i] for i in places] for places in groups]
         if self.at is None:
             for places, part in zip(groups, parts, strict=True):
