@@ -176,8 +176,7 @@ def _remaining(clock: Clock) -> float | None:
         return None
     if clock.expired:
         raise TimeBudgetError(
-            f"max_time={clock.max_time:g} seconds ran out before a model was chosen. Allow more, or use fewer "
-            "samples."
+            f"max_time={clock.max_time:g} seconds ran out before a model was chosen. Allow more, or use fewer samples."
         )
     return max(clock.max_time - clock.seconds, 1e-3)
 
