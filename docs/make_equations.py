@@ -17,9 +17,9 @@ from mercer.catalogue import seed_of
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "equations.md"
 PACKAGES = (
-    *("domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference"),
-    *("networks", "models", "preimages", "estimators"),
-)
+    "domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference",
+    "networks", "models", "preimages", "estimators",
+)  # fmt: skip
 SEEDS = {
     "STS": "J. Shawe-Taylor and S. Sun, *Kernel methods and support vector machines*",
     "KIKS": "H. Kashima, T. Ide, T. Kato and M. Sugiyama, *Recent advances and trends in large-scale kernel methods*",

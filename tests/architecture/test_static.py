@@ -23,14 +23,14 @@ MAX_FUNCTION_LINES = 80
 MAX_PARAMETERS = 9
 
 BANNED_CALLS = {
-    *("eval", "exec", "compile", "__import__"),
-    *("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open"),
-    *("joblib.load", "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads"),
-}
+    "eval", "exec", "compile", "__import__",
+    "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open",
+    "joblib.load", "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads",
+}  # fmt: skip
 OPTIONAL = {
-    *("clarabel", "dask", "defusedxml", "distributed", "highspy"),
-    *("matplotlib", "networkx", "openpyxl", "piqp", "pyarrow"),
-}
+    "clarabel", "dask", "defusedxml", "distributed", "highspy",
+    "matplotlib", "networkx", "openpyxl", "piqp", "pyarrow",
+}  # fmt: skip
 HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 DISTRIBUTION = {"sklearn": "scikit-learn"}
 

@@ -39,12 +39,12 @@ _ADVICE = re.compile(
     r"|A truth value|A weight of|give|use|wrap|write|normalise|must have)\b"
 )
 _ENTRAILS = (
-    *("SVD did not converge", "zero-size array", "must not contain infs", "has no attribute", "NoneType"),
-    *("cannot unpack", "out of bounds", "broadcast", "setting an array element", "unhashable", "not subscriptable"),
-    *("unsupported operand", "object of type", "list index", "not callable", "takes no arguments", "positional"),
-    *("assert", "singular matrix", "truth value of a", "math domain", "division by zero", "not iterable"),
-    *("Traceback", "nopython", "numba", "arrays to stack", "dimension mismatch", "matmul:", "invalid literal"),
-)
+    "SVD did not converge", "zero-size array", "must not contain infs", "has no attribute", "NoneType",
+    "cannot unpack", "out of bounds", "broadcast", "setting an array element", "unhashable", "not subscriptable",
+    "unsupported operand", "object of type", "list index", "not callable", "takes no arguments", "positional",
+    "assert", "singular matrix", "truth value of a", "math domain", "division by zero", "not iterable",
+    "Traceback", "nopython", "numba", "arrays to stack", "dimension mismatch", "matmul:", "invalid literal",
+)  # fmt: skip
 _WRITTEN_BY_NUMPY = re.compile(r"\bnp\.((str|bytes)_|[a-z]+[0-9]+|longdouble)\(|\bnp\.(True|False)_")
 _CLEAR = (MercerError, ValueError, TypeError, MemoryError)
 _SHORTEST = 40

@@ -169,10 +169,10 @@ ROLES: dict[str, list[Fault]] = {
 }
 # Matrices and lists of numbers that are not samples.
 MATRICES = (
-    *("W", "A", "B", "coef", "values", "x", "direction", "labels", "omega", "mean", "std", "costs"),
-    *("losses", "slacks", "diagonal", "differences", "ranges", "eigenvalues", "margins", "probabilities", "traces"),
-    *("risks", "dimensions", "norms"),
-)
+    "W", "A", "B", "coef", "values", "x", "direction", "labels", "omega", "mean", "std", "costs",
+    "losses", "slacks", "diagonal", "differences", "ranges", "eigenvalues", "margins", "probabilities", "traces",
+    "risks", "dimensions", "norms",
+)  # fmt: skip
 _CHANGED = [
     Fault("one NaN", lambda M: _put(M, np.nan)),
     Fault("one inf", lambda M: _put(M, np.inf)),

@@ -30,9 +30,9 @@ from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
 from mercer.gram.low_rank.nystrom import Nystrom
 from mercer.gram.low_rank.random_features import RandomFeatures
 from mercer.gram.low_rank.sparse_greedy import SparseGreedy
+from mercer.gram.tree_sums import pairwise, tree_sum
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.numerics.tree_sums import pairwise, tree_sum
 from mercer.runtime.tiling import spans
 from mercer.runtime.workers import Crew, DaskClient, dismiss, hire, leave, send_home, share, users
 

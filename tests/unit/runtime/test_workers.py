@@ -11,7 +11,7 @@ import pytest
 
 import mercer
 from mercer.errors import CapabilityError, ParameterError, TimeBudgetError
-from mercer.numerics.tree_sums import tree_sum
+from mercer.gram.tree_sums import tree_sum
 from mercer.runtime import workers as cluster
 from mercer.runtime.workers import ClusterError, Here, dismiss, hire, require_safe, share
 from tests.trust.judge import unclear

@@ -22,8 +22,8 @@ from mercer.constraints import Integer, Interval, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
 from mercer.estimators.dependence.dependence_selection import target_samples
+from mercer.estimators.dependence.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
-from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.foreign import any_kernel

@@ -26,9 +26,9 @@ from mercer.budget import Plan
 from mercer.constraints import Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
+from mercer.estimators.dependence.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.dependence.ica_starts import starts, turned_pairs
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
-from mercer.estimators.factor_gradients import MovingFactor, check_movable
 from mercer.estimators.fits import Run, fitting
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.foreign import any_kernel

@@ -30,6 +30,7 @@ from mercer.kernels import Linear
 from mercer.problems import LinearSystem, Solution, Status
 from mercer.selection import leave_one_out
 from mercer.solvers.linear.deformation import Deformation, deform
+from mercer.spec import derived
 from mercer.targets import PartialClasses, PartialReal
 
 __all__ = ["LaplacianRidge", "LaplacianSVC", "lifted", "mark", "small_gram"]
@@ -118,8 +119,8 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     constraints = {"alpha": Positive(), "fit_intercept": Boolean(), **_GRAPH}
     products_suffice = True
 
-    @property
-    def highest_order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def highest_order(self) -> int:
         """The deformed kernel needs a positive definite one."""
         return 0
 

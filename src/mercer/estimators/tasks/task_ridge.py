@@ -18,6 +18,7 @@ from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel
 from mercer.problems import LinearSystem, Solution
 from mercer.solvers import Solver
+from mercer.spec import derived
 
 __all__ = ["MultiTaskRidge"]
 __public__ = __all__
@@ -116,8 +117,8 @@ class MultiTaskRidge(Tasked, KernelRidge):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    @property
-    def _keeps_factor(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def _keeps_factor(self) -> bool:
         return self.leave_one_out or self._compares
 
     def _fit_at(self, kernel: Kernel, alpha: float, data: Weighted, run: Run) -> tuple[Gram, Solution]:

@@ -21,6 +21,7 @@ from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Kernel, Tiled, offered, offers
 from mercer.kernels.protocols import InputDifferentiable, Pullback
 from mercer.kernels.user_calls import rows_of
+from mercer.spec import derived
 
 __all__ = ["Deep"]
 __public__ = __all__
@@ -100,18 +101,18 @@ class Deep(Tiled, DifferentiatedByTiles):
             )
         return super().check()
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """That of the kernel."""
         return self.kernel.order
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """That of the kernel."""
         return self.kernel.normalised
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """That of the kernel."""
         return self.kernel.bounded
 

@@ -23,11 +23,12 @@ from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.counts import arrays_of, renumbered
 from mercer.kernels.graphs.graph_histograms import GraphCounts
+from mercer.kernels.graphs.transport import transport_costs
 from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 from mercer.kernels.kernel import Kernel, Tiled, mirror
 from mercer.numerics.ragged import Ragged
-from mercer.numerics.transport import transport_costs
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["WeisfeilerLehmanAssignment", "WeisfeilerLehmanWasserstein"]
 __public__ = __all__
@@ -146,8 +147,8 @@ class WeisfeilerLehmanWasserstein(Kernel, Differentiated):
         self.length_scale = length_scale
         self.attributes = attributes
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 on labels, None on attributes."""
         return None if self.attributes else 0
 

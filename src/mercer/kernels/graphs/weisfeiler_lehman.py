@@ -39,6 +39,7 @@ from mercer.kernels.kernel import Kernel, offered
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
+from mercer.spec import derived
 
 __all__ = ["WeisfeilerLehman"]
 __public__ = __all__
@@ -126,8 +127,8 @@ class WeisfeilerLehman(PatternCount, DifferentiatedByTiles):
             )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """Positive definite if the kernel on attributes is; nothing is known otherwise."""
         return 0 if self.attributes is None or self.attributes.order == 0 else None
 

@@ -19,6 +19,7 @@ from mercer.kernels.algebra.maps import Same
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.sets.mean_map import MeanMap
 from mercer.kernels.user_calls import ALL
+from mercer.spec import derived
 
 __all__ = ["Invariant"]
 __public__ = __all__
@@ -74,8 +75,8 @@ class Invariant(MeanMap):
         self.kernel = kernel
         self.transformations = transformations
 
-    @property
-    def average(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def average(self) -> bool:
         """Averages are taken."""
         return True
 
@@ -89,8 +90,8 @@ class Invariant(MeanMap):
             )
         return super().check()
 
-    @property
-    def part(self) -> Hashable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def part(self) -> Hashable:
         """A key that is the same for the same transformations."""
         return Whole(("orbits", tuple(Same(one) for one in self.transformations), tuple(self.kernel.parts())))
 

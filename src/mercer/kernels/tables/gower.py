@@ -20,6 +20,7 @@ from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels.abilities import Featured
 from mercer.kernels.kernel import Kernel, mirror
+from mercer.spec import derived
 
 __all__ = ["Gower", "Hamming"]
 __public__ = __all__
@@ -36,13 +37,13 @@ class _ByColumn(Kernel):
     missing: str
     weights: Any
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0, unless columns with missing values are left out of the mean."""
         return None if self.missing == "skip" else 0
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether missing values are like themselves."""
         return self.missing == "alike"
 

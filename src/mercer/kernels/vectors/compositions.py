@@ -19,6 +19,7 @@ from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.dot import Linear
 from mercer.kernels.vectors.gaussian import Gaussian
 from mercer.kernels.vectors.pointwise import dense
+from mercer.spec import derived
 
 __all__ = ["Aitchison"]
 __public__ = __all__
@@ -69,13 +70,13 @@ class Aitchison(Kernel, Featured, Differentiated, DifferentiatedInInputs):
         self.length_scale = length_scale
         self.offset = offset
 
-    @property
-    def normalised(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def normalised(self) -> bool:
         """Whether it is the Gaussian."""
         return self.length_scale is not None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether it is the Gaussian."""
         return self.length_scale is not None
 

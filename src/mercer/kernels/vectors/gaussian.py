@@ -1,4 +1,6 @@
-r"""The Gaussian kernel, and sums of Gaussians, sum_j exp(s h_ij) v_j, in one pass over a tile of dot products.
+r"""The Gaussian kernel: similarity fades with the squared distance.
+
+Sums of Gaussians, sum_j exp(s h_ij) v_j, are made in one pass over a tile of dot products.
 
 Legend: t = <x, z> (what the tile holds), a = |x|^2 / 2, b = |z|^2 / 2, h = t - a - b = -|x - z|^2 / 2, s = 1 / l^2.
 

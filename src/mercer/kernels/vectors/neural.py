@@ -21,6 +21,7 @@ from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import View
 from mercer.kernels.kernel import Tiled
 from mercer.kernels.vectors.arccosine import both_directions, directions, supplements
+from mercer.spec import derived
 
 __all__ = ["DeepArcCosine", "NeuralTangent"]
 __public__ = __all__
@@ -101,13 +102,13 @@ class DeepArcCosine(_Layers):
         self.degree = degree
         self.depth = depth
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether the degree is 0."""
         return self.degree == 0
 
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """Whether the degree is above 0; angles are not continuous at the zero vector."""
         return self.degree > 0
 

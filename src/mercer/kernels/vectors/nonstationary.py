@@ -22,6 +22,7 @@ from mercer.kernels.comparison import common_dtype
 from mercer.kernels.kernel import Kernel, mirror, offered
 from mercer.kernels.user_calls import rows_of
 from mercer.kernels.vectors.pointwise import dense
+from mercer.spec import derived
 
 __all__ = ["ChangePoint", "Gibbs"]
 __public__ = __all__
@@ -175,18 +176,18 @@ class ChangePoint(Kernel, Differentiated):
                 )
         return self
 
-    @property
-    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def order(self) -> int | None:
         """0 if both kernels are positive definite, else None."""
         return 0 if self.before.order == 0 and self.after.order == 0 else None
 
-    @property
-    def bounded(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def bounded(self) -> bool:
         """Whether both kernels are."""
         return self.before.bounded and self.after.bounded
 
-    @property
-    def continuous(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @derived
+    def continuous(self) -> bool:
         """Whether both kernels are."""
         return self.before.continuous and self.after.continuous
 

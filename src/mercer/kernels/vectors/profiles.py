@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import overload as compiled_overload
 
 from mercer.arrays import Floats
-from mercer.numerics.algebraic import (
+from mercer.kernels.vectors.algebraic import (
     cauchy,
     cauchy_slope,
     epanechnikov,

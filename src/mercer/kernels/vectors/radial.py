@@ -16,9 +16,8 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.kernels.comparison import Base, View
-from mercer.kernels.vectors import profiles
+from mercer.kernels.vectors import algebraic, profiles
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, centred, in_lengths, log_volume
-from mercer.numerics import algebraic
 
 __all__ = ["Cauchy", "Exponential", "Laplacian", "Matern", "RationalQuadratic"]
 __public__ = __all__

@@ -11,6 +11,7 @@ from mercer.errors import ParameterError
 from mercer.kernels.vectors import gaussian
 from mercer.kernels.vectors.gaussian import Gaussian, gaussian_sums, gaussian_tile, is_exact_enough
 from mercer.numerics.operands import center_of, distance_operands, dot_operands
+from tests.naive import radial
 
 KINDS = [np.float32, np.float64]
 ULPS = 2.0
@@ -198,3 +199,10 @@ def test_from_gamma_is_scikit_learns_parameter():
 def test_from_gamma_refuses_what_is_no_width(gamma):
     with pytest.raises(ParameterError, match="from_gamma"):
         Gaussian.from_gamma(gamma)
+
+
+@pytest.mark.parametrize("length", [0.4, 3.0, (0.7, 1.3, 2.1)], ids=str)
+def test_agrees_with_its_naive_twin(length):
+    X, Z = (np.random.default_rng(seed).normal(size=(6, 3)) for seed in (0, 1))
+    expected = radial.table(radial.gaussian, X, Z, length)
+    np.testing.assert_allclose(Gaussian(length)(X, Z), expected, rtol=1e-12, atol=1e-15)

@@ -6,8 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from mercer.kernels.vectors import profiles
-from mercer.numerics import algebraic
+from mercer.kernels.vectors import algebraic, profiles
 from mercer.runtime import tiling
 
 DTYPES = (np.float64, np.float32)

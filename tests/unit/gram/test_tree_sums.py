@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.numerics.tree_sums import pairwise, tree_sum
+from mercer.gram.tree_sums import pairwise, tree_sum
 from mercer.runtime.workers import Here
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.errors import CapabilityError
-from mercer.estimators.factor_gradients import MovingFactor, check_movable
+from mercer.estimators.dependence.factor_gradients import MovingFactor, check_movable
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from mercer.numerics import transport as module
-from mercer.numerics.transport import transport_costs
+from mercer.kernels.graphs import transport as module
+from mercer.kernels.graphs.transport import transport_costs
 
 rng = np.random.default_rng(0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.numerics import algebraic
+from mercer.kernels.vectors import algebraic
 
 h = -(np.linspace(0.0, 4.0, 77).reshape(7, 11) ** 2) / 2  # of distances d from 0 to 4
 d = np.sqrt(-2 * h)
