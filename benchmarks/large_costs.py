@@ -17,6 +17,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,12 @@ def record(name: str, found: dict[str, Any]) -> None:
     RESULTS.write_text(json.dumps({**commit(), "machine": machine(), "fits": fits}, indent=1) + "\n", encoding="utf-8")
 
 
-def print_table() -> None:
-    """Print what has been recorded."""
+def print_table(costs: Sequence[float]) -> None:
+    """Print what has been recorded for these costs."""
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
     print("| set | n | C | violation | dual | seconds | LIBSVM: violation | dual less ours | seconds |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for fit in found["fits"]:
+    for fit in (fit for fit in found["fits"] if fit["C"] in costs):
         cells = [fit["set"], f"{fit['rows']}", f"{fit['C']:g}"]
         for whose in ("", "their "):
             ended = "" if fit[whose + "status"] == "CONVERGED" else " (stopped)"
@@ -145,7 +146,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what has been recorded, and measure nothing")
     given = parser.parse_args()
     if given.table:
-        print_table()
+        print_table(given.costs)
         return
     warnings.simplefilter("ignore")
     columns = ("status", "violation", "dual", "seconds")

@@ -115,11 +115,11 @@ def evidence(name: str, widths: str, seed: int, rows: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def problems(what: str, names: list[str], rows: int) -> Iterator[tuple[str, str, int, int]]:
+def problems(what: str, names: list[str], rows: int, splits: int) -> Iterator[tuple[str, str, int, int]]:
     if what == "density":
-        for name in names:
-            for columns in ("raw", "standardised"):
-                yield from ((name, columns, seed, rows) for seed in range(SPLITS))
+        for seed in range(splits):  # outermost, so that a run that is broken off has as many of each
+            for name in names:
+                yield from ((name, columns, seed, rows) for columns in ("raw", "standardised"))
         return
     for name in names:
         for widths in ("one length scale", "one per column")[: 1 if name == "mcycle" else 2]:
@@ -160,13 +160,14 @@ def main() -> None:
     parser.add_argument("what", choices=("density", "evidence"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--rows", type=int, default=400, help="training rows, 400 by default")
+    parser.add_argument("--splits", type=int, default=SPLITS, help=f"of the rows, for densities; {SPLITS} by default")
     parser.add_argument("--to", type=Path, required=True, help="file of results, to which lines are added")
     given = parser.parse_args()
     names = given.names or [*SETS, *(["made"] if given.what == "evidence" else [])]
     lines = given.to.read_text().splitlines() if given.to.exists() else []
     found = {row["key"]: row for row in map(json.loads, lines)}
     compute = density if given.what == "density" else evidence
-    for name, case, seed, rows in problems(given.what, names, given.rows):
+    for name, case, seed, rows in problems(given.what, names, given.rows, given.splits):
         key = f"{given.what} {name} {case} {seed} {rows}"
         if key in found:
             continue

@@ -18,8 +18,10 @@ from mercer import (
     BayesianLinearRegression,
     GaussianProcessMixture,
     GaussianProcessRegressor,
+    KernelRidge,
     RelevanceVectorRegressor,
     SemiparametricLatentFactor,
+    SmoothingSpline,
     SparseGaussianProcessRegressor,
 )
 
@@ -38,6 +40,8 @@ MACHINES = {
     "evidence of squares": (LSSVR(selection="evidence"), Y),
     "left out squares": (LSSVR(C=None, selection="loo"), Y),
     "columns": (BayesianLinearRegression(), Y),
+    "ridge": (KernelRidge(), Y),
+    "spline": (SmoothingSpline(), Y),
 }
 
 
@@ -47,7 +51,7 @@ def answers(name, a, b):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a bound is as active in one unit as in another
         model = machine.fit(X, a * y + b)
-    spread = {} if isinstance(machine, LSSVR) else {"return_std": True}
+    spread = {} if isinstance(machine, (LSSVR, KernelRidge, SmoothingSpline)) else {"return_std": True}
     found = model.predict(T, **spread)
     mean, *std = found if spread else (found,)
     return [(mean - b) / a, *(part / a for part in std)], model.score(X, a * y + b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = ["SOME", "Begin", "EvidenceSearch", "Remembering"]
 
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
 _GONE = 1e-3  # a noise that has fallen so far on some of the samples
+_FACTORS = 2.0 ** np.arange(-4, 9)  # of all length scales, where the evidence is that of white noise
 _AGAIN = 4  # further starts where the evidence is that of white noise
 _MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than this many
 
@@ -144,6 +145,11 @@ class EvidenceSearch:
             return found
         S, first = way.observations.samples, starts[0]
         sized = units.sized(first.kernel, S, self.fixed) or first.kernel
+        if not self.bounds:
+            wide = Begin(_widened(way, sized, first.noise, self.fixed), first.noise)
+            found = better(found, self._tune(way, wide, units, run, restarts=0, tol=tol, white=white))
+            if -found.value - white > WHITE or found.status in (Status.TIME, Status.STOPPED):
+                return found
         again = Begin(sized, first.noise)
         return better(found, self._tune(way, again, units, run, restarts=_AGAIN, tol=tol, white=white))
 
@@ -177,6 +183,29 @@ class EvidenceSearch:
             monitor=run.solver_monitor(tol),
         )  # fmt: skip
         return shifted(found, -base)
+
+
+def _widened(way: Any, kernel: Kernel, noise: Floats, held: Sequence[str]) -> Kernel:
+    """The kernel with all length scales times a power of two, that of the largest evidence.
+
+    In many columns all samples are far apart at a length of one each, so that no single length has a slope.
+    """
+    lengths = np.array([
+        name.partition("[")[0].endswith("length_scale") and not {name, name.partition("[")[0]} & set(held)
+        for name in free_parameters.free_names(kernel)
+    ])  # fmt: skip
+    if not lengths.any():
+        return kernel
+    raw, best, highest = free_parameters.free_values(kernel), kernel, -np.inf
+    for factor in _FACTORS:
+        trial = free_parameters.with_free(kernel, np.where(lengths, factor * raw, raw))
+        try:
+            value = float(way(trial, noise, slopes=False).value)
+        except DomainError:  # beyond the range of numbers
+            continue
+        if value > highest:
+            best, highest = trial, value
+    return best
 
 
 class Remembering:

@@ -22,6 +22,17 @@ def test_a_start_without_a_slope_is_no_end():
     assert near.log_marginal_likelihood_ > Observations.of(Vectors.pack(Z), y - y.mean()).white() + 10.0
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # where is told by other tests
+def test_length_scales_of_many_columns_are_at_least_as_good_as_one():
+    """One for all is a case of one for each, also where lengths of one make all samples strangers to each other."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(150, 40))
+    y = np.sin(Z[:, 0]) + Z[:, 1] * Z[:, 2] + Z[:, 3] + 0.3 * rng.normal(size=150)
+    one = GaussianProcessRegressor(1.0 * Gaussian(1.0), 0.1).fit(Z, y)
+    each = GaussianProcessRegressor(1.0 * Gaussian((1.0,) * 40), 0.1).fit(Z, y)
+    assert each.log_marginal_likelihood_ > one.log_marginal_likelihood_ - 0.1
+
+
 def test_a_noise_that_vanishes_on_some_samples_is_found_on_all(monkeypatch):
     """The samples with which the search begins are interpolated; those of all must not inherit a noise of zero."""
     rng = np.random.default_rng(0)
