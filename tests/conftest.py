@@ -30,6 +30,7 @@ CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 import pytest  # noqa: E402
+from _pytest.doctest import DoctestModule  # noqa: E402
 from _pytest.runner import runtestprotocol  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 from hypothesis.internal.conjecture import providers  # noqa: E402
@@ -62,6 +63,12 @@ def pytest_configure(config):
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(limits=1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Pass over docstrings of tests, which have no examples: only those of the source are tried."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 _GENERATORS: dict[object, list] = {}  # of each module of tests: its random generators and their states after import
