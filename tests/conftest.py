@@ -85,9 +85,15 @@ def pytest_collection_modifyitems(items):
         random.Random(seed).shuffle(items)
 
 
-def pytest_collection_finish():
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
     """Keep the collector of garbage from going through twenty thousand tests again and again."""
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
