@@ -30,6 +30,7 @@ CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE))
 
 import pytest  # noqa: E402
+from _pytest.doctest import DoctestModule  # noqa: E402
 from _pytest.runner import runtestprotocol  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 from hypothesis.internal.conjecture import providers  # noqa: E402
@@ -64,6 +65,12 @@ def pytest_configure(config):
         threadpool_limits(limits=1)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Pass over docstrings of tests, which have no examples: only those of the source are tried."""
+    return [found for found in (yield) if not isinstance(found, DoctestModule)]
+
+
 _GENERATORS: dict[object, list] = {}  # of each module of tests: its random generators and their states after import
 
 
@@ -78,9 +85,15 @@ def pytest_collection_modifyitems(items):
         random.Random(seed).shuffle(items)
 
 
-def pytest_collection_finish():
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
     """Keep the collector of garbage from going through twenty thousand tests again and again."""
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,12 +2,14 @@
 
 The libraries under mercer choose their loops by the processor. Here each is told to take those of another one: OpenBLAS
 by OPENBLAS_CORETYPE, NumPy by NPY_DISABLE_CPU_FEATURES, Numba by NUMBA_CPU_NAME. Other versions and interpreters get
-environments of their own in build/portable. ``--only`` takes names of factors, or beginnings of names.
+environments of their own in build/portable. ``--only`` takes names of factors, or beginnings of names. The table is
+kept, and a factor is not run again before the source or a test has changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -19,9 +21,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "portable"
+TABLE = FOLDER / "table.json"
 # Of pytest: whatever compares numbers, or promises equal bits. Of the contract tests the others look at memory, words,
 # interrupts and parameters, which no processor changes.
 NUMERIC = (
@@ -122,7 +126,7 @@ def environment(factor: Factor) -> str:
     return str(python)
 
 
-def run(factor: Factor, tests: list[str], workers: str) -> dict[str, object]:
+def run(factor: Factor, tests: list[str], workers: str) -> dict[str, Any]:
     """Run the tests under a factor; return what pytest counted and the names of the tests that failed."""
     began = time.monotonic()
     try:
@@ -140,6 +144,20 @@ def run(factor: Factor, tests: list[str], workers: str) -> dict[str, object]:
     return {"factor": factor.name, "seconds": round(time.monotonic() - began), "told": told, "failed": failed}
 
 
+def fingerprint(tests: list[str]) -> str:
+    """Return a number that changes with the source, with any test, and with which tests are chosen."""
+    found = hashlib.sha256("\n".join(tests).encode())
+    for path in sorted(path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")):
+        found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def kept_rows() -> dict[str, dict[str, Any]]:
+    """Rows of the table as it was left, by factor."""
+    rows = json.loads(TABLE.read_text(encoding="utf-8"))["rows"] if TABLE.exists() else []
+    return {row["factor"]: row for row in rows}
+
+
 def main() -> int:
     """Print a table, a row for each factor; the exit status tells whether a test failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.portable", description=__doc__)
@@ -152,16 +170,20 @@ def main() -> int:
     if options.list:
         print("\n".join(f"{f.name:18s} {f.variables or f.packages or f.python}" for f in chosen))
         return 0
-    rows = []
-    for factor in chosen:
-        rows.append(row := run(factor, options.tests or list(NUMERIC), options.workers))
-        print(f"{row['factor']!s:18s} {row['told']}", flush=True)
-        for name in row["failed"]:  # pyright: ignore[reportGeneralTypeIssues]
-            print(f"{'':18s}   {name}", flush=True)
+    tests = options.tests or list(NUMERIC)
+    state, kept = fingerprint(tests), kept_rows()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    table = {"machine": platform.processor() or platform.machine(), "rows": rows}
-    (FOLDER / "table.json").write_text(json.dumps(table, indent=1), encoding="utf-8")
-    return int(any(row["failed"] or "passed" not in str(row["told"]) for row in rows))
+    for factor in chosen:
+        if kept.get(factor.name, {}).get("state") != state:
+            row = run(factor, tests, options.workers)
+            kept[factor.name] = {**row, "state": state if "passed" in row["told"] else "broken off"}
+            machine = platform.processor() or platform.machine()
+            TABLE.write_text(json.dumps({"machine": machine, "rows": [*kept.values()]}, indent=1), encoding="utf-8")
+        print(f"{factor.name:18s} {kept[factor.name]['told']}", flush=True)
+        for name in kept[factor.name]["failed"]:
+            print(f"{'':18s}   {name}", flush=True)
+    rows = [kept[factor.name] for factor in chosen]
+    return int(any(row["failed"] or "passed" not in row["told"] for row in rows))
 
 
 if __name__ == "__main__":

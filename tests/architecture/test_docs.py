@@ -21,6 +21,13 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.parts)
 SOURCES = [*PAGES, *(path for end in ("py", "css", "rst") for path in sorted(DOCS.rglob(f"*.{end}")))]
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
+LONG = {
+    "plot_07_error_distribution",
+    "plot_11_virtual_support_vectors",
+    "plot_21_reduced_set",
+    "plot_55_criteria",
+    "plot_68_networks",
+}
 INCLUDE = re.compile(r"```\{include\} (\S+)\n:start-after: \"(.+)\"\n:end-before: \"(.+)\"\n```")
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 
@@ -77,7 +84,10 @@ def test_nothing_is_fetched():
     assert 'html_math_renderer = "mathml"' in configuration
 
 
-@pytest.mark.parametrize("script", GALLERY, ids=name_of)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in LONG), id=name_of(path)) for path in GALLERY],
+)
 def test_the_gallery_runs(script, monkeypatch, capsys):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")

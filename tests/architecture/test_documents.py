@@ -101,6 +101,15 @@ def test_make_targets_exist(path):
     assert not [name for name in wanted if not re.search(rf"^{name}:", makefile, re.MULTILINE)]
 
 
+def test_what_is_left_out_of_the_tests_is_in_the_table():
+    """CONTRIBUTING names every file with slow tests, and no other."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## What `make test` leaves out")[2]
+    named = set(re.findall(r"`([a-z_/]+/test_\w+)", section.partition("\n## ")[0]))
+    tests = ROOT / "tests"
+    slow = {path for path in tests.rglob("test_*.py") if "pytest.mark." + "slow" in path.read_text(encoding="utf-8")}
+    assert named == {str(path.relative_to(tests).with_suffix("")) for path in slow}
+
+
 def test_readme_shows_code_and_the_two_commands():
     found = list(blocks(ROOT / "README.md"))
     assert any(block.language == "python" for block in found)

@@ -160,6 +160,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.trust.scorecard", description=__doc__)
     parser.add_argument("goals", nargs="*", type=int, help="numbers of goals; all by default")
     chosen = parser.parse_args().goals or list(GOALS)
+    machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for number, (name, measure) in GOALS.items():
         began = time.monotonic()
@@ -168,9 +170,7 @@ def main() -> int:
         rows.append({"goal": number, "name": name, "met": good, "figure": told, "seconds": taken})
         mark = {True: "met", False: "MISSED", None: ""}[good]
         print(f"{number:3d}  {name:42s} {mark:7s} {told}", flush=True)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
-    RESULT.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8")
+        RESULT.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8")
     return int(any(row["met"] is False for row in rows))
 
 

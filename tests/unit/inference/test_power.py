@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 def blobs(rng, n=150):
     """A lattice of spots, round in one sample and oval in the other: only a narrow kernel sees it."""
     centres = lambda: 10.0 * rng.integers(0, 3, size=(n, 2))  # noqa: E731
-    return centres() + rng.normal(size=(n, 2)), centres() + rng.normal(size=(n, 2)) * np.array([2.2, 0.5])
+    return centres() + rng.normal(size=(n, 2)), centres() + rng.normal(size=(n, 2)) * np.array([3.0, 0.3])
 
 
 def test_narrow_kernels_are_found():

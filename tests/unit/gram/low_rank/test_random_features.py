@@ -37,7 +37,9 @@ def test_algebra_and_precision(kernel):
     check_gram(RandomFeatures(64, precision="mixed"), kernel, X, exact=False, tol=1e-4)
     S = kernel.pack(X)
     single = RandomFeatures(64, precision="mixed").build(kernel, S).to_dense()
-    assert np.allclose(single, RandomFeatures(64).build(kernel, S).to_dense(), rtol=1e-4, atol=1e-4)
+    double = RandomFeatures(64).build(kernel, S).to_dense()
+    size = np.sqrt(np.outer(np.diag(double), np.diag(double)))  # |f||f'|, which entries may be far below
+    assert np.all(np.abs(single - double) <= 1e-5 * size)  # about a hundred roundings of 6e-8 each
 
 
 def test_a_finite_map_is_exact():
@@ -61,12 +63,12 @@ def errors(kernel, method, counts, seeds=6):
 @pytest.mark.parametrize(
     ("kernel", "method"),
     [(Gaussian(2.0), m) for m in METHODS]
-    + [(Laplacian(4.0), "independent"), (Matern(0.8, 2.0), "hadamard"), (Polynomial(9, 1.0, 0.1), "independent")],
+    + [(Laplacian(4.0), "independent"), (Matern(0.8, 2.0), "hadamard"), (Polynomial(9, 1.0, 0.01), "independent")],
     ids=str,
 )
 def test_the_error_falls_at_the_monte_carlo_rate(kernel, method):
     counts = 2 ** np.arange(4, 9)  # of 330 monomials of the polynomial
-    found = errors(kernel, method, counts)
+    found = errors(kernel, method, counts, 24 if isinstance(kernel, Polynomial) else 6)
     slope = np.polyfit(np.log(counts), np.log(found), 1)[0]
     assert -0.65 < slope < -0.35 if method != "quasi" else slope < -0.6
     if kernel == Gaussian(2.0) and method == "independent":  # var cos(w t) = (1 + k(2 t)) / 2 - k(t)^2, over q draws

@@ -62,8 +62,9 @@ def test_seeds_of_k_means_are_drawn_by_their_distance():
 
 def test_leverage_finds_the_odd_ones():
     X = np.concatenate([np.zeros((300, 2)), 5.0 * np.eye(2), -7.0 * np.eye(2)])
-    index = landmarks(Gaussian(1.0), Vectors.pack(X), 12, "leverage", np.random.default_rng(0))
-    assert {300, 301, 302, 303} <= set(index.tolist())
+    draws = [landmarks(Gaussian(1.0), Vectors.pack(X), 12, "leverage", np.random.default_rng(s)) for s in range(40)]
+    found = sum(np.isin([300, 301, 302, 303], index).sum() for index in draws)
+    assert found > 60  # of 160; about 120 are expected, and 6 where all samples are alike
 
 
 def test_nothing_is_left_to_express():
