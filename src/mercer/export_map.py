@@ -107,12 +107,14 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.choosing": {
         "mercer.choosing.criteria": ("Alignment", "Criterion", "CrossValidation", "Evidence", "GeneralizedCV", "LeaveOneOut", "UnbiasedRisk",),
+        "mercer.choosing.effort": ("Effort",),
         "mercer.choosing.grammar": ("ComposedKernel", "compose_kernel",),
         "mercer.choosing.kernel_search": ("KernelSearchCV",),
+        "mercer.choosing.left_out": ("left_out_predictions",),
         "mercer.choosing.machine_criteria": ("GACV", "PACBayes", "RadiusMarginBound", "SpanBound", "SpanRule", "VCBound",),
         "mercer.choosing.model_based": ("expected_improvement",),
         "mercer.choosing.power_of_tests": ("tuned_kernel",),
-        "mercer.choosing.search": ("Found", "left_out_predictions", "search",),
+        "mercer.choosing.search": ("Found", "search",),
     },
     "mercer.domains": {
         "mercer.domains.decompositions": ("Decompositions",),

@@ -148,7 +148,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "hessian_kernel": {"n_neighbors": 8},
     "tuned_kernel": {"max_iter": 5},
     "learned_kernel": {"anchors": 5, "y": LABELS},
-    "search": {"calls": 3, "restarts": 0},
+    "search": {"effort": mercer.choosing.Effort(calls=3, restarts=0)},
     "compose_kernel": {"depth": 1, "max_fits": 2},
     "infinite_family": {"max_kernels": 2, "restarts": 1, "y": REAL},
     "error_distribution": {"sizes": (10,), "repeats": 2},

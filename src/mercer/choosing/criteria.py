@@ -46,6 +46,7 @@ class Case:
     kernel: Kernel
     samples: Samples
     y: Array
+    learns: bool = False  # whether the kernel has learned from the samples
     gram: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -161,6 +162,13 @@ class LeaveOneOut(Criterion):
 
     Seed: [SS] Section 5.1; [KIKS] Section 4.1.1.
 
+    Parameters
+    ----------
+    relearn : bool, default True
+        What a kernel that learns from samples (a width "median", document frequencies) does: learn without the sample
+        that is left out, for which every model is fitted n times, or, with False, once from all of them, so that errors
+        of samples left out know a little of them.
+
     Notes
     -----
     Exact: support vector classifiers by following what changes when a sample leaves (where no support vector is free,
@@ -174,6 +182,11 @@ class LeaveOneOut(Criterion):
     LeaveOneOut()
     """
 
+    constraints = {"relearn": Boolean()}
+
+    def __init__(self, *, relearn: bool = True) -> None:
+        self.relearn = relearn
+
     def values(self, case: Case) -> Floats:
         said = self.predictions(case)
         if is_classifier(case.models[0]):
@@ -184,6 +197,8 @@ class LeaveOneOut(Criterion):
     def predictions(self, case: Case) -> Array:
         """Return what each model without a sample says of it, (p, n) or (p, n, k)."""
         model = case.models[0]
+        if self.relearn and case.learns:
+            return np.array([_by_learning_anew(case, model) for model in case.models])
         if is_margin(model):
             target, codes = Multiclass().read(case.y)
             count, costs = len(target.classes), [model.C for model in case.models]
@@ -414,6 +429,15 @@ def _ridge_slope(model: Any, S: Samples, y: Array, kind: str) -> tuple[Slope, st
     border = np.ones((len(Y), 1)) if model._has_intercept else None
     module = importlib.import_module("mercer.estimators.squares.ridge_criterion")
     return module.RidgeCriterion(S, Y, np.ones(len(Y)), border, kind), "alpha"
+
+
+def _by_learning_anew(case: Case, model: Any) -> Array:
+    """Leave one out by brute force, with a kernel that learns from the other samples alone."""
+    n, said = len(case.y), []
+    for i in range(n):
+        rest, one = np.delete(np.arange(n), i), np.array([i])
+        said.append(fresh(model).fit(case.samples.take(rest), case.y[rest]).predict(case.samples.take(one))[0])
+    return np.array(said)
 
 
 def _by_refitting(case: Case, model: Any) -> Array:

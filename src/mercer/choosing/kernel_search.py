@@ -16,10 +16,11 @@ from sklearn.model_selection._validation import _insert_error_scores, _warn_or_r
 from sklearn.utils import indexable
 
 from mercer.choosing.dispatch import require_workers
+from mercer.choosing.effort import Effort
 from mercer.choosing.engine import Work, scored
 from mercer.choosing.progress import Ledger
 from mercer.choosing.sheets import fresh
-from mercer.choosing.strategies import STRATEGIES, survivors
+from mercer.choosing.strategies import survivors
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
 from mercer.estimators.certificates.assumptions import count_settings, leave_note
 from mercer.gram import Distributed
@@ -43,20 +44,10 @@ class KernelSearchCV(GridSearchCV):
         Names of parameters and the values to try, as ``{"C": [1, 10], "kernel__length_scale": [0.5, 1.0]}``.
     scoring, refit, cv, verbose, error_score, return_train_score : optional
         As in ``GridSearchCV``.
-    strategy : {"all", "halving", "racing"}, default "all"
-        "halving" scores all candidates on one fold, the better half on two, and so on; "racing" leaves out, fold by
-        fold, candidates that are worse than the best by more than chance explains. Both score fewer candidates on all
-        folds; those left out have NaN for the rest and are never chosen.
-    max_time : float, optional
-        Seconds. The search ends with what was scored until then, and refits the best of it.
-    memory : int or str, optional
-        Budget for matrices, which take 12 n^2 bytes each; None is that of the estimator.
-    n_threads : int, optional
-        Folds that are fitted at the same time; None uses every core.
+    effort : Effort, optional
+        Which candidates are scored on which folds, and what the search may cost: ``Effort("racing", max_time=60.0)``.
     progress : callable, optional
         Called with the share of the scores that is known.
-    checkpoint : str or path, optional
-        File of the scores so far. A search over the same data that finds it takes them from there.
     at : Distributed, optional
         Whose workers compute: each a kernel with all its costs, or one fold of it. None is this process, with threads.
 
@@ -103,12 +94,8 @@ class KernelSearchCV(GridSearchCV):
         verbose: int = 0,
         error_score: Any = np.nan,
         return_train_score: bool = False,
-        strategy: str = "all",
-        max_time: float | None = None,
-        memory: int | str | None = None,
-        n_threads: int | None = None,
+        effort: Effort | None = None,
         progress: Callable[[float], Any] | None = None,
-        checkpoint: Any = None,
         at: Distributed | None = None,
     ) -> None:
         self.estimator = estimator
@@ -119,12 +106,8 @@ class KernelSearchCV(GridSearchCV):
         self.verbose = verbose
         self.error_score = error_score
         self.return_train_score = return_train_score
-        self.strategy = strategy
-        self.max_time = max_time
-        self.memory = memory
-        self.n_threads = n_threads
+        self.effort = effort
         self.progress = progress
-        self.checkpoint = checkpoint
         self.at = at
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> KernelSearchCV:
@@ -141,10 +124,10 @@ class KernelSearchCV(GridSearchCV):
         -------
         self
         """
-        if self.strategy not in STRATEGIES:
-            raise ParameterError(
-                f"strategy={self.strategy!r} was given; {', '.join(map(repr, STRATEGIES))} are accepted. Use 'all'."
-            )
+        effort = Effort() if self.effort is None else self.effort
+        if not isinstance(effort, Effort):
+            raise ParameterError(f"effort={effort!r:.200} was given; an Effort or None is accepted. Use Effort().")
+        effort.check()
         require_workers(self.at)
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
@@ -160,24 +143,26 @@ class KernelSearchCV(GridSearchCV):
                 f"cv={self.cv!r} announced {self.n_splits_} splits and gave {len(splits)}; both must agree. Correct it."
             )
         candidates = list(ParameterGrid(self.param_grid))
-        ledger = Ledger.of(self, X, y, candidates, splits)
+        ledger = Ledger.of(self, effort, X, y, candidates, splits)
         work = Work(
             self.estimator, X, y, splits, scorers, routed.estimator.fit, routed.scorer.score, self.error_score,
-            self.return_train_score, self.n_threads, self.memory, self.verbose,
+            self.return_train_score, effort.n_threads, effort.memory, self.verbose,
             self.at, ledger.clock, stop=ledger.expired,
         )  # fmt: skip
-        self._scores(work, candidates, ledger, metric)
+        self._scores(work, effort.strategy, candidates, ledger, metric)
         self._conclude(work, candidates, ledger, scorers, metric)
         if self.refit:
             self._fit_best(X, y, routed.estimator.fit)
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
         return self
 
-    def _scores(self, work: Work, candidates: Sequence[Mapping[str, Any]], ledger: Ledger, metric: Any) -> None:
+    def _scores(
+        self, work: Work, strategy: str, candidates: Sequence[Mapping[str, Any]], ledger: Ledger, metric: Any
+    ) -> None:
         """Fill the ledger, in one round or in several that leave candidates out."""
         name = metric if isinstance(metric, str) else None
         try:
-            for places, folds in survivors(self.strategy, len(candidates), len(work.splits), ledger, name):
+            for places, folds in survivors(strategy, len(candidates), len(work.splits), ledger, name):
                 ledger.score(work, candidates, places, folds, scored)
                 if ledger.expired():
                     break
@@ -191,8 +176,8 @@ class KernelSearchCV(GridSearchCV):
         finished = ledger.finished()
         if not finished:
             raise TimeBudgetError(
-                f"max_time={self.max_time} seconds ran out before one candidate was scored on all folds. Allow more, "
-                "or use fewer samples."
+                f"max_time={ledger.clock.max_time} seconds ran out before one candidate was scored on all folds. "
+                "Allow more, or use fewer samples."
             )
         self.complete_ = len(finished) == len(candidates)
         kept = [places for places in range(len(candidates)) if ledger.begun(places)]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
-import json
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.arguments import answer_of
 from mercer.budget import Clock
+from mercer.choosing.checkpoints import SeenFile, digest
+from mercer.choosing.effort import Effort
 
 __all__ = ["Ledger"]
 
@@ -30,10 +28,8 @@ class Ledger:
     clock : Clock
     total : int
         Scores that a full search has.
-    file : Path or None
+    file : SeenFile or None
         Where scores are kept.
-    stamp : str
-        What the scores in a file must belong to.
     """
 
     clock: Clock
@@ -41,24 +37,25 @@ class Ledger:
     folds: int
     progress: Callable[[float], Any] | None = None
     train: bool = False
-    file: Path | None = None
-    stamp: str = ""
+    file: SeenFile | None = None
     results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, search: Any, X: Any, y: Any, candidates: Sequence[Any], splits: Sequence[Any]) -> Ledger:
+    def of(
+        cls, search: Any, effort: Effort, X: Any, y: Any, candidates: Sequence[Any], splits: Sequence[Any]
+    ) -> Ledger:
         """Begin a search, with the scores of its checkpoint if there is one."""
         ledger = cls(
-            Clock.start(search.max_time), len(candidates) * len(splits), len(splits),
+            Clock.start(effort.max_time), len(candidates) * len(splits), len(splits),
             progress=search.progress, train=search.return_train_score,
-            file=None if search.checkpoint is None else Path(os.fspath(search.checkpoint)),
         )  # fmt: skip
-        if ledger.file is not None:
-            ledger.stamp = _stamp(search, X, y, candidates, splits)
-            ledger._read()
+        if effort.checkpoint is not None:
+            asked = search.estimator, search.scoring, search.error_score, search.return_train_score
+            ledger.file = SeenFile(effort.checkpoint, digest(*asked, candidates, splits, X, y))
+            ledger.results = {(i, j): result for i, j, result in ledger.file.read() or []}
         return ledger
 
     def expired(self) -> bool:
@@ -107,26 +104,11 @@ class Ledger:
         for chunk in _chunks(missing, candidates, self.file is not None) if missing else []:
             told = functools.partial(self.keep, chunk, numbers)
             scored(dataclasses.replace(work, splits=splits, told=told), [candidates[i] for i in chunk])
-            if self.file is not None:
-                self._write()
-
-    # the file -----------------------------------------------------------------------------------------
-
-    def _read(self) -> None:
-        assert self.file is not None
-        if not self.file.exists():
-            return
-        kept = json.loads(self.file.read_text("utf-8"))
-        if kept.get("stamp") == self.stamp:
-            self.results = {(i, j): result for i, j, result in kept["results"]}
+            self._write()
 
     def _write(self) -> None:
-        assert self.file is not None
-        rows = [[i, j, result] for (i, j), result in sorted(self.results.items())]
-        text = json.dumps({"stamp": self.stamp, "results": rows}, default=float)
-        beside = self.file.with_name(self.file.name + ".new")
-        beside.write_text(text, "utf-8")
-        os.replace(beside, self.file)  # a crash leaves the old file or the new one
+        if self.file is not None:
+            self.file.write([[i, j, result] for (i, j), result in sorted(self.results.items())])
 
 
 def _chunks(places: Sequence[int], candidates: Sequence[Mapping[str, Any]], kept: bool) -> list[list[int]]:
@@ -138,20 +120,3 @@ def _chunks(places: Sequence[int], candidates: Sequence[Mapping[str, Any]], kept
         key = repr([(name, value) for name, value in sorted(candidates[i].items()) if "kernel" in name])
         by_kernel.setdefault(key, []).append(i)
     return list(by_kernel.values())
-
-
-def _stamp(search: Any, X: Any, y: Any, candidates: Sequence[Any], splits: Sequence[Any]) -> str:
-    """Return a digest of all that scores depend on."""
-    digest = hashlib.sha256()
-    for part in (repr(search.estimator), repr(search.scoring), repr(candidates)):
-        digest.update(part.encode())
-    for array in (X, y, *(index for split in splits for index in split)):
-        digest.update(_bytes_of(array))
-    return digest.hexdigest()
-
-
-def _bytes_of(values: Any) -> bytes:
-    if hasattr(values, "arrays"):  # packed samples
-        return b"".join(np.ascontiguousarray(array).tobytes() for array in values.arrays)
-    array = np.asarray(values)
-    return repr(list(values)).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()

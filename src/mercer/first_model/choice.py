@@ -87,7 +87,7 @@ def _regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Cal
     if twice:
         alpha = _ridge((kernel,), S, values, lambda share: watch(0.5 + 0.5 * share))["alpha"]
     model = mercer.estimators.KernelRidge(kernel, alpha=alpha, fit_intercept=True)
-    left_out = left_out_predictions(model, S, values)
+    left_out = left_out_predictions(model, S, values, relearn=False)
     total = float(np.sum(values**2)) or 1.0
     score = 1.0 - float(np.sum((left_out - values) ** 2)) / total
     steps = [f"{_compared(len(kernels))} by closed-form leave-one-out"]
@@ -102,7 +102,7 @@ def _ridge(kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[flo
         size = float(np.mean(kernel.learn(T, y).diag(T))) or 1.0
         grids.append({"kernel": [kernel], "alpha": [float(f"{size * ridge:.4g}") for ridge in RIDGES[::-1]]})
     model = mercer.estimators.KernelRidge(kernels[0], fit_intercept=True)
-    found = search(model, S, y, grids, criterion=LeaveOneOut(), refit=False, progress=watch)
+    found = search(model, S, y, grids, criterion=LeaveOneOut(relearn=False), refit=False, progress=watch)
     # of ridges that are equal up to rounding the largest, which comes first, is the simplest model
     places = np.round(found.values / (float(np.mean(y**2)) or 1.0), 9)
     return found.params[int(np.nanargmin(places))]
@@ -120,13 +120,13 @@ def _classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Ca
         rivals = f"accuracy {score:.3f} by SVC, {means[1]:.3f} by KernelMeanClassifier"
         steps = [f"{_compared(len(kernels), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
         if score >= means[1]:
-            left_out = left_out_predictions(mercer.estimators.SVC(kernel, C=C), S.take(few), y[few])
+            left_out = left_out_predictions(mercer.estimators.SVC(kernel, C=C), S.take(few), y[few], relearn=False)
             model = mercer.estimators.SVC(kernel, C=C, probability=n <= MOST_CALIBRATED)
             return Chosen(model, left_out, few, score, steps)
     if len(few) < len(y):
         means = _means(kernels, S, y, watch)
     model = mercer.estimators.KernelMeanClassifier(means[0])
-    return Chosen(model, left_out_predictions(model, S, y), np.arange(len(y)), means[1], steps)
+    return Chosen(model, left_out_predictions(model, S, y, relearn=False), np.arange(len(y)), means[1], steps)
 
 
 def _means(
@@ -135,7 +135,7 @@ def _means(
     """Return the kernel of the best nearest-mean classifier and its share of hits; of equals the last, smoothest."""
     model = mercer.estimators.KernelMeanClassifier(kernels[0])
     grid = {"kernel": list(kernels)[::-1]}
-    found = search(model, S, y, grid, criterion=LeaveOneOut(), refit=False, progress=watch)
+    found = search(model, S, y, grid, criterion=LeaveOneOut(relearn=False), refit=False, progress=watch)
     return found.best_params["kernel"], 1.0 - found.best_value
 
 
@@ -152,7 +152,7 @@ def _margin(
 
     def tried(some: Sequence[Kernel], costs: Sequence[float], before: int) -> Found:
         return search(
-            model, S, y, {"kernel": list(some), "C": list(costs)}, criterion=LeaveOneOut(), refit=False,
+            model, S, y, {"kernel": list(some), "C": list(costs)}, criterion=LeaveOneOut(relearn=False), refit=False,
             progress=lambda share: watch((before + share * len(some)) / total),
         )  # fmt: skip
 

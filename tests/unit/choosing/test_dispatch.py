@@ -5,7 +5,7 @@ import pytest
 
 import mercer
 from mercer import SVC, KernelRidge
-from mercer.choosing import Alignment, CrossValidation, KernelSearchCV, LeaveOneOut
+from mercer.choosing import Alignment, CrossValidation, Effort, KernelSearchCV, LeaveOneOut
 from mercer.choosing.dispatch import by_kernel, require_workers
 from mercer.errors import CapabilityError, TimeBudgetError
 from mercer.gram import Distributed, Nystrom
@@ -62,7 +62,7 @@ def test_the_end_of_the_time_keeps_what_is_there():
     def late(share):
         seen.append(share)
 
-    search = scores(Distributed("here"), max_time=1e9, progress=late)[1]
+    search = scores(Distributed("here"), effort=Effort(max_time=1e9), progress=late)[1]
     assert seen[-1] == 1.0 and search.complete_
 
 

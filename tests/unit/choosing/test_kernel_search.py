@@ -1,17 +1,20 @@
 """The search with shared matrices against scikit-learn's, which fits every candidate to every fold."""
 
+import contextlib
+import functools
 import json
 import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import LSSVR, SVC, SVR, KernelLogisticRegression, KernelMeanClassifier, KernelRidge, NuSVC
-from mercer.choosing import KernelSearchCV
+from mercer.choosing import Effort, KernelSearchCV
 from mercer.errors import ParameterError, TimeBudgetError
 from mercer.gram import Dense, Nystrom
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial, Precomputed, Spectrum, TfIdf
@@ -63,21 +66,85 @@ def test_schemes_and_weights_of_classes(options):
     assert_alike(*both(SVC(Gaussian(1.0), **options), {"C": [0.5, 5.0]}, X, y, cv=3))
 
 
-def test_fifty_random_problems_have_the_same_choice():
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-        n, d = int(rng.integers(20, 32)), int(rng.integers(1, 5))
-        X = rng.normal(size=(n, d))
-        y = (X[:, 0] ** 2 + rng.normal(size=n) > 0.7).astype(int)
-        y[:4] = [0, 1, 0, 1]
-        grid = {
-            "C": np.exp(rng.normal(size=2) * 2.0),
-            "kernel__length_scale": np.exp(rng.normal(size=2)),
-        }
-        cv = StratifiedKFold(2, shuffle=True, random_state=seed)
-        ours, theirs = both(SVC(Gaussian(1.0)), grid, X, y, cv=cv, refit=False)
-        assert ours.best_params_ == theirs.best_params_, seed
-        np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+def fewest_costs(results):
+    """The cheapest candidate within a standard deviation of the best: a choice of one's own."""
+    means, spread = results["mean_test_score"], results["std_test_score"]
+    fine = np.flatnonzero(means >= means.max() - spread[means.argmax()])
+    return int(fine[0])
+
+
+def random_problem(seed):
+    """An estimator, a grid, data, options and arguments of fit; each fifth problem is of another kind.
+
+    Machines are solved to a small tolerance, so that the sign of every decision is certain on both sides.
+    """
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20, 32)), int(rng.integers(1, 5))
+    X = rng.normal(size=(n, d))
+    y = (X[:, 0] ** 2 + rng.normal(size=n) > 0.7).astype(int)
+    y[:6] = [0, 1, 0, 1, 0, 1]
+    y[-3:] = [0, 1, 1]
+    values = {"C": np.exp(rng.normal(size=2) * 2.0), "kernel__length_scale": np.exp(rng.normal(size=2))}
+    options = {"cv": StratifiedKFold(2, shuffle=True, random_state=seed)}
+    kind, fit = seed % 5, {}
+    if kind == 0:
+        return SVC(Gaussian(1.0), tol=1e-8), values, X, y, options, fit
+    if kind == 1:  # several scores, a pipeline
+        options |= {"scoring": ["accuracy", "f1", "roc_auc"], "refit": "f1", "return_train_score": True}
+        grid = {f"svc__{name}": some for name, some in values.items()}
+        return make_pipeline(StandardScaler(), SVC(Gaussian(1.0), tol=1e-8)), grid, X, y, options, fit
+    if kind == 2:  # groups, weights
+        options = {"cv": GroupKFold(2), "scoring": "neg_mean_squared_error"}
+        fit = {"groups": np.arange(n) % 5, "sample_weight": rng.uniform(0.5, 2.0, n)}
+        grid = {"alpha": values["C"], "kernel__length_scale": values["kernel__length_scale"]}
+        return KernelRidge(Gaussian(1.0)), grid, X, X[:, 0] + 0.1 * rng.normal(size=n), options, fit
+    if kind == 3:  # fits that fail
+        options |= {"error_score": float(rng.choice([-1.0, 0.0])), "refit": fewest_costs}
+        return SVC(Gaussian(1.0), tol=1e-8), {"C": [*values["C"], -1.0]}, X, y, options, fit
+    grid = [{"kernel": [Linear(), Polynomial(2)], "C": [1.0]}, values]  # several grids, no refit
+    return SVC(Gaussian(1.0), tol=1e-8), grid, X, y, options | {"refit": False, "scoring": "balanced_accuracy"}, fit
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning", "ignore:Scoring failed")
+@pytest.mark.parametrize("kind", range(5))
+def test_fifty_random_problems_have_the_same_choice_and_attributes(kind):
+    for seed in range(kind, 50, 5):
+        estimator, grid, X, y, options, fit = random_problem(seed)
+        ours, theirs = both(estimator, grid, X, y, fit, **options)
+        assert ours.cv_results_.keys() == theirs.cv_results_.keys(), seed
+        for name, values in theirs.cv_results_.items():
+            if name.startswith("rank"):
+                assert np.array_equal(ours.cv_results_[name], values), (seed, name)
+            elif "score" in name and "time" not in name:
+                np.testing.assert_allclose(
+                    ours.cv_results_[name], values, rtol=1e-9, atol=1e-9, err_msg=f"{seed} {name}"
+                )
+        for name in ("best_index_", "best_params_", "n_splits_", "multimetric_"):
+            assert getattr(ours, name, None) == getattr(theirs, name, None), (seed, name)
+        for name in (one for one in vars(theirs) if one.endswith("_")):
+            assert name in vars(ours), (seed, name)
+        assert ours.best_score_ == pytest.approx(theirs.best_score_) if hasattr(theirs, "best_score_") else True
+        if hasattr(theirs, "best_estimator_"):
+            assert ours.n_features_in_ == theirs.n_features_in_ and ours.refit_time_ >= 0.0
+            assert ours.predict(X) == pytest.approx(theirs.predict(X), rel=1e-9)
+            assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
+        if hasattr(theirs, "classes_"):
+            assert np.array_equal(ours.classes_, theirs.classes_)
+
+
+def test_metadata_are_routed():
+    X, y = classes()
+    w = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = SVC(Gaussian(1.0)).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        options = {"cv": GroupKFold(3)}
+        fit = {"sample_weight": w, "groups": np.arange(len(y)) % 4}
+        ours, theirs = both(model, GRID, X, y, fit, **options)
+        assert_alike(ours, theirs)
+        refused = SVC(Gaussian(1.0)).set_fit_request(sample_weight=False).set_score_request(sample_weight=False)
+        for search in (KernelSearchCV, GridSearchCV):
+            with pytest.raises((TypeError, ValueError)):
+                search(refused, GRID).fit(X, y, sample_weight=w)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -220,34 +287,6 @@ def test_each_matrix_is_computed_once(monkeypatch, kernels):
 # nothing of a fold that is left out is learned ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "estimator, X",
-    [
-        (SVC(Gaussian("median")), None),
-        (SVC(None), None),
-        (SVC("rbf"), None),
-        (make_pipeline(StandardScaler(), SVC(Gaussian(1.0))), None),
-        (SVC(TfIdf()), "texts"),
-    ],
-)
-def test_a_poisoned_fold_changes_no_other_score(estimator, X):
-    """What is left out is absurd: models of its training part, and scores of other samples, must not notice."""
-    clean, y = classes(30)
-    if X == "texts":
-        rng = np.random.default_rng(1)
-        clean = np.array([" ".join(rng.choice(["red", "green", "blue", "sun"], 5)) for _ in range(30)], dtype=object)
-    poisoned = clean.copy()
-    poisoned[:10] = "poison " * 50 if X == "texts" else 1e6
-    split = [(np.arange(10, 30), np.arange(0, 10))]
-    name = "svc__C" if hasattr(estimator, "steps") else "C"
-    found = []
-    for data in (clean, poisoned):
-        options = dict(cv=split, return_train_score=True, refit=False)
-        search = KernelSearchCV(estimator, {name: [1.0, 10.0]}, **options).fit(list(data) if X else data, y)
-        found.append(search.cv_results_["split0_train_score"])
-    assert np.array_equal(*found)
-
-
 # time, interrupts, files ---------------------------------------------------------------------------------------
 
 
@@ -255,7 +294,7 @@ def test_strategies_find_a_good_candidate_with_fewer_scores():
     X, y = classes(100)
     whole = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=6).fit(X, y)
     for strategy in ("halving", "racing"):
-        search = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=6, strategy=strategy).fit(X, y)
+        search = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=6, effort=Effort(strategy)).fit(X, y)
         scores = np.array([search.cv_results_[f"split{j}_test_score"] for j in range(6)])
         assert np.isnan(scores).any() and not search.complete_
         every = [whole.cv_results_[f"split{j}_test_score"] for j in range(6)]
@@ -263,13 +302,13 @@ def test_strategies_find_a_good_candidate_with_fewer_scores():
         assert np.array_equal(scores[known], np.array(every)[known])
         assert np.isfinite(search.best_score_)
     with pytest.raises(ParameterError, match="strategy"):
-        KernelSearchCV(SVC(), GRID, strategy="luck").fit(X, y)
+        KernelSearchCV(SVC(), GRID, effort=Effort("luck")).fit(X, y)
 
 
 def test_time_that_is_over_at_once():
     X, y = classes()
     with pytest.raises(TimeBudgetError, match="max_time"):
-        KernelSearchCV(SVC(Gaussian(1.0)), GRID, max_time=1e-9).fit(X, y)
+        KernelSearchCV(SVC(Gaussian(1.0)), GRID, effort=Effort(max_time=1e-9)).fit(X, y)
 
 
 def test_an_interrupt_keeps_the_best_so_far():
@@ -282,7 +321,7 @@ def test_an_interrupt_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        search = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, progress=stop, n_threads=1).fit(X, y)
+        search = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, progress=stop, effort=Effort(n_threads=1)).fit(X, y)
     assert not search.complete_ and hasattr(search.best_estimator_, "support_")
     whole = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3).fit(X, y)
     known = [whole.cv_results_["params"].index(p) for p in search.cv_results_["params"]]
@@ -294,18 +333,41 @@ def test_an_interrupt_keeps_the_best_so_far():
 def test_a_checkpoint_is_taken_up(tmp_path):
     X, y = classes()
     file = tmp_path / "scores.json"
-    whole = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, checkpoint=file).fit(X, y)
+    whole = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, effort=Effort(checkpoint=file)).fit(X, y)
     kept = json.loads(file.read_text())
-    kept["results"] = kept["results"][:15]
+    kept["seen"] = kept["seen"][:15]
     file.write_text(json.dumps(kept))
-    told = []
-    again = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, checkpoint=file, progress=told.append).fit(X, y)
+    told, effort = [], Effort(checkpoint=file)
+    again = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, effort=effort, progress=told.append).fit(X, y)
     assert told and told[0] > 15 / 36
     for j in range(3):
         name = f"split{j}_test_score"
         assert np.array_equal(again.cv_results_[name], whole.cv_results_[name])
-    other = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, checkpoint=file).fit(X + 1.0, y)  # other data: begins anew
+    other = KernelSearchCV(SVC(Gaussian(1.0)), GRID, cv=3, effort=effort).fit(X + 1.0, y)  # other data: begins anew
     assert other.complete_
+
+
+@pytest.mark.parametrize("strategy", ["all", "halving", "racing"])
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_an_interrupted_search_goes_on_to_the_same_bits(tmp_path, strategy, scoring):
+    X, y = classes()
+    ask = functools.partial(KernelSearchCV, SVC(Gaussian(1.0)), GRID, cv=5, scoring=scoring, refit=False)
+    whole = ask(effort=Effort(strategy, n_threads=1)).fit(X, y)
+    effort = Effort(strategy, n_threads=1, checkpoint=tmp_path / "scores.json")
+
+    def stop(share):
+        if share > 0.4:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ask(effort=effort, progress=stop).fit(X, y)
+    began = len(json.loads((tmp_path / "scores.json").read_text())["seen"])
+    assert 0 < began < 5 * len(whole.cv_results_["params"])
+    again = ask(effort=effort).fit(X, y)
+    for j in range(5):
+        name = f"split{j}_test_score"
+        assert np.array_equal(again.cv_results_[name], whole.cv_results_[name], equal_nan=True)
 
 
 def test_a_random_splitter_is_asked_once():

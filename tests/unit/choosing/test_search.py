@@ -1,5 +1,7 @@
 """Every criterion against brute force, and the search over grids and intervals."""
 
+import functools
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, RepeatedKFold
@@ -12,6 +14,7 @@ from mercer.choosing import (
     GACV,
     Alignment,
     CrossValidation,
+    Effort,
     Evidence,
     GeneralizedCV,
     LeaveOneOut,
@@ -259,12 +262,14 @@ def test_expected_improvement_between_bounds():
     bounds = {"C": (0.01, 1000.0), "kernel__length_scale": (0.01, 100.0)}
     told = []
     found = mercer.search(
-        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=12, progress=told.append
+        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), effort=Effort(calls=12), progress=told.append
     )
     assert len(found.params) == 12 and told[-1] == 1.0
     grid = {"C": [0.1, 10.0], "kernel__length_scale": [0.1, 1.0, 10.0]}
     assert found.best_value >= mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=CrossValidation(3)).values.mean()
-    again = mercer.search(SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), calls=12, refit=False)
+    again = mercer.search(
+        SVC(Gaussian(1.0)), X, y, bounds, criterion=CrossValidation(3), effort=Effort(calls=12), refit=False
+    )
     assert again.params == found.params
 
 
@@ -280,7 +285,7 @@ def test_interrupts_and_time():
         found = mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=GACV(), progress=stop)
     assert not found.complete and np.isfinite(found.values).sum() == 2
     with pytest.raises(TimeBudgetError):
-        mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=GACV(), max_time=1e-9)
+        mercer.search(SVC(Gaussian(1.0)), X, y, grid, criterion=GACV(), effort=Effort(max_time=1e-9))
 
 
 def test_what_does_not_fit_is_refused():
@@ -319,11 +324,63 @@ def test_bad_data_are_told_as_a_fit_tells_them():
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"space": {}}, {"space": {"alpha": 3.0}}, {"calls": 0}, {"restarts": -1}, {"refit": 1j}, {"progress": 3}),
-        *({"criterion": "cv"}, {"estimator": KernelRidge}, {"memory": "much"}, {"n_threads": 0}, {"max_time": np.nan}),
+        *({"space": {}}, {"space": {"alpha": 3.0}}, {"refit": 1j}, {"progress": 3}),
+        *({"criterion": "cv"}, {"estimator": KernelRidge}, {"effort": "much"}),
     ],
 )
 def test_arguments_are_checked_first(wrong):
     given = {"estimator": KernelRidge("rbf"), "X": None, "y": None, "space": {"alpha": [1.0]}, **wrong}
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         mercer.search(**given)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "space"),
+    [
+        (GACV(), {"C": [0.1, 1.0, 10.0], "kernel__length_scale": [0.5, 1.0, 2.0]}),
+        (CrossValidation(3), {"C": (0.1, 10.0), "kernel__length_scale": (0.3, 3.0)}),
+        (SpanRule(), {"C": (0.1, 10.0), "kernel__length_scale": (0.3, 3.0)}),
+    ],
+    ids=["grid", "folds", "span"],
+)
+def test_a_search_goes_on_from_its_file_to_the_same_bits(tmp_path, criterion, space):
+    X, y = classes()
+    ask = functools.partial(mercer.search, SVC(Gaussian(1.0)), X, y, space, criterion=criterion, refit=False)
+    whole = ask(effort=Effort(calls=12))
+    effort = Effort(calls=12, checkpoint=tmp_path / "values.json")
+
+    def stop(share):
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        part = ask(effort=effort, progress=stop)
+    assert not part.complete and len(part.params) <= len(whole.params)
+    told = []
+    again = ask(effort=effort, progress=told.append)
+    assert np.array_equal(again.values, whole.values) and again.params == whole.params and again.complete
+    other = mercer.search(SVC(Gaussian(1.0)), X + 1.0, y, space, criterion=criterion, effort=effort, refit=False)
+    assert other.complete  # other data begin anew
+
+
+def test_four_parameters_are_searched_by_a_model_of_what_was_seen():
+    """A length for each of three columns and a cost; only the first column matters."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(3.0 * X[:, 0]) > 0
+    kernel = Gaussian(1.0).on(0) * Gaussian(1.0).on(1) * Gaussian(1.0).on(2)
+    names = [name for name in SVC(kernel).get_params() if name.endswith("length_scale")]
+    bounds = {"C": (0.1, 100.0), **dict.fromkeys(names, (0.1, 30.0))}
+    assert len(bounds) == 4
+    found = mercer.search(SVC(kernel), X, y, bounds, criterion=LeaveOneOut(), effort=Effort(calls=40), refit=False)
+    first = found.values[:18]  # 4 d + 2 points that fill the cube
+    assert found.best_value < first.min() and np.argmin(found.values) >= 18
+    assert found.best_params[names[0]] < min(found.best_params[name] for name in names[1:])
+
+
+def test_strategies_are_for_folds():
+    X, y = classes()
+    with pytest.raises(CapabilityError, match="CrossValidation alone"):
+        mercer.search(SVC(Gaussian(1.0)), X, y, {"C": [1.0]}, criterion=GACV(), effort=Effort("racing"))
+    raced = mercer.search(SVC(Gaussian(1.0)), X, y, {"C": [1e-3, 1.0, 10.0]}, effort=Effort("racing"), refit=False)
+    assert np.isfinite(raced.best_value)
