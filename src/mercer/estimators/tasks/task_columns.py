@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, Optional
 from mercer.domains import Frames, Samples
 from mercer.domains.identity import distinct, matches
-from mercer.errors import DomainError, ParameterError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.estimators.fits import whole
 from mercer.kernels import Kernel, Match
 from mercer.kernels.kernel import overflow_error
@@ -102,6 +102,7 @@ class Tasked:
     kernel_: Kernel
     tasks_: Any
     task_offsets_: Any
+    columns_: int | None
     _compares = False  # whether this is a trial of one share among several
     constraints = {
         "task": Optional(AnyOf(InstanceOf(str), Integer(-(10**9)))),
@@ -114,7 +115,8 @@ class Tasked:
         Parameters
         ----------
         X : raw data or packed samples
-        y : (n,) array of class labels, or (n,) or (n, k) array of real targets
+        y : (n,) array of class labels, or (n,) or (n, T) array of real targets
+            Without tasks the columns of a table of numbers are the tasks, and NaN is what was not seen.
         sample_weight : (n,) array, optional
             Non-negative; a sample of weight w counts as w copies.
         tasks : (n,) array, optional
@@ -126,6 +128,7 @@ class Tasked:
         """
         with whole(self):
             data = self._data(X, tasks)
+            data, y, sample_weight = self._by_columns(data, y, sample_weight)
             self._chosen_share(data, y, sample_weight)
             self._fit(data, y, sample_weight)
         return self
@@ -135,7 +138,7 @@ class Tasked:
         return base.fit(data, y, sample_weight)
 
     def predict(self, X: Any, tasks: Any = None) -> Any:
-        """Return the classes of new data, shape (m,), or the fitted functions there, shape (m,) or (m, k).
+        """Return the classes of new data, shape (m,), or the fitted functions there, shape (m,), or (m, T) for columns.
 
         Parameters
         ----------
@@ -143,10 +146,35 @@ class Tasked:
         tasks : (m,) array, optional
             The task of each sample, if it is not a column of X.
         """
+        check_is_fitted(self)
         base: Any = super()
-        return base.predict(self._data(X, tasks))
+        if self.columns_ is None or tasks is not None or isinstance(X, TaskedData):
+            return base.predict(self._data(X, tasks))
+        S = self._pack_rest(X)
+        return np.column_stack([base.predict(TaskedData(S, [t] * len(S))) for t in range(self.columns_)])
 
     # the data -----------------------------------------------------------------------------------------
+
+    def _by_columns(self, data: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+        """Return samples of one task each, where columns of y are the tasks: a sample for each number that was seen."""
+        self.columns_ = None
+        Y = np.asarray(y) if is_regressor(self) and not isinstance(data, (TaskedData, Frames)) else np.empty(0)
+        if Y.ndim != 2 or Y.shape[1] < 2 or Y.dtype.kind not in "iuf":
+            return data, y, weight
+        base: Any = super()
+        S = base._pack(data)[0]
+        if len(S) != len(Y):
+            return data, y, weight  # which is refused
+        rows, columns = np.nonzero(~np.isnan(Y))
+        counts = np.bincount(columns, minlength=Y.shape[1])
+        if not counts.all():
+            raise TargetError(
+                f"Column {int(np.argmin(counts))} of y has no number, all of it is NaN; each column is a task, of "
+                "which one sample at least was seen. Leave the column out."
+            )
+        self.columns_ = Y.shape[1]
+        w = None if weight is None else np.asarray(weight, dtype=float)[rows]
+        return TaskedData(S.take(rows), columns.tolist()), Y[rows, columns].astype(float), w
 
     def _data(self, X: Any, tasks: Any) -> Any:
         """Return what is packed: X itself if there is one task, or if it is packed with its tasks."""
@@ -189,10 +217,13 @@ class Tasked:
         base: Any = super()
         if not isinstance(X, TaskedData):
             return base._pack_new(X)
+        return self._pack_rest(X.rest).with_part(self._part, Match().pack(X.tasks))
+
+    def _pack_rest(self, X: Any) -> Frames:
+        """Pack new samples without their tasks."""
         check_is_fitted(self)
         parts = {key: pack for key, pack in self.kernel_.parts().items() if key != self._part}
-        T = Frames.pack(X.rest, parts)
-        return T.with_part(self._part, Match().pack(X.tasks))
+        return Frames.pack(X, parts)
 
     def _evaluate(self, X: Any) -> Floats:
         """Return the fitted function at new data."""

@@ -227,7 +227,8 @@ class MultiTaskSVR(_TaskedMachine, SVR):
     epsilon : float, default 0.1
         Half-width of the tube, in the unit of y.
     task : str or int, optional
-        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both there is one.
+        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both the columns of
+        y are tasks, NaN where nothing was seen, or there is one.
     rho : float or sequence of floats, default 0.5
         The share of what the tasks have in common, as in `MultiTaskSVC`. Of several the one with the least loss of
         left-out samples is taken, by the span of the support vectors: those that are free stay so.

@@ -41,7 +41,8 @@ class MultiTaskRidge(Tasked, KernelRidge):
     alpha : float, default 1.0
         The ridge. Positive.
     task : str or int, optional
-        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both there is one.
+        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both the columns of
+        y are tasks, NaN where nothing was seen, or there is one.
     rho : float or sequence of floats, default 0.5
         The share of what the tasks have in common, in [0, 1]: 0 are machines that know nothing of each other, 1 is
         one machine for all. Of several the one with the least squared error of left-out samples is taken.
@@ -63,6 +64,8 @@ class MultiTaskRidge(Tasked, KernelRidge):
         Mean squared error of left-out samples for each share, if several were given.
     tasks_ : Samples or None
         The tasks, packed.
+    columns_ : int or None
+        The number of tasks, if they are columns of y.
     task_offsets_ : (t,) or (t, k) array or None
         What the intercept of each task adds to ``intercept_``, with ``rho=0``.
     expansion_, dual_coef_, intercept_, kernel_, gram_, solver_, solution_, loo_predictions_

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from mercer import MultiTaskRidge
-from mercer.errors import DomainError, ParameterError
+import mercer
+from mercer import MultiTaskRidge, MultiTaskSVR
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.estimators.tasks.task_columns import split_tasks
 from mercer.kernels import Gaussian, Spectrum, task_kernel
 
@@ -53,3 +54,37 @@ def test_refusals():
         MultiTaskRidge(task=0).fit(X, Y, tasks=TASKS)
     with pytest.raises(DomainError, match="11 tasks were given with 12 samples"):
         MultiTaskRidge().fit(X, Y, tasks=TASKS[:11])
+
+
+@pytest.mark.parametrize("machine", [MultiTaskRidge, MultiTaskSVR])
+def test_columns_of_y_are_tasks_and_holes_are_samples_less(machine, tmp_path):
+    table = RNG.normal(size=(12, 3))
+    table[RNG.random((12, 3)) < 0.4] = np.nan
+    table[0] = 1.0  # no column is empty
+    rows, columns = np.nonzero(~np.isnan(table))
+    weight = RNG.uniform(0.5, 2.0, size=12)
+    expected = machine(Gaussian(1.0)).fit(X[rows], table[rows, columns], weight[rows], tasks=columns)
+    model = machine(Gaussian(1.0)).fit(X, table, weight)
+    assert model.columns_ == 3
+    found = model.predict(X)
+    for t in range(3):
+        assert np.array_equal(found[:, t], expected.predict(X, tasks=np.full(12, t)))
+    mercer.save(model, tmp_path / "model")
+    assert np.array_equal(mercer.load(tmp_path / "model").predict(X), found)
+    again = model.fit(X, Y)  # one column is one task
+    assert again.columns_ is None and again.predict(X).shape == (12,)
+    table[:, 1] = np.nan
+    with pytest.raises(TargetError, match="Column 1 of y has no number"):
+        model.fit(X, table)
+
+
+def test_tables_and_texts_have_columns_of_y_too():
+    table = np.column_stack([Y, Y + 1.0])
+    frame = TABLE[["u", "v"]]
+    kernel = Gaussian(1.0)
+    expected = MultiTaskRidge(kernel).fit(X, table).predict(X)
+    assert np.allclose(MultiTaskRidge(kernel).fit(frame, table).predict(frame), expected, atol=1e-12)
+    named = kernel.on(["u", "v"])
+    assert np.allclose(MultiTaskRidge(named).fit(TABLE, table).predict(TABLE), expected, atol=1e-12)
+    words = ["ab", "ba", "abb"] * 4
+    assert MultiTaskRidge(Spectrum(2)).fit(words, table).predict(words[:3]).shape == (3, 2)
