@@ -7,7 +7,6 @@ F.
 
 from __future__ import annotations
 
-import copy
 import functools
 from typing import Any, ClassVar
 
@@ -48,6 +47,7 @@ __public__ = __all__
 
 _STRICT = 0.01  # of tol: what is left of the linear system, since shares of small values magnify it
 _ROUNDS = 100  # of weights of graphs
+_LOOSE = 0.1  # of the change of the weights: what is left of the linear system meanwhile
 _STEADY = 1e-5  # change of the weights at which they have settled
 
 
@@ -326,16 +326,16 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         rows = [(self._misfit(found[-1].X, Y) + float(beta @ E), found[-1].residual, 0.0)]
         if m > 1 and isinstance(self.graph_weights, str) and self.graph_weights == "robust":
             weigh, rows = RobustWeights.of(E, self.spread), []
-            rough = copy.copy(self)  # its values are no better than the weights are known
+            loose = 1.0  # how well F is solved for, over how well it is to be: no better than the weights are known
             for _ in range(_ROUNDS):
                 rows.append((self._misfit(found[-1].X, Y) + weigh.value(E), found[-1].residual, 0.0))
                 before, beta = beta, weigh(E)
                 change = float(np.abs(beta - before).max() / beta.max())
-                settled = change <= _STEADY and rough.tol == self.tol
+                settled = change <= _STEADY and loose == 1.0
                 if settled or found[-1].status is not Status.CONVERGED:
                     break
-                rough.tol = max(self.tol, change) if change > _STEADY else self.tol
-                found.append(rough._solve_for(mixture, beta, Y, labelled, found[-1].X, run))
+                loose = max(1.0, _LOOSE * change / (_STRICT * self.tol)) if change > _STEADY else 1.0
+                found.append(self._solve_for(mixture, beta, Y, labelled, found[-1].X, run, loose))
                 E = energies(laplacians, found[-1].X)
         self.energies_ = E
         return found[-1].X, beta, found, rows
@@ -352,12 +352,17 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         return 0.0 if self.clamping == "hard" else (1.0 - self.alpha) / self.alpha * float(np.sum((F - Y) ** 2))
 
     def _solve_for(
-        self, mixture: Mixture, beta: Floats, Y: Floats, labelled: Array, start: Floats | None, run: Run
-    ) -> SparseSolution:
+        self, mixture: Mixture, beta: Floats, Y: Floats, labelled: Array, start: Floats | None, run: Run,
+        loose: float = 1.0,
+    ) -> SparseSolution:  # fmt: skip
         """Return F for given weights of the graphs."""
         monitor = run.solver_monitor(_STRICT * self.tol) if run.watched else None
         solve = functools.partial(
-            solve_sparse, tol=_STRICT * self.tol, max_iter=self.max_iter, n_threads=self.n_threads, monitor=monitor
+            solve_sparse,
+            tol=loose * _STRICT * self.tol,
+            max_iter=self.max_iter,
+            n_threads=self.n_threads,
+            monitor=monitor,
         )
         L = mixture(beta)
         if self.clamping == "soft":
