@@ -47,7 +47,7 @@ __public__ = __all__
 
 _STRICT = 0.01  # of tol: what is left of the linear system, since shares of small values magnify it
 _ROUNDS = 100  # of weights of graphs
-_LOOSE = 0.1  # of the change of the weights: what is left of the linear system meanwhile
+_LOOSE = 1.0  # times the change of the weights: the tolerance meanwhile
 _STEADY = 1e-5  # change of the weights at which they have settled
 
 
@@ -334,7 +334,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                 settled = change <= _STEADY and loose == 1.0
                 if settled or found[-1].status is not Status.CONVERGED:
                     break
-                loose = max(1.0, _LOOSE * change / (_STRICT * self.tol)) if change > _STEADY else 1.0
+                loose = max(1.0, _LOOSE * change / self.tol) if change > _STEADY else 1.0
                 found.append(self._solve_for(mixture, beta, Y, labelled, found[-1].X, run, loose))
                 E = energies(laplacians, found[-1].X)
         self.energies_ = E
