@@ -50,7 +50,7 @@ _STRICT = 0.01  # of tol: what may be left of the linear system of hard labels, 
 _QUICK = 0.5  # alpha up to which sweeps are few
 _SINGLE = 1e-6  # tol that they reach in single precision
 _ROUNDS = 100  # of weights of graphs
-_LOOSE = 0.1  # of the change of the weights: what is left of the linear system meanwhile
+_LOOSE = 1.0  # times the change of the weights: the tolerance meanwhile
 _STEADY = 1e-5  # change of the weights at which they have settled
 
 
@@ -338,7 +338,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                 settled = change <= _STEADY and loose == 1.0
                 if settled or found[-1].status is not Status.CONVERGED:
                     break
-                loose = max(1.0, _LOOSE * change / (_STRICT * self.tol)) if change > _STEADY else 1.0
+                loose = max(1.0, _LOOSE * change / self.tol) if change > _STEADY else 1.0
                 found.append(self._solve_for(mixture, beta, Y, labelled, found[-1].X, run, loose))
                 E = energies(laplacians, found[-1].X)
         self.energies_ = E

@@ -60,3 +60,11 @@ def test_arrays_as_grams(make):
     assert np.allclose(out, K[np.ix_([0, 5], index)].sum(axis=1))
     assert np.allclose(gram.rows(index, out=np.empty((2, 8))), K[index])
     assert np.allclose(gram.take(index) @ np.ones(2), K[np.ix_(index, index)].sum(axis=1))
+
+
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.filterwarnings("ignore:IncompleteCholesky")
+def test_parts_can_be_taken_of_some_samples(held):
+    some, close = np.array([4, 1, 7]), {"rtol": 1e-5, "atol": 1e-4} if held == "single" else {"atol": 1e-9}
+    for part, K in zip(stack_of(HELD[held]()).parts(), ARRAYS, strict=True):
+        assert np.allclose(part.take(some) @ np.eye(3), K[np.ix_(some, some)], **close)
