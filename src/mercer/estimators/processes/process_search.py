@@ -103,7 +103,8 @@ class EvidenceSearch:
         """Return where the search on all samples begins: of many, at the optimum of some of them.
 
         If that lies at an end of an interval, is that of white noise or does not exist, or if there are many
-        parameters, the search begins where the user says.
+        parameters, the search begins where the user says. Of several starts each is followed on some samples; which
+        hill is the highest, all samples say.
         """
         observed = way.observations
         n = len(observed.y)
@@ -111,6 +112,10 @@ class EvidenceSearch:
             return starts
         if not few_parameters(starts[0].kernel, self.fixed):
             return starts
+        if len(starts) > 1 and not way.estimated:
+            each = [self._begun(way, [start], units, run)[0] for start in starts]
+            values = [_evidence_at(way, begin) for begin in (*each, *starts)]
+            return [[*each, *starts][int(np.argmax(values))]]
         some = np.sort(check_random_state(self.random_state).permutation(n)[: min(n // 4, SOME)])
         part = Observations(observed.samples.take(some), observed.y[some], observed.weight[some], observed.border[some])
         small = DenseEvidence(part, self._resources())
@@ -185,6 +190,14 @@ class EvidenceSearch:
         return shifted(found, -base)
 
 
+def _evidence_at(way: Any, begin: Begin) -> float:
+    """The evidence of a start; minus infinity beyond the range of numbers."""
+    try:
+        return float(way(begin.kernel, begin.noise, slopes=False).value)
+    except DomainError:
+        return -np.inf
+
+
 def _widened(way: Any, kernel: Kernel, noise: Floats, held: Sequence[str]) -> Kernel:
     """The kernel with all length scales times a power of two, that of the largest evidence.
 
@@ -199,10 +212,7 @@ def _widened(way: Any, kernel: Kernel, noise: Floats, held: Sequence[str]) -> Ke
     raw, best, highest = free_parameters.free_values(kernel), kernel, -np.inf
     for factor in _FACTORS:
         trial = free_parameters.with_free(kernel, np.where(lengths, factor * raw, raw))
-        try:
-            value = float(way(trial, noise, slopes=False).value)
-        except DomainError:  # beyond the range of numbers
-            continue
+        value = _evidence_at(way, Begin(trial, noise))
         if value > highest:
             best, highest = trial, value
     return best

@@ -46,6 +46,22 @@ def test_a_noise_that_vanishes_on_some_samples_is_found_on_all(monkeypatch):
     assert quick.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 0.1
 
 
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning"
+)  # noise at its bound
+def test_all_samples_say_which_hill_is_the_highest(monkeypatch):
+    """Every row is there twice with one target, so that there is no noise; the quarter looked at first has no pair."""
+    rng = np.random.default_rng(0)
+    order = np.random.RandomState(0).permutation(120)
+    Z, y = np.empty((120, 2)), np.empty(120)
+    Z[order], y[order] = np.tile(rng.normal(size=(60, 2)), (2, 1)), np.tile(rng.normal(size=60), 2)
+    y += 2.0 * Z[:, 0]
+    plain = GaussianProcessRegressor().fit(Z, y)
+    monkeypatch.setattr("mercer.estimators.processes.process_search._MANY", 100)
+    quick = GaussianProcessRegressor().fit(Z, y)
+    assert quick.log_marginal_likelihood_ > plain.log_marginal_likelihood_ - 0.1
+
+
 def test_a_bound_at_the_optimum_is_told():
     Z = np.linspace(0.0, 6.0, 40)[:, None]
     y = np.sin(Z[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=40)
