@@ -17,7 +17,7 @@
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes;
 # ONLY='blas threads-4' some factors of `make portable`, by the beginnings of their names, or ONLY='SVC search' what
-# `make probes` tries; it goes on where it was broken off, as long as no source has changed.
+# `make probes` tries; both go on where they were broken off, as long as no source has changed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
