@@ -121,7 +121,7 @@ lint: style build/.types
 # Types are checked beside the tests; loops are compiled once before the workers start, which would each do it.
 # Unless there is an error in types, pytest's closing line is the last line printed.
 test: style
-	@mkdir -p build; $(MAKE) --silent --no-print-directory build/.types > build/types.log 2>&1 & types=$$!; \
+	@mkdir -p build; make --silent --no-print-directory build/.types > build/types.log 2>&1 & types=$$!; \
 	$(BIN)/python -m tests.warm; status=0; \
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal --disable-warnings || status=$$?; \
 	wait $$types || { cat build/types.log; exit 1; }; exit $$status
