@@ -17,7 +17,7 @@
 #
 # PYTHON=/path/to/python3.12 chooses the interpreter (3.11 to 3.13); WORKERS=4 the test processes;
 # ONLY='blas threads-4' some factors of `make portable`, by the beginnings of their names, or ONLY='SVC search' what
-# `make probes` tries; it goes on where it was broken off, as long as no source has changed.
+# `make probes` tries; both go on where they were broken off, as long as no source has changed.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -121,7 +121,7 @@ lint: style build/.types
 # Types are checked beside the tests; loops are compiled once before the workers start, which would each do it.
 # Unless there is an error in types, pytest's closing line is the last line printed.
 test: style
-	@mkdir -p build; $(MAKE) --silent --no-print-directory build/.types > build/types.log 2>&1 & types=$$!; \
+	@mkdir -p build; make --silent --no-print-directory build/.types > build/types.log 2>&1 & types=$$!; \
 	$(BIN)/python -m tests.warm; status=0; \
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --dist worksteal --disable-warnings || status=$$?; \
 	wait $$types || { cat build/types.log; exit 1; }; exit $$status

@@ -7,6 +7,7 @@ import sys
 import pytest
 from threadpoolctl import threadpool_info
 
+from tests import portable
 from tests.portable import ROOT, SENSITIVE, cores, factors
 
 
@@ -35,3 +36,23 @@ def test_factors_have_names_of_their_own():
     assert {"blas-Prescott", "blas-Haswell", "numpy-baseline", "numba-generic", "threads-4", "versions-lowest"} <= {
         *names
     }
+
+
+def test_what_has_run_is_not_run_again(monkeypatch, tmp_path, capsys):
+    ran = []
+
+    def run(factor, tests, workers):
+        ran.append(factor.name)
+        told = "no closing line" if factor.name == "threads-2" else "7 passed in 1s"
+        return {"factor": factor.name, "seconds": 1, "told": told, "failed": []}
+
+    monkeypatch.setattr(portable, "run", run)
+    monkeypatch.setattr(portable, "FOLDER", tmp_path)
+    monkeypatch.setattr(portable, "TABLE", tmp_path / "table.json")
+    monkeypatch.setattr(sys, "argv", ["portable", "--only", "threads-1 threads-2"])
+    assert [portable.main(), portable.main()] == [1, 1]
+    assert ran == ["threads-1", "threads-2", "threads-2"]  # what was broken off is run again
+    monkeypatch.setattr(portable, "fingerprint", lambda tests: "another source")
+    portable.main()
+    assert ran[3:] == ["threads-1", "threads-2"]
+    assert capsys.readouterr().out.count("threads-1") == 3
