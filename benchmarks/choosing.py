@@ -2,13 +2,15 @@
 
 Run: ``python -m benchmarks.choosing``; ``--clock`` compares seconds with ``n_jobs=2``, ``--large`` adds n = 10 000,
 ``--only ridge`` runs one kind, ``--part`` times one fold of scikit-learn's and a fifth of the widths of ridge
-regression on both sides. Processor time is what a busy machine can compare: both sides keep all cores busy when they
-are free.
+regression on both sides, ``--intelex`` puts scikit-learn-intelex in the place of scikit-learn's machine (it has to be
+installed). Processor time is what a busy machine can compare: both sides keep all cores busy when they are free; set
+OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1 with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -39,13 +41,15 @@ def table(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
-def classifier(n: int, count: int, clock: Callable[[], float], jobs: int | None, part: bool) -> str:
+def classifier(n: int, count: int, clock: Callable[[], float], jobs: int | None, part: bool, peer: str) -> str:
     X, y = table(n)
     C, widths = np.logspace(-1, 3, count), np.logspace(-0.3, 1.5, count)
     ours = KernelSearchCV(SVC(Gaussian(1.0)), {"C": C, "kernel__length_scale": widths}, cv=5, refit=False)
     folds = list(StratifiedKFold(5).split(X, y))
     cv = folds[:1] if part else folds
-    theirs = GridSearchCV(svm.SVC(), {"C": C, "gamma": 0.5 / widths**2}, cv=cv, refit=False, n_jobs=jobs)
+    theirs = GridSearchCV(
+        importlib.import_module(peer).SVC(), {"C": C, "gamma": 0.5 / widths**2}, cv=cv, refit=False, n_jobs=jobs
+    )
     quick, _ = timed(lambda: ours.fit(X, y), clock)
     slow = 5 / len(cv) * timed(lambda: theirs.fit(X, y), clock)[0]
     scores = [
@@ -54,7 +58,7 @@ def classifier(n: int, count: int, clock: Callable[[], float], jobs: int | None,
     ]
     apart, same = np.abs(scores[0] - scores[1]).max(), scores[0].argmax() == scores[1].argmax()
     return (
-        f"SVC {count} x {count}, 5 folds, n = {n}: {quick:.2f} s, scikit-learn {slow:.2f} s"
+        f"SVC {count} x {count}, 5 folds, n = {n}: {quick:.2f} s, {peer} {slow:.2f} s"
         f"{' (of one fold)' if part else ''}, {slow / quick:.1f} times; scores within {apart:.1e}, same choice: {same}"
     )
 
@@ -118,6 +122,7 @@ def main() -> None:
     parser.add_argument("--clock", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--part", action="store_true")
+    parser.add_argument("--intelex", action="store_true")
     parser.add_argument("--only", choices=["classifier", "left_out", "strings", "ridge"])
     parser.add_argument("--size", type=int, default=2000)
     chosen = parser.parse_args()
@@ -128,16 +133,16 @@ def main() -> None:
     mercer.search(KernelRidge(Gaussian(1.0)), X, y, {"alpha": [1.0]}, criterion=LeaveOneOut())
     mercer.search(SVC(Gaussian(1.0)), X, y, {"C": [1.0]}, criterion=LeaveOneOut())
     Spectrum(4).normalized()(["acgt", "gtac"])
-    size, part = chosen.size, chosen.part
+    size, part, peer = chosen.size, chosen.part, "sklearnex.svm" if chosen.intelex else "sklearn.svm"
     rows = [
-        ("classifier", lambda: classifier(size // 4, 10, clock, jobs, part)),
+        ("classifier", lambda: classifier(size // 4, 10, clock, jobs, part, peer)),
         ("left_out", lambda: left_out(size // 2, clock)),
         ("strings", lambda: strings(size // 4, clock)),
-        ("classifier", lambda: classifier(size, 10, clock, jobs, part)),
+        ("classifier", lambda: classifier(size, 10, clock, jobs, part, peer)),
         ("ridge", lambda: ridge(size, clock, jobs, part)),
     ]
     if chosen.large:
-        rows.append(("classifier", lambda: classifier(5 * size, 5, clock, jobs, part)))
+        rows.append(("classifier", lambda: classifier(5 * size, 5, clock, jobs, part, peer)))
     for name, row in rows:
         if chosen.only in (None, name):
             print(row(), flush=True)

@@ -10,7 +10,8 @@ drawn, while the number of samples grows.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import SVC
+import mercer
+from mercer import SVC, LPBoostClassifier, MultipleKernelClassifier
 from mercer.kernels import Gaussian
 from mercer.plots import CertificateDisplay
 
@@ -77,6 +78,20 @@ plt.show()
 
 for candidates in (1, 10, 100):
     print(candidates, model.certificate(X, y, cv=None, prior=None, candidates=candidates).best)
+
+# %%
+# A search counts its candidates itself, and the model that it fits pays for them.
+
+grid = {"C": [1.0, 10.0], "kernel__length_scale": [0.5, 1.0, 2.0]}
+chosen = mercer.search(SVC(kernel), X, y, grid, criterion=mercer.choosing.GACV()).best_estimator
+print(chosen.certificate(X, y, cv=None, prior=None).assumptions[1])
+
+# %%
+# Several kernels, whose weights are learned, cost the logarithm of their number; boosted stumps what all stumps cost.
+
+several = MultipleKernelClassifier([Gaussian(0.5), Gaussian(1.0), Gaussian(2.0)]).fit(X, y)
+print(several.certificate(X, y, cv=None).verdict)
+print(LPBoostClassifier(nu=0.3).fit(X, y).certificate(X, y, cv=None).verdict)
 
 # %%
 # A kernel whose width is learned from the samples by `fit` is another matter, and the certificate says so.

@@ -412,6 +412,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.plots.eigenfunctions": ("EigenfunctionsDisplay",),
         "mercer.plots.error_distribution_display": ("ErrorDistributionDisplay",),
         "mercer.plots.gram_display": ("GramDisplay",),
+        "mercer.plots.kernel_parts": ("KernelPartsDisplay",),
         "mercer.plots.kernel_weights": ("KernelAlignmentDisplay", "KernelWeightsDisplay", "WeightPathDisplay",),
         "mercer.plots.margin_distribution": ("MarginDistributionDisplay",),
         "mercer.plots.null_distribution": ("NullDistributionDisplay",),

@@ -11,6 +11,8 @@ from typing import Any
 
 import joblib
 
+from mercer.errors import ParameterError
+
 __all__ = ["SeenFile", "SeenValues", "digest"]
 
 
@@ -19,7 +21,7 @@ def digest(*parts: Any) -> str:
 
     Examples
     --------
-    >>> digest([1.0, 2.0]) == digest([1.0, 2.0]), digest(np.ones(3)) == digest(np.zeros(3))
+    >>> digest([1.0, 2.0]) == digest([1.0, 2.0]), digest([1.0, 2.0]) == digest([1.0, 3.0])
     (True, False)
     """
     marks = []
@@ -43,13 +45,25 @@ class SeenFile:
 
     def __init__(self, path: Any, stamp: str) -> None:
         self.path, self.stamp = Path(os.fspath(path)), stamp
+        if not self.path.absolute().parent.is_dir() or self.path.is_dir():
+            raise ParameterError(
+                f"checkpoint={os.fspath(path)!r} was given; a file in a folder that exists is accepted. Make the "
+                "folder, or name another file."
+            )
 
     def read(self) -> Any:
         """Return what was kept; None if there is nothing, or what there is belongs to another search."""
         if not self.path.exists():
             return None
-        kept = json.loads(self.path.read_text("utf-8"))
-        return kept["seen"] if isinstance(kept, dict) and kept.get("stamp") == self.stamp else None
+        try:
+            kept = json.loads(self.path.read_text("utf-8"))
+            stamp, seen = kept["stamp"], kept["seen"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ParameterError(
+                f"checkpoint={str(self.path)!r} was given, which is no file of a search and is not replaced; a new "
+                "name, or the file of a search, is accepted. Name another file, or remove this one."
+            ) from error
+        return seen if stamp == self.stamp else None
 
     def write(self, seen: Any) -> None:
         """Keep something in place of what was there: a crash leaves the old file or the new one."""

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from mercer.arguments import Callback, answer_of, checked
-from mercer.arrays import Floats, real_numbers
+from mercer.arrays import Array, Floats, real_numbers
 from mercer.budget import Clock
-from mercer.constraints import Integer, OneOf, Optional, Positive, Satisfies
+from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.errors import MercerError, ParameterError, TargetError, warn_caller
-from mercer.estimators import GaussianProcessRegressor
+from mercer.estimators import GaussianProcessClassifier, GaussianProcessRegressor
 from mercer.free_parameters import free_names, free_values
-from mercer.kernels import Kernel, Sum
+from mercer.gram.summands import function_parts, part_shares, summands
+from mercer.kernels import Kernel
+from mercer.targets import Multiclass
 
 __all__ = ["ComposedKernel", "compose_kernel"]
 __public__ = __all__
@@ -38,7 +41,7 @@ class ComposedKernel:
     ----------
     kernel : Kernel
         With the parameters that were found; it prints as an expression.
-    process : GaussianProcessRegressor
+    process : GaussianProcessRegressor or GaussianProcessClassifier
         Fitted with it.
     value : float
         The criterion, the larger the better.
@@ -59,7 +62,7 @@ class ComposedKernel:
 
     def terms(self) -> tuple[Kernel, ...]:
         """Return the terms of the sum of products that the kernel is."""
-        return _terms(self.kernel)
+        return summands(self.kernel)
 
     def parts(self, X: Any) -> dict[str, Floats]:
         r"""Return what each term of the kernel contributes to the posterior mean at some samples.
@@ -73,19 +76,14 @@ class ComposedKernel:
         Returns
         -------
         dict
-            From expressions of terms to arrays (m,); with ``"mean"``, the constant of the targets, they add up to the
-            prediction.
+            From expressions of terms to arrays (m,), or (m, c) for more than two classes; with ``"mean"``, the constant
+            of the targets, they add up to the prediction, or to the latent function of classes.
         """
-        expansion = self.process.expansion_
         T = self.process.kernel_.pack(X)
-        out: dict[str, Floats] = {}
-        total = np.zeros(len(T))
-        for term in self.terms():
-            values = term(T, expansion.samples) @ expansion.coef
-            out[repr(term)] = out.get(repr(term), 0.0) + values
-            total += values
-        out["mean"] = np.asarray(self.process.predict(X)) - total
-        return out
+        parts = function_parts(self.process.expansion_, T)
+        total = sum(parts.values(), np.zeros(()))
+        whole = self.process.expansion_(T) if is_classifier(self.process) else self.process.predict(X)
+        return {**parts, "mean": np.asarray(whole) - total}
 
     def shares(self, X: Any) -> dict[str, float]:
         r"""Return which share of the variation of the posterior mean each term explains at some samples.
@@ -104,11 +102,7 @@ class ComposedKernel:
         """
         parts = self.parts(X)
         del parts["mean"]
-        total = sum(parts.values(), np.zeros(len(next(iter(parts.values())))))
-        total = total - total.mean()
-        size = float(total @ total)
-        found = {name: float(part @ total) / size if size > 0.0 else 0.0 for name, part in parts.items()}
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+        return part_shares(parts)
 
 
 def _are_kernels(bases: Any) -> bool:
@@ -119,6 +113,7 @@ def _are_kernels(bases: Any) -> bool:
 @checked(
     bases=Satisfies("a list of kernels or a dict of names to kernels", _are_kernels, "[Linear(), Gaussian(1.0)]"),
     criterion=OneOf("bic", "evidence", "loo"),
+    classes=Optional(Boolean()),
     depth=Integer(1),
     max_fits=Integer(1),
     max_time=Optional(Positive()),
@@ -131,6 +126,7 @@ def compose_kernel(
     bases: Mapping[str, Kernel] | Sequence[Kernel],
     *,
     criterion: str = "bic",
+    classes: bool | None = None,
     depth: int = 3,
     max_fits: int = 200,
     max_time: float | None = None,
@@ -148,11 +144,15 @@ def compose_kernel(
     Parameters
     ----------
     X, y : raw data or packed samples, and (n,) targets
+        Numbers; or classes, whose Gaussian process has the approximate evidence of Laplace's method: labels that are
+        texts or truth values, or any with ``classes=True``.
     bases : sequence or mapping of Kernel
         What kernels are made of, with parameters to start from.
     criterion : {"bic", "evidence", "loo"}, default "bic"
         "bic" is the log evidence less half of log n for each parameter, "loo" the mean log density of samples left out
-        times n.
+        times n, for numbers alone.
+    classes : bool, optional
+        Whether y has classes; None says so of texts and truth values.
     depth : int, default 3
         Steps at most: base kernels in the expression.
     max_fits : int, default 200
@@ -183,13 +183,27 @@ def compose_kernel(
     atoms = list(bases.values() if isinstance(bases, Mapping) else bases)
     for atom in atoms:
         atom.check()
+    labels = np.asarray(y)
+    if classes or (classes is None and labels.dtype.kind in "UOSb"):
+        if criterion == "loo":
+            raise ParameterError(
+                "criterion='loo' was given with classes; it is the density of numbers that are left out. Use "
+                "criterion='bic' or 'evidence'."
+            )
+        Multiclass().read(y)  # which says what is wrong with labels
+        found = _GrowthOfClasses(X, labels, atoms, criterion, Clock.start(max_time), max_fits, random_state, progress)
+        return _grown(found, depth)
     values = real_numbers(y, "y", TargetError)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise TargetError(
             f"y has shape {values.shape}, or values that are not finite; a finite number per sample is accepted. Give "
             "one column, without missing values."
         )
-    growth = _Growth(X, values, atoms, criterion, Clock.start(max_time), max_fits, random_state, progress)
+    return _grown(_Growth(X, values, atoms, criterion, Clock.start(max_time), max_fits, random_state, progress), depth)
+
+
+def _grown(growth: _Growth, depth: int) -> ComposedKernel:
+    """Take steps until none is better."""
     try:
         for _ in range(depth):
             if not growth.improve():
@@ -208,7 +222,7 @@ class _Growth:
     def __init__(
         self,
         X: Any,
-        y: Floats,
+        y: Array,
         atoms: Sequence[Kernel],
         criterion: str,
         clock: Clock,
@@ -247,9 +261,8 @@ class _Growth:
     def _fitted(self, terms: Expression) -> tuple[float, Expression, Any] | None:
         kernel = _kernel(terms, self.atoms)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-2)
-        process = GaussianProcessRegressor(
-            kernel, bounds=_near_start(kernel), random_state=self.seed, max_time=left, leave_one_out=self._leaves_out()
-        )
+        shared = {"bounds": _near_start(kernel), "random_state": self.seed, "max_time": left}
+        process = self._process(kernel, shared)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of many candidates most fit badly, and say so
             try:
@@ -266,8 +279,8 @@ class _Growth:
             )
         return value, terms, process
 
-    def _leaves_out(self) -> bool:
-        return self.criterion == "loo"
+    def _process(self, kernel: Kernel, shared: Mapping[str, Any]) -> Any:
+        return GaussianProcessRegressor(kernel, leave_one_out=self.criterion == "loo", **shared)
 
     def _value(self, process: Any) -> float:
         n = len(self.y)
@@ -289,14 +302,14 @@ class _Growth:
         return ComposedKernel(process.kernel_, process, value, tuple(self.steps), tuple(self.tried), self.complete)
 
 
+class _GrowthOfClasses(_Growth):
+    """The same for classes."""
+
+    def _process(self, kernel: Kernel, shared: Mapping[str, Any]) -> Any:
+        return GaussianProcessClassifier(kernel, **shared)
+
+
 # expressions ----------------------------------------------------------------------------------------------
-
-
-def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Return the summands of a kernel."""
-    if isinstance(kernel, Sum):
-        return tuple(term for one in kernel.terms for term in _terms(one))
-    return (kernel,)
 
 
 def _larger(terms: Expression, count: int) -> list[Expression]:

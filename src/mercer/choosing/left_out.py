@@ -7,10 +7,12 @@ from typing import Any
 import mercer.estimators  # names of packages are imported when they are used
 import mercer.gram
 import mercer.solvers
+from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.choosing.criteria import LeaveOneOut
 from mercer.choosing.sheets import fresh
 from mercer.choosing.task import case_of
+from mercer.constraints import Boolean
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator
 
@@ -18,6 +20,7 @@ __all__ = ["left_out_predictions"]
 __public__ = __all__
 
 
+@checked(relearn=Boolean())
 def left_out_predictions(estimator: Any, X: Any, y: Any, *, relearn: bool = True) -> Array:
     r"""Return what an estimator fitted to all samples but one says of that one, for each sample.
 

@@ -349,17 +349,16 @@ def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal)
 def _grown(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
     """Compose a kernel of those of the columns, and fit a Gaussian process with it."""
     assert problem.y is not None
-    if (request.task or find_task(problem.y)) == "classification":
-        raise UsageFault(
-            f"--search was given with {problem.target!r}, which has classes; kernels are composed for targets that are "
-            "numbers. Leave it out, or say --task regression."
-        )
+    task = request.task or find_task(problem.y)
+    classes = task == "classification"
     with terminal.progress("growing a kernel") as bar:
         left = None if request.max_time is None else 0.7 * request.max_time  # the rest is for folds and the fit
         grown = importlib.import_module("mercer.cli.grown").grown
-        process, steps = grown(problem, _numbers(problem), request.tries, left, bar)
+        y = problem.y if classes else _numbers(problem)
+        process, steps = grown(problem, y, request.tries, left, bar, classes=classes)
     outcome = _as_asked(request, problem, process, clock, terminal)
-    return replace(outcome, steps=[_why("regression", request, problem), *steps, *outcome.steps])
+    leave_note(outcome.model, None)  # a kernel that the rows suggested
+    return replace(outcome, steps=[_why(task, request, problem), *steps, *outcome.steps])
 
 
 def _weighed(model: Any) -> list[str]:

@@ -21,7 +21,7 @@ ROWS = 300  # at most this many decide: each kernel that is tried is a Gaussian 
 
 
 def grown(
-    problem: Problem, y: Array, tries: int, max_time: float | None, progress: Callable[[float], Any]
+    problem: Problem, y: Array, tries: int, max_time: float | None, progress: Callable[[float], Any], *, classes: bool
 ) -> tuple[Any, list[str]]:
     """Return a Gaussian process that is not fitted, with the best kernel found, and sentences about its parts."""
     if not isinstance(problem.data, Table):
@@ -33,7 +33,8 @@ def grown(
     some = problem.take(rows)
     assert isinstance(some.data, Table)
     kinds = {name: "number" if kind == "boolean" else kind for name, kind in problem.data.kinds.items()}
-    bases = base_kernels(some.data.columns, kinds, y[rows])
+    codes = np.unique(y[rows], return_inverse=True)[1].astype(float) if classes else y[rows]
+    bases = base_kernels(some.data.columns, kinds, codes)
     grammar = importlib.import_module("mercer.choosing.grammar")
     done = [0]
 
@@ -43,10 +44,12 @@ def grown(
 
     # the sum of all reads the columns that any of them does
     X = samples(some.data, sum(bases[1:], bases[0]))[0]
-    found = grammar.compose_kernel(X, y[rows], bases, max_fits=tries, max_time=max_time, progress=show)
-    process = mercer.estimators.GaussianProcessRegressor(
-        found.kernel, float(np.mean(found.process.noise_)), fixed="all"
-    )
+    found = grammar.compose_kernel(X, y[rows], bases, classes=classes, max_fits=tries, max_time=max_time, progress=show)
+    if classes:
+        process: Any = mercer.estimators.GaussianProcessClassifier(found.kernel, fixed="all")
+    else:
+        noise = float(np.mean(found.process.noise_))
+        process = mercer.estimators.GaussianProcessRegressor(found.kernel, noise, fixed="all")
     steps = [
         f"{len(found.tried)} kernels, composed of {len(bases)}, were compared by the evidence of a Gaussian process "
         f"less half of log n for each parameter{'' if found.complete else '; the budget ended the search'}"

@@ -6,6 +6,7 @@ from mercer.plots.correlation_display import CorrelationDisplay as CorrelationDi
 from mercer.plots.eigenfunctions import EigenfunctionsDisplay as EigenfunctionsDisplay
 from mercer.plots.error_distribution_display import ErrorDistributionDisplay as ErrorDistributionDisplay
 from mercer.plots.gram_display import GramDisplay as GramDisplay
+from mercer.plots.kernel_parts import KernelPartsDisplay as KernelPartsDisplay
 from mercer.plots.kernel_weights import KernelAlignmentDisplay as KernelAlignmentDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay as KernelWeightsDisplay
 from mercer.plots.kernel_weights import WeightPathDisplay as WeightPathDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "ErrorDistributionDisplay",
     "GramDisplay",
     "KernelAlignmentDisplay",
+    "KernelPartsDisplay",
     "KernelProfileDisplay",
     "KernelWeightsDisplay",
     "MarginDistributionDisplay",

@@ -12,6 +12,7 @@ from mercer.plots.canvas import COLOURS, svg
 from mercer.plots.certificate_display import CertificateDisplay
 from mercer.plots.convergence import ConvergenceDisplay
 from mercer.plots.gram_display import GramDisplay
+from mercer.plots.kernel_parts import KernelPartsDisplay
 from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay
@@ -125,6 +126,13 @@ def coefficient_figure(sizes: Floats, what: str) -> Figure:
         ax.set(xlabel="number, largest first", ylabel="absolute value", ylim=(0, None))
 
     return Figure(svg(draw, SIZE, "coefficients"), f"Sizes of the {what} in descending order.")
+
+
+def parts_figure(display: KernelPartsDisplay) -> Figure:
+    """Return what the terms of the kernel contribute."""
+    height = SIZE[1] if display.column is not None else 1.2 + 0.35 * len(display.parts)
+    drawing = svg(display.plot, (SIZE[0], height), "parts")
+    return Figure(drawing, "Parts of the fitted function, one for each term of the kernel; they add up to it.")
 
 
 def certificate_figure(certificate: Certificate) -> Figure:

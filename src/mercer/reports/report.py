@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import mercer
+from mercer.errors import CapabilityError
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.convergence import convergence
 from mercer.plots.gram_display import arranged
+from mercer.plots.kernel_parts import KernelPartsDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
 from mercer.reports import evidence, figures
@@ -318,6 +320,14 @@ def _spectrum(subject: Subject) -> SpectrumDisplay:
     return spectrum(subject.kernel, subject.samples, ridge_of(subject.model), SPECTRUM_SAMPLES)
 
 
+def _parts(subject: Subject) -> KernelPartsDisplay | None:
+    """Return the parts of a function whose kernel is a sum; None of any other."""
+    try:
+        return KernelPartsDisplay.of(subject.model, subject.samples)
+    except CapabilityError:
+        return None
+
+
 def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDisplay | None) -> None:
     """Add the pictures, if matplotlib is installed."""
     if not is_available():
@@ -342,6 +352,8 @@ def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDis
         wanted["roc"] = lambda: figures.roc_figure(roc)
     if (calibration := facts.calibration) is not None:
         wanted["calibration"] = lambda: figures.calibration_figure(calibration)
+    if (parts := _parts(some)) is not None:
+        wanted["parts"] = lambda: figures.parts_figure(parts)
     if (certificate := facts.certificate) is not None:
         wanted["certificate"] = lambda: figures.certificate_figure(certificate)
     if (coefficients := facts.coefficients) is not None and coefficients.n > coefficients.n_zero:

@@ -22,6 +22,7 @@ _NOISE = 0.1  # of the tolerance, that rounding to float32 may do to decision va
 _NEAR = 4.0  # tolerances: decision values nearer to zero are computed exactly, since their signs count
 _EXACT = 1e-3  # of the tolerance, for that, or where all values are wanted
 _SHARPER = 0.1  # of the tolerance before: signs that are certain by then need no more
+_EDGE = 1e-12  # of a box: what is nearer to its end is there, but for rounding
 _SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -211,7 +212,8 @@ class _Path:
     def _bias(self) -> float:
         assert self.box is not None
         lower, upper = self.box
-        up, down = self.beta < upper, self.beta > lower
+        edge = _EDGE * (upper - lower)
+        up, down = self.beta < upper - edge, self.beta > lower + edge
         free = up & down
         if free.any():
             return -float(self.g[free].mean())

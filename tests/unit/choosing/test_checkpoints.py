@@ -1,8 +1,10 @@
 import json
 
 import numpy as np
+import pytest
 
 from mercer.choosing.checkpoints import SeenFile, SeenValues, digest
+from mercer.errors import ParameterError
 from mercer.kernels import Gaussian
 
 
@@ -22,6 +24,19 @@ def test_a_file_belongs_to_one_search(tmp_path):
     SeenFile(path, "a").write([1, 2])
     assert SeenFile(path, "a").read() == [1, 2] and SeenFile(path, "b").read() is None
     assert not path.with_name("seen.json.new").exists()
+
+
+def test_what_is_no_file_of_a_search_is_refused_and_kept(tmp_path):
+    with pytest.raises(ParameterError, match="a folder that exists"):
+        SeenFile(tmp_path / "nowhere" / "seen.json", "a")
+    with pytest.raises(ParameterError, match="a folder that exists"):
+        SeenFile(tmp_path, "a")
+    path = tmp_path / "mine.json"
+    for text in ("{not json", "[1, 2]", '{"stamp": "a"}'):
+        path.write_text(text)
+        with pytest.raises(ParameterError, match="no file of a search"):
+            SeenFile(path, "a").read()
+        assert path.read_text() == text
 
 
 def test_values_come_back_with_all_their_bits(tmp_path):

@@ -81,3 +81,20 @@ def test_arguments_are_checked_first(wrong):
     given = {"X": None, "y": None, "bases": [Gaussian(1.0)], **wrong}
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         compose_kernel(**given)
+
+
+@pytest.mark.parametrize("labels", [["in", "out"], [0.0, 1.0], ["a", "b", "c"]], ids=["texts", "numbers", "three"])
+def test_classes(labels):
+    """Latent functions of classes are in parts too; the inner ring needs more than a line."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (30, 1))
+    y = np.array(labels)[np.digitize(np.abs(X[:, 0]), [0.7, 1.4][: len(labels) - 1])]
+    found = compose_kernel(X, y, [Linear(), Gaussian(1.0)], classes=True, depth=1)
+    assert "Gaussian" in repr(found.kernel)
+    parts = found.parts(X)
+    whole = np.asarray(found.process.expansion_(found.process.kernel_.pack(X)))
+    np.testing.assert_allclose(sum(parts.values()), whole, atol=1e-9)
+    assert sum(found.shares(X).values()) == pytest.approx(1.0)
+    assert np.mean(found.process.predict(X) == y) > 0.85
+    with pytest.raises(ParameterError, match="criterion='bic'"):
+        compose_kernel(X, y, [Linear()], classes=True, criterion="loo")

@@ -35,10 +35,26 @@ def test_a_trend_and_a_season_are_found_and_shown(series):
     assert np.std(model.predict({"t": np.arange(60.0)})) > 0.9
 
 
+def test_parts_are_drawn(series):
+    page = (series[0] / "series.html").read_text()
+    assert "Parts of the fitted function" in page and "part of the function" in page
+
+
+def test_classes_have_a_kernel_of_parts_too(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 50))
+    path = tmp_path / "classes.csv"
+    lines = [f"{u:.4f},{v:.4f},{'in' if u * u < 0.6 else 'out'}" for u, v in zip(a, b, strict=True)]
+    path.write_text("a,b,place\n" + "\n".join(lines) + "\n")
+    told = run_json("fit", path, "-t", "place", "--search", "--tries", 5, "--folds", 2, "-o", tmp_path / "c.mercer")
+    assert told["task"] == "classification" and told["scores"]["accuracy"] > 0.8
+    assert any("of the function" in step for step in told["steps"])
+    model = mercer.load(tmp_path / "c.mercer")
+    assert type(model).__name__ == "GaussianProcessClassifier" and model.candidates_ is None
+
+
 def test_what_has_no_kernel_to_grow(tmp_path):
     table = write_table(tmp_path / "table.csv")
-    shown = run("fit", table, "-t", "group", "--search", "--no-report", code=2)
-    assert "has classes" in shown.output and "--task regression" in shown.output
     both = run("fit", table, "-t", "y", "--search", "--mix", "--no-report", code=2)
     assert "--search and --mix" in both.output
     letters = tmp_path / "letters.fasta"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import svm
 
 from mercer import SVC
 from mercer.errors import NotPositiveDefinite
@@ -75,3 +76,15 @@ def test_an_indefinite_matrix_is_refused_or_solved():
         assert "indefinite" in str(error)
     else:
         assert np.isfinite(found).all()
+
+
+def test_without_free_samples_the_bias_is_the_middle_of_its_interval():
+    """Coefficients that are zero but for rounding are not free: LIBSVM's machine has the same bias."""
+    rng = np.random.default_rng(39)
+    X = rng.normal(size=(24, 3))
+    sign = np.where(rng.normal(size=24) > 0, 1.0, -1.0)
+    K = X @ X.T
+    for C in (0.001, 0.01):
+        values = decisions_along(Held.of(K), sign, np.ones(24), [C], 1e-8)[0]
+        theirs = svm.SVC(kernel="precomputed", C=C, tol=1e-10).fit(K, sign)
+        assert values == pytest.approx(theirs.decision_function(K), abs=1e-6)

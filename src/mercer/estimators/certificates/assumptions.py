@@ -71,7 +71,5 @@ def kernel_assumption(model: Any, candidates: int) -> theory.Assumption:
         shown = f"{model.kernel_!r:.80}"
         return theory.Assumption(text, False, f"fit has learned {shown} from it; give that kernel for the next sample")
     if candidates > 1:
-        return theory.Assumption(
-            f"the kernel is one of {candidates} that were fixed before", None, "as you say; paid for"
-        )
+        return theory.Assumption(f"the kernel is one of {candidates} that were fixed before", None, "paid for")
     return theory.Assumption(text, None, "fit has learned nothing in it; if it was tuned, say candidates=")
