@@ -274,7 +274,7 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
         task = "classification" if is_classifier(estimator) else "regression"
         y = y if task == "classification" else _numbers(problem)
     found, method = {}, "not validated"
-    unknown = 0 if task is None else int(np.sum(~is_known(estimator, y)))
+    unknown = 0 if task is None or y is None else int(np.sum(~is_known(estimator, y)))
     if unknown:
         method = f"not validated, since {unknown} of {problem.n} targets are not known"
     elif request.folds >= 2 and problem.n >= 2 * request.folds:

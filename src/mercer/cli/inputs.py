@@ -230,6 +230,7 @@ def pose(
         data, _, dropped = _complete(data, None, needed, drop)
         if target is None:
             return Problem(data, dropped=dropped)
+        assert isinstance(data, Table)
         rest, y = data.split_target(target, unknown)
         return Problem(rest, as_target(y), target, dropped)
     if target is None and data.y is None:
