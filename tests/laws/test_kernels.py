@@ -397,6 +397,13 @@ def _entries() -> dict[str, Entry]:
             ],
             PAIRS_OF_NUMBERS,
         ),
+        "CoRegularized": (
+            [
+                K.CoRegularized((G, K.Exponential(1.3)), ((0.5, 1.0), (-1.5, 0.25)), 2.0),
+                K.CoRegularized((G.on([0]), L.on([1]), G), ((0.5, 1.0), (2.0, -1.0)), 0.3),
+            ],
+            PAIRS_OF_NUMBERS,
+        ),
         "Subspace of strings": ([K.Subspace(K.Spectrum(1), ["ab", "b"]), K.Subspace(K.Spectrum(2), ["ab"])], WORDS),
         "Complement of strings": ([K.Complement(K.Spectrum(1), ["b"]), K.Complement(K.Match(), ["", "ab"])], WORDS),
         "Hermitian": ([K.Hermitian(K.ExponentialDot(2.0)), K.Hermitian((L + 0.5) ** 2)], HALVES),

@@ -21,7 +21,19 @@ from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.hardware import peak_memory
-from mercer.cli.inputs import STDIN, Problem, Reading, column_kinds, open_data, pose, reading, samples, usable_columns
+from mercer.cli.inputs import (
+    STDIN,
+    Problem,
+    Reading,
+    column_kinds,
+    is_known,
+    open_data,
+    pose,
+    reading,
+    samples,
+    takes_unknown,
+    usable_columns,
+)
 from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import cross_validated, scores, words
 from mercer.cli.terminal import Terminal, pairs
@@ -208,7 +220,9 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             "--missing fill was given, which only a model that is found for a table of at least "
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
-    problem = pose(data, request.target, request.labels, columns, request.missing == "drop", fill)
+    problem = pose(
+        data, request.target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill
+    )
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
@@ -314,7 +328,10 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
         task = "classification" if is_classifier(estimator) else "regression"
         y = y if task == "classification" else _numbers(problem)
     found, method = {}, "not validated"
-    if request.folds >= 2 and problem.n >= 2 * request.folds:
+    unknown = 0 if task is None or y is None else int(np.sum(~is_known(estimator, y)))
+    if unknown:
+        method = f"not validated, since {unknown} of {problem.n} targets are not known"
+    elif request.folds >= 2 and problem.n >= 2 * request.folds:
         S = kernel.pack(X) if isinstance(kernel, Kernel) else X
         with terminal.progress(f"{request.folds} folds") as bar:
             watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731

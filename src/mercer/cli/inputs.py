@@ -16,7 +16,7 @@ import numpy as np
 
 import mercer.domains  # whose names are imported when they are used
 import mercer.kernels
-from mercer.arrays import Array, Indices
+from mercer.arrays import Array, Bools, Indices
 from mercer.budget import format_bytes
 from mercer.cli.failures import UsageFault
 from mercer.domains import Frames, Similarities, Strings, Vectors
@@ -36,11 +36,13 @@ __all__ = [
     "Reading",
     "column_kinds",
     "compares_texts",
+    "is_known",
     "open_data",
     "pose",
-    "samples",
     "reading",
+    "samples",
     "selected_columns",
+    "takes_unknown",
     "usable_columns",
 ]
 
@@ -207,6 +209,7 @@ def pose(
     labels: Path | None,
     columns: Sequence[str] | None,
     drop: bool,
+    unknown: bool = False,
     fill: bool = False,
 ) -> Problem:
     """Split off the target, and handle missing values.
@@ -224,6 +227,10 @@ def pose(
         Whether rows that miss a value are left out rather than refused.
     fill : bool
         Whether the model fills in what is missing, but for texts.
+
+
+    unknown : bool, default False
+        Whether a target that is missing is one that is not known, of a column of the data.
     """
     if labels is not None:
         y, name = _labels(labels, data, target)
@@ -233,10 +240,12 @@ def pose(
     if isinstance(data, Table):
         used = usable_columns(data.drop(target) if target is not None else data, columns)
         used = _texts(data, used) if fill else used
-        data, _, dropped = _complete(data, None, [*used, *([target] if target is not None else [])], drop)
+        needed = [*used, *([target] if target is not None and not unknown else [])]
+        data, _, dropped = _complete(data, None, needed, drop)
         if target is None:
             return Problem(data, dropped=dropped)
-        rest, y = data.split_target(target)
+        assert isinstance(data, Table)
+        rest, y = data.split_target(target, unknown)
         return Problem(rest, as_target(y), target, dropped)
     if target is None and data.y is None:
         return Problem(data)
@@ -250,6 +259,26 @@ def _texts(data: Dataset, names: Sequence[str]) -> list[str]:
         return list(names)
     kinds = with_dates(data.columns, data.kinds)
     return [name for name in names if kinds[name] == "text"]
+
+
+def takes_unknown(estimator: Any) -> bool:
+    """Return whether an estimator learns from samples whose target is missing.
+
+    Examples
+    --------
+    >>> from mercer import SVC, LaplacianRidge, LaplacianSVC
+    >>> [takes_unknown(model) for model in (SVC(), LaplacianSVC(), LaplacianSVC(unlabelled=None), LaplacianRidge())]
+    [False, False, True, True]
+    """
+    marks = getattr(estimator, "unlabelled", "none is taken")
+    return marks is None or bool(getattr(estimator, "unknown_targets", False))
+
+
+def is_known(estimator: Any, y: Array) -> Bools:
+    """Return which targets are known: not missing, and not what an estimator takes for a label that is not known."""
+    known = np.array([value is not None and value == value for value in y], dtype=bool)
+    mark = getattr(estimator, "unlabelled", None)
+    return known if mark is None else known & (y != mark)
 
 
 def as_target(y: Array) -> Array:

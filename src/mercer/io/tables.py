@@ -137,8 +137,14 @@ class Table(Dataset):
         lines = None if self.lines is None else self.lines[rows]
         return replace(self, parts=parts, length=len(rows), lines=lines)
 
-    def split_target(self, name: str | None = None) -> tuple[Table, NDArray[Any]]:
+    def split_target(self, name: str | None = None, unknown: bool = False) -> tuple[Table, NDArray[Any]]:
         """Return the other columns, and one as the target: numbers, or labels as the file spells them.
+
+        Parameters
+        ----------
+        name : str
+        unknown : bool, default False
+            Whether values may be missing: NaN among numbers, None among labels.
 
         Raises
         ------
@@ -148,6 +154,12 @@ class Table(Dataset):
         if name is None:
             raise self._no_target(None)
         column = self._column(name)
+        if column.missing and unknown:
+            known = np.flatnonzero(~_absent(column.values))
+            found = labels(_taken(column, known))
+            y = np.full(self.n, np.nan) if found.dtype.kind == "f" else np.full(self.n, None, dtype=object)
+            y[known] = found
+            return self.drop(name), y
         if column.missing:
             row = int(np.flatnonzero(_absent(column.values))[0])
             more = f" ({column.missing} in all)" if column.missing > 1 else ""

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer import SVM2K, MultiTaskRidge, NuclearNormRegressor
+from mercer import SVM2K, LaplacianSVC, MultiTaskRidge, NuclearNormRegressor
 from mercer.cli import inputs as module
 from mercer.cli.application import application
 from mercer.cli.failures import UsageFault
 from mercer.cli.inputs import (
     as_target,
     column_kinds,
+    is_known,
     open_data,
     pose,
     reading,
@@ -192,3 +193,17 @@ def test_data_may_be_piped_in(tmp_path):
     assert lines == run("predict", tmp_path / "m.mercer", tmp_path / "t.csv").stdout.splitlines()
     assert "-o model.mercer" in piped("fit", "-", "-t", "y", data=data, code=2).stderr
     assert "empty" in piped("check", "-", data=b"", code=3).stderr
+
+
+def test_targets_that_are_missing_are_unknown_where_an_estimator_learns_from_them(tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("u,class,score\n0.0,a,1.5\n0.1,,\n3.0,b,2.5\n3.1,,\n")
+    data = open_data(path)
+    labels = pose(data, "class", None, ["u"], drop=False, unknown=True)
+    assert labels.n == 4 and labels.y.tolist() == ["a", None, "b", None]
+    numbers = pose(data, "score", None, ["u"], drop=False, unknown=True).y
+    assert np.array_equal(numbers, [1.5, np.nan, 2.5, np.nan], equal_nan=True)
+    assert is_known(LaplacianSVC(unlabelled=None), labels.y).tolist() == [True, False, True, False]
+    assert is_known(LaplacianSVC(), np.array([-1, 0, 1])).tolist() == [False, True, True]
+    with pytest.raises(FileError, match="miss a value"):
+        pose(data, "class", None, ["u"], drop=False)

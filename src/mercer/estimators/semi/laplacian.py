@@ -116,6 +116,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     True
     """
 
+    unknown_targets = True  # NaN
     constraints = {"alpha": Positive(), "fit_intercept": Boolean(), **_GRAPH}
     products_suffice = True
 

@@ -87,7 +87,7 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
     -----
     Y is NaN where nothing is known, or a sparse matrix whose stored entries are known. A new row node is tied to its
     neighbours among the known ones, and its links are those that cost least then. Cost of a step: products of both
-    Laplacians with the table, linear in edges times nodes; memory 48 bytes a pair.
+    Laplacians with the table, linear in edges times nodes; memory 40 bytes a pair, beside Y.
 
     Examples
     --------

@@ -99,6 +99,7 @@ class SparseLaplacianRegressor(RegressorMixin, KernelEstimator):
     True
     """
 
+    unknown_targets = True  # NaN
     constraints = {
         "alpha": Positive(),
         "manifold": Interval(0.0, np.inf, closed="left"),

@@ -89,6 +89,7 @@ class TransductiveRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     array([ 0.97, -0.98])
     """
 
+    unknown_targets = True  # NaN
     constraints = {
         "alpha": Positive(),
         "trust": Interval(0.0, np.inf, closed="left"),

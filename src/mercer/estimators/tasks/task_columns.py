@@ -158,7 +158,7 @@ class Tasked:
     def _by_columns(self, data: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         """Return samples of one task each, where columns of y are the tasks: a sample for each number that was seen."""
         self.columns_ = None
-        Y = np.asarray(y) if is_regressor(self) and not isinstance(data, (TaskedData, Frames)) else np.empty(0)
+        Y: Any = np.asarray(y) if is_regressor(self) and not isinstance(data, (TaskedData, Frames)) else np.empty(0)
         if Y.ndim != 2 or Y.shape[1] < 2 or Y.dtype.kind not in "iuf":
             return data, y, weight
         base: Any = super()

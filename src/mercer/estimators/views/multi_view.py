@@ -156,6 +156,7 @@ class CoRegularizedRidge(MultiOutputMixin, RegressorMixin, _Agreeing):
     array([[2., 2.]])
     """
 
+    unknown_targets = True  # NaN
     constraints = {"alpha": Positive(), "fit_intercept": Boolean()}
 
     def __init__(

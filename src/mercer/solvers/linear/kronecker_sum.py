@@ -15,8 +15,11 @@ import numpy as np
 
 from mercer.arrays import Bools, Floats
 from mercer.problems import Solution, Status, Trace
+from mercer.runtime.tiling import spans
 
 __all__ = ["solve_kronecker_sum"]
+
+_ROWS = 256  # of the table, for which products are held beside it
 
 
 def solve_kronecker_sum(
@@ -55,7 +58,7 @@ def solve_kronecker_sum(
 
     Notes
     -----
-    Four tables and two temporary ones are held, 48 bytes for each pair.
+    Four tables and a part of another are held, 32 bytes for each pair.
     """
     A, B = laplacians
     rows, columns = A.diagonal(), B.diagonal()
@@ -73,16 +76,19 @@ def solve_kronecker_sum(
             status = Status.CONVERGED if residual <= tol else stop if isinstance(stop, Status) else Status.STOPPED
             break
         Q = A @ P
-        Q += (B @ P.T).T  # L_B is symmetric
-        Q *= smooth
-        Q += ridge * P
+        for some in spans(len(Q), _ROWS):  # so that no further table is needed
+            Q[some] += (B @ P[some].T).T  # L_B is symmetric
+            Q[some] *= smooth
+            Q[some] += ridge * P[some]
         np.add(Q, P, out=Q, where=seen)
         step = length / float(np.vdot(P, Q))
-        F += step * P
         Q *= step
         R -= Q
         residual = float(np.sqrt(np.vdot(R, R))) / first
         trace.append((0.0, residual, 0.0))
+        for some in spans(len(Q), _ROWS):
+            F[some] += step * P[some]
+        del Q
         Z = _scaled(R, seen, ridge, smooth, rows, columns)
         after = float(np.vdot(R, Z))
         P *= after / length

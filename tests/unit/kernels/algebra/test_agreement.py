@@ -20,7 +20,6 @@ VIEWS = [
     (Gaussian(1.0).on([0]), Linear().on([1]), Gaussian(2.0).on([2, 3])),
     (Gaussian(1.0), Gaussian(3.0)),
 ]
-MEMBERS = {"CoRegularized": [CoRegularized((Gaussian(0.8), Linear()), ((0.0, 1.0), (0.5, 0.5)), 2.0)]}
 
 
 def naive(views, U, d, A, B):
