@@ -225,12 +225,10 @@ def pose(
         Columns of a table that are used; None for all that can be.
     drop : bool
         Whether rows that miss a value are left out rather than refused.
-    fill : bool
-        Whether the model fills in what is missing, but for texts.
-
-
     unknown : bool, default False
         Whether a target that is missing is one that is not known, of a column of the data.
+    fill : bool, default False
+        Whether the model fills in what is missing, but for texts.
     """
     if labels is not None:
         y, name = _labels(labels, data, target)
