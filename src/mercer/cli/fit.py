@@ -18,31 +18,30 @@ from threadpoolctl import threadpool_limits
 import mercer.estimators  # whose names are imported when they are used
 import mercer.gram
 from mercer.arrays import Array
-from mercer.budget import Clock, format_bytes, parse_seconds
+from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
-from mercer.cli.hardware import peak_memory
+from mercer.cli.fit_outcome import Outcome, say_outcome
 from mercer.cli.inputs import (
     STDIN,
     Problem,
     Reading,
     column_kinds,
     is_known,
+    kernel_read,
     open_data,
     pose,
-    reading,
     samples,
     takes_unknown,
     usable_columns,
 )
 from mercer.cli.outputs import beside, require_writable
-from mercer.cli.score_lines import cross_validated, scores, words
-from mercer.cli.terminal import Terminal, pairs
+from mercer.cli.score_lines import cross_validated, scores
+from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.automatic import sequence_kernels, sparse_kernels, structured_kernels
 from mercer.first_model.choice import choose, choose_for_table
 from mercer.first_model.table_columns import missing_said
-from mercer.gram.auto import choice_in_words
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
@@ -54,11 +53,8 @@ from mercer.language import parse
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels
 from mercer.selection.tables.first_tables import FEWEST, is_encoded
 from mercer.selection.tables.table_encoder import with_dates
-from mercer.spec import written
 
 __all__ = ["run"]
-
-_ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,19 +83,6 @@ class Request(Reading):
     force: bool
     max_time: float | None
     threads: int | None
-
-
-@dataclass
-class Outcome:
-    """What was done, for a person and for a program."""
-
-    model: Any
-    X: Any
-    y: Array | None
-    task: str | None
-    found: dict[str, float]
-    method: str
-    steps: list[str]
 
 
 def run(terminal: Terminal, **options: Any) -> None:
@@ -140,7 +123,7 @@ def run(terminal: Terminal, **options: Any) -> None:
         Checkpoint(request.checkpoint).remove()  # it has served its purpose
     if page is not None:
         _report(outcome, page, request, terminal)
-    _tell(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
+    say_outcome(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
 
 
 # the pieces -----------------------------------------------------------------------------------------------
@@ -199,7 +182,7 @@ def _time_left(clock: Clock) -> float | None:
 
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
-    kernel = _kernel_of(estimator)
+    kernel = kernel_read(estimator)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
@@ -317,7 +300,7 @@ def _varying(problem: Problem, steps: list[str]) -> tuple[dict[str, Any], dict[s
 
 
 def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
-    kernel = _kernel_of(estimator)
+    kernel = kernel_read(estimator)
     X, used = samples(problem.data, kernel)
     steps = []
     left = [name for name in usable_columns(problem.data) if used and name not in used]
@@ -385,14 +368,6 @@ def _weighed(model: Any) -> list[str]:
     idle = [name for name in model.kernel_names_ if name not in model.support_kernels_]
     steps = [f"share of the decision: {', '.join(said)}"]
     return steps + ([f"without weight: {', '.join(idle)}"] if idle else [])
-
-
-def _kernel_of(estimator: Any) -> Any:
-    """The kernel of an estimator; of several kernels their sum, which reads what each of them does."""
-    kernels = getattr(estimator, "kernels", None)
-    if kernels is None:
-        return reading(estimator)
-    return importlib.import_module("mercer.estimators.mixtures.kernel_family").family_of(kernels).kernel
 
 
 def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:
@@ -510,7 +485,7 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
     if isinstance(data, Table):
-        used = samples(data, _kernel_of(outcome.model))[1]
+        used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
     if isinstance(data, Sparse):
         known |= {"width": data.width, "zero_based": data.zero_based}
@@ -528,73 +503,3 @@ def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) 
         title = f"{type(outcome.model).__name__} on {request.data.name}"
         written = module.report(outcome.model, outcome.X, outcome.y, title=title, notes=outcome.steps)
     written.save(page, force=request.force)
-
-
-def _tell(
-    terminal: Terminal,
-    problem: Problem,
-    outcome: Outcome,
-    files: dict[str, Path | None],
-    clock: Clock,
-    notes: list[str],
-) -> None:
-    seconds, peak = clock.seconds, peak_memory()
-    data = problem.data
-    result = {
-        "data": {"file": data.path, "format": data.format, "samples": data.n, "dropped": problem.dropped},
-        "target": problem.target,
-        "task": outcome.task,
-        "estimator": repr(outcome.model),
-        "kernel": _kernel_text(outcome.model),
-        "gram": _gram_text(outcome.model),
-        "scores": outcome.found,
-        "validation": outcome.method,
-        "steps": outcome.steps,
-        "seconds": round(seconds, 3),
-        "peak_memory": peak,
-        "warnings": notes,
-        "files": files,
-    }
-    rows = [
-        ("data", repr(data).strip("<>")),
-        ("target", f"{problem.target}" if problem.target else "none"),
-        ("done", "\n".join(outcome.steps) or "as asked"),
-        ("kernel", _cut(_kernel_text(outcome.model))),
-        ("estimator", _short(outcome.model)),
-        *((("gram", _cut(_gram_text(outcome.model) or "")),) if _is_remarkable(outcome.model) else ()),
-        ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
-        ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
-        *((name, str(path)) for name, path in files.items() if path is not None),
-    ]
-    terminal.result(result, pairs(rows))
-
-
-def _kernel_text(model: Any) -> str:
-    """The fitted kernel; as it was given, if what it has learned (the words of a corpus) cannot be written down."""
-    text = repr(getattr(model, "kernel_", model.kernel))
-    return repr(_kernel_of(model)) if "=<" in text else text
-
-
-def _gram_text(model: Any) -> str | None:
-    """How K was held, why, with what error, and the alternatives."""
-    choice = getattr(model, "gram_choice_", None)
-    if choice is not None:
-        return choice_in_words(choice)
-    spec = getattr(model, "gram_", None)
-    return None if spec is None else repr(spec)
-
-
-def _is_remarkable(model: Any) -> bool:
-    """Whether K was approximated, or might have been."""
-    choice = getattr(model, "gram_choice_", None)
-    return hasattr(model, "gram_error_") or (choice is not None and choice["tol"] is not None)
-
-
-def _cut(text: str, most: int = 800) -> str:
-    """A text that fits on a screen; the whole of it is in the model file and in the result of --json."""
-    return text if len(text) <= most else f"{text[:most]} ... ({len(text)} characters)"
-
-
-def _short(model: Any) -> str:
-    """The estimator without its kernel, which has a line of its own, and without default values."""
-    return written(model, always=("kernel", "kernels", *_ALWAYS), shown={"kernel": "kernel", "kernels": "kernels"})

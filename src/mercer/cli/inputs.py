@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ __all__ = [
     "column_kinds",
     "compares_texts",
     "is_known",
+    "kernel_read",
     "open_data",
     "pose",
     "reading",
@@ -141,6 +143,14 @@ def reading(estimator: Any, *, fitted: bool = False) -> Any:
     if isinstance(task, str) and isinstance(kernel, Kernel) and kernel.domain is Frames:
         kernel = kernel if task in selected_columns(kernel) else mercer.kernels.task_kernel(kernel, task)
     return kernel
+
+
+def kernel_read(estimator: Any) -> Any:
+    """The kernel of an estimator; of several kernels their sum, which reads what each of them does."""
+    kernels = getattr(estimator, "kernels", None)
+    if kernels is None:
+        return reading(estimator)
+    return importlib.import_module("mercer.estimators.mixtures.kernel_family").family_of(kernels).kernel
 
 
 def column_kinds(kernel: Any) -> dict[str, str]:
