@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -175,7 +175,8 @@ def lloyd(
         one = found.best()
         if best is None or one.inertia < best.inertia - _EQUAL * cloud.size:
             best = one
-        if status in (Status.TIME, Status.STOPPED):
+        if status in (Status.TIME, Status.STOPPED):  # which is told even if the best has converged: others have not
+            best = replace(best, status=status)
             break
     assert best is not None
     return best

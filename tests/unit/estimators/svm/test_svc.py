@@ -231,12 +231,13 @@ def test_class_weights_multiply_sample_weights():
 def test_one_class_with_one_point(machine):
     y = np.zeros(60, int)
     y[7] = 1
+    A = np.vstack([X[:7], [[4.0, 4.0, 4.0]], X[8:]])  # apart from the others, whatever their seed
     model = {
         "NuSVC": NuSVC(Gaussian(1.0), nu=0.02),
         "MarginBoundSVC": MarginBoundSVC(Gaussian(1.0), C=1.0),
     }.get(machine, MACHINES[machine](C=10.0) if machine in ("SVC", "squared hinge") else None)
-    model.fit(X, y)
-    assert model.predict(X[7:8])[0] == 1 and np.isfinite(model.decision_function(X)).all()
+    model.fit(A, y)
+    assert model.predict(A[7:8])[0] == 1 and np.isfinite(model.decision_function(X)).all()
 
 
 @machines
