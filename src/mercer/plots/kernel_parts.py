@@ -11,7 +11,7 @@ from mercer.arrays import Floats
 from mercer.domains import Frames, Samples, Vectors
 from mercer.errors import CapabilityError
 from mercer.gram import Expansion
-from mercer.gram.summands import function_parts, part_shares
+from mercer.gram.summands import function_parts, part_shares, summands
 from mercer.plots.canvas import COLOURS, axes
 from mercer.plots.sources import fitted_kernel, samples_of
 
@@ -80,14 +80,13 @@ class KernelPartsDisplay:
     def of(cls, estimator: Any, X: Any = None) -> KernelPartsDisplay:
         """Compute the parts without drawing them; as `from_estimator`."""
         kernel, expansion = fitted_kernel(estimator), getattr(estimator, "expansion_", None)
-        T = samples_of(estimator, X)
-        parts = function_parts(expansion, T) if isinstance(expansion, Expansion) else {}
-        if len(parts) < 2:
+        if not isinstance(expansion, Expansion) or len(set(map(repr, summands(expansion.kernel)))) < 2:
             raise CapabilityError(
                 f"{type(estimator).__name__} with {kernel!r:.200} has no parts; a function on exact samples whose "
                 "kernel is a sum of different terms is needed. Use for example Linear() + Gaussian(1.0)."
             )
-        return cls(parts, _one_column(T))
+        T = samples_of(estimator, X)
+        return cls(function_parts(expansion, T), _one_column(T))
 
     def plot(self, ax: Any = None) -> KernelPartsDisplay:
         """Draw a curve for each part over the column, or a bar for the share of each."""
