@@ -283,7 +283,10 @@ class DependenceSelector(SelectorMixin, KernelEstimator):
         """
         check_is_fitted(self)
         remember_columns(self, X, pack_vectors(X, self.kernel_), reset=False)
-        return super().transform(X)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # scikit-learn sums the numbers to see whether all are finite
+            return super().transform(X)
 
     def _kernel_for(self, d: int) -> Callable[[int], Kernel]:
         """Return the kernel for a number of columns."""

@@ -190,6 +190,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
         points, weights = quadrature(np.asarray(self.box_), times * int(self.n_nodes))
         return self.kernel_.pack(points), weights
 
+    @np.errstate(over="ignore", invalid="ignore")  # numbers that are not finite are looked for
     def _newton(self, K: Floats, given: Floats, nu: Floats, cost: Floats, own: Floats, run: Any) -> Floats:
         """Return the coefficients of the nodes, b, at the optimum."""
         total, b = float(cost.sum()), np.zeros(len(nu))
@@ -211,7 +212,15 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
             if gap <= self.tol * total or (run.watched and run.monitor(iteration / self.max_iter)):
                 break
             KS = K * p - np.outer(K @ p, p)
-            step = np.linalg.solve(np.eye(len(b)) + total * KS.T, left)
+            try:
+                step = np.linalg.solve(np.eye(len(b)) + total * KS.T, left)
+            except np.linalg.LinAlgError:
+                step = np.full(len(b), np.nan)
+            if not (np.isfinite(step).all() and np.isfinite(gap)):
+                raise DomainError(
+                    f"the kernel reaches {np.abs(K).max():.3g} on the nodes, where a density of the samples cannot be "
+                    "told from rounding; values near one are meant. Scale the columns, or use Gaussian()."
+                )
             t, slope = 1.0, -float(step @ (K @ left))
             value, q, h = evaluated(b + step)
             for _ in range(_HALVINGS):

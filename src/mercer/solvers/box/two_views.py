@@ -175,7 +175,7 @@ def _step(program: _Program, A: Floats, state: tuple[Any, ...], left: tuple[Any,
     dx, _, dz, dv = direction(np.zeros_like(x), np.zeros_like(x))
     long = _longest((x, dx), (s, -dx), (z, dz), (v, dv), active=active)
     after = float((x + long * dx)[active] @ (z + long * dz)[active] + (s - long * dx)[active] @ (v + long * dv)[active])
-    center = mu * (after / count / mu) ** 3
+    center = mu * (after / count / mu) ** 3 if mu > 0.0 else 0.0  # which tiny weights reach by underflow
     dx, db, dz, dv = direction(center - dx * dz, center + dx * dv)
     long = _INWARD * _longest((x, dx), (s, -dx), (z, dz), (v, dv), active=active)
     return x + long * dx, b + long * db, z + long * dz, v + long * dv

@@ -158,3 +158,10 @@ def test_kernels_are_taken_as_words_functions_and_objects_of_scikit_learn(given)
     found = DependenceSelector(given, 2, target_kernel="rbf").fit(data, y)
     np.testing.assert_array_equal(found.support_, want.support_)
     assert found.target_kernel_ == want.target_kernel_
+
+
+def test_the_largest_numbers_are_selected_without_a_warning():
+    A = np.random.default_rng(0).normal(size=(20, 4))
+    chosen = DependenceSelector(Linear(), n_features_to_select=2).fit(A, A[:, 0])
+    largest = np.where(A > 0.0, np.finfo(float).max, -np.finfo(float).max)
+    np.testing.assert_array_equal(chosen.transform(largest), largest[:, chosen.get_support()])

@@ -9,7 +9,7 @@ from scipy.stats import kstest
 from mercer import ExponentialDensity
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.dependence.exponential_density import quadrature
-from mercer.kernels import Gaussian, Spectrum
+from mercer.kernels import Gaussian, Linear, Spectrum
 
 RNG = np.random.default_rng(0)
 
@@ -81,3 +81,10 @@ def test_a_box_beyond_floating_point_is_refused(unit):
     X = unit * np.random.default_rng(0).normal(size=(10, 2))
     with pytest.raises(DomainError, match="volume"):
         ExponentialDensity(Gaussian(1.0), n_nodes=50).fit(X)
+
+
+@pytest.mark.parametrize("unit", [1e100, np.array([1e-8, 1.0, 1e8])], ids=["large", "of different sizes"])
+def test_a_kernel_too_large_for_a_density_is_refused(unit):
+    X = unit * np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(DomainError, match="Scale the columns"):
+        ExponentialDensity(Linear()).fit(X)

@@ -1,5 +1,7 @@
 """SVM-2K: its limits are support vector machines of either view."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,10 @@ def test_weights_and_the_model_file(tmp_path):
     assert np.array_equal(load(tmp_path / "m.mercer").decision_function(T), a.decision_function(T))
     with pytest.raises(ParameterError, match="two views"):
         SVM2K((A, B, A)).fit(X, LABELS)
+
+
+def test_weights_that_underflow_are_no_error():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SVM2K((A, B)).fit(X, LABELS, sample_weight=np.full(40, 1e-320))
+    assert np.isfinite(model.decision_function(T)).all()
