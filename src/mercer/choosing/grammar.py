@@ -183,7 +183,7 @@ def compose_kernel(
     atoms = list(bases.values() if isinstance(bases, Mapping) else bases)
     for atom in atoms:
         atom.check()
-    labels = np.asarray(y)
+    labels = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) and len({np.shape(v) for v in y}) > 1 else None)
     if classes or (classes is None and labels.dtype.kind in "UOSb"):
         if criterion == "loo":
             raise ParameterError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import is_classifier
+
 import mercer.estimators  # names of packages are imported when they are used
 import mercer.gram
 import mercer.solvers
@@ -15,6 +17,7 @@ from mercer.choosing.task import case_of
 from mercer.constraints import Boolean
 from mercer.errors import CapabilityError
 from mercer.estimators.estimator import KernelEstimator
+from mercer.targets import Multiclass, Real
 
 __all__ = ["left_out_predictions"]
 __public__ = __all__
@@ -53,9 +56,10 @@ def left_out_predictions(estimator: Any, X: Any, y: Any, *, relearn: bool = True
     """
     if not isinstance(estimator, KernelEstimator):
         raise CapabilityError(
-            f"left_out_predictions was given {type(estimator).__name__}; an estimator of mercer's with a kernel is "
+            f"left_out_predictions was given {estimator!r:.100}; an estimator of mercer's with a kernel is "
             "needed. Use scikit-learn's cross_val_predict with cv=LeaveOneOut()."
         )
+    (Multiclass() if is_classifier(estimator) else Real()).read(y)  # which says what is wrong with targets
     ridge = isinstance(estimator, mercer.estimators.KernelRidge) and estimator.alpha is not None
     if ridge and estimator.gram is None and not (relearn and _learns(estimator, X, y)):
         model = fresh(
