@@ -20,7 +20,7 @@ NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; c
 # Besides the estimators, what users do with them is imported from mercer itself.
 VERBS = {
     "mercer.choosing.search": ["search"],
-    "mercer.first_model.automatic": ["automatic", "source_kernels"],
+    "mercer.first_model.any_data": ["automatic", "source_kernels"],
     "mercer.io.checkpoint": ["Checkpoint"],
     "mercer.io.interop": ["from_libsvm", "from_sklearn"],
     "mercer.io.model_file": ["load", "save"],

@@ -134,8 +134,8 @@ from mercer.estimators.views.multi_instance import MultiInstanceSVC as MultiInst
 from mercer.estimators.views.multi_view import CoRegularizedRidge as CoRegularizedRidge
 from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiViewLaplacianSVC
 from mercer.estimators.views.svm2k import SVM2K as SVM2K
-from mercer.first_model.automatic import automatic as automatic
-from mercer.first_model.automatic import source_kernels as source_kernels
+from mercer.first_model.any_data import automatic as automatic
+from mercer.first_model.any_data import source_kernels as source_kernels
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
 from mercer.io.interop import from_sklearn as from_sklearn

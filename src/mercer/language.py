@@ -24,7 +24,7 @@ import inspect
 import operator
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -117,8 +117,11 @@ def _mark(text: str, at: int) -> str:
     return f"\n    {line}\n    {' ' * (at - start)}^"
 
 
-def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+def _nearest(name: str, known: Collection[str], otherwise: str) -> str:
+    maps = known.maps if isinstance(known, ChainMap) else [known]
+    # a registry knows the names of its classes; none has to be imported to compare them
+    names = [other for part in maps for other in (part.homes if isinstance(part, _Registry) else part)]
+    near = [other for other in difflib.get_close_matches(name, names, n=3, cutoff=0.5) if other in known]
     return f"Did you mean {near[0]}?" if near else otherwise
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from mercer.arguments import answer_of
 from mercer.budget import Clock
-from mercer.choosing.checkpoints import SeenFile, digest
 from mercer.choosing.effort import Effort
+from mercer.choosing.seen_values import SeenFile, digest
 
 __all__ = ["Ledger"]
 

@@ -22,10 +22,10 @@ import mercer.selection
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
 from mercer.budget import Clock
-from mercer.choosing.checkpoints import SeenFile, SeenValues, digest
 from mercer.choosing.criteria import Case, Criterion, CrossValidation
 from mercer.choosing.dispatch import by_kernel, in_order, is_ridge
 from mercer.choosing.effort import Effort
+from mercer.choosing.seen_values import SeenFile, SeenValues, digest
 from mercer.choosing.sheets import fresh
 from mercer.constraints import is_real
 from mercer.domains.samples import kind_of

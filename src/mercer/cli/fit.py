@@ -39,8 +39,8 @@ from mercer.cli.score_lines import cross_validated, scores
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.automatic import sequence_kernels, sparse_kernels, structured_kernels
-from mercer.first_model.choice import choose, choose_for_table
+from mercer.first_model.any_data import sequence_kernels, sparse_kernels, structured_kernels
+from mercer.first_model.machine_choice import choose, choose_for_table
 from mercer.first_model.table_columns import missing_said
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
@@ -266,9 +266,10 @@ def _automatic_table(
     request: Request, problem: Problem, given: Any, steps: list[str], clock: Clock, terminal: Terminal
 ) -> Outcome:
     """Learn a length for each column, and judge the model by rows that took no part in its choice."""
-    *_, y, task = given
+    columns, kinds, y, task = given
     with terminal.progress("choosing") as bar:
-        choice = choose_for_table(*given, lambda fraction: (bar(fraction), _time_left(clock)))
+        watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
+        choice = choose_for_table(columns, kinds, y, task, watch)
     leave_note(choice.model, None)  # kernels that the rows suggested
     steps += choice.steps
     X = samples(problem.data, choice.model.kernel)[0]

@@ -174,6 +174,8 @@ def compares_texts(kernel: Kernel) -> bool:
     >>> compares_texts(TfIdf() + Spectrum(3)), compares_texts(Gaussian(1.0)), compares_texts(TfIdf().on("note"))
     (True, False, False)
     """
+    if kernel.domain is Vectors:  # most are, and trees need not be imported to say so
+        return False
     if kernel.domain is not Frames:
         return isinstance(kernel.domain, type) and issubclass(kernel.domain, (Strings, mercer.domains.Trees))
     terms = [child for _, child in kernel._children() if isinstance(child, Kernel)]

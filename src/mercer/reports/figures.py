@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
+import mercer.plots  # names are imported on use
 from mercer.arrays import Floats
 from mercer.plots.canvas import COLOURS, svg
 from mercer.plots.certificate_display import CertificateDisplay
 from mercer.plots.convergence import ConvergenceDisplay
 from mercer.plots.gram_display import GramDisplay
-from mercer.plots.kernel_parts import KernelPartsDisplay
-from mercer.plots.kernel_weights import KernelWeightsDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay
 from mercer.reports.evidence import CalibrationFacts, ResidualFacts, RocFacts
@@ -55,7 +54,7 @@ def convergence_figure(display: ConvergenceDisplay) -> Figure:
 def weight_figure(weights: tuple[tuple[str, float, float], ...]) -> Figure:
     """Return the weights of several kernels, and their shares of the decision."""
     names, values, shares = zip(*weights, strict=True)
-    display = KernelWeightsDisplay(names, np.array(values), np.array(shares))
+    display = mercer.plots.KernelWeightsDisplay(names, np.array(values), np.array(shares))
     size = (SIZE[0], 1.2 + 0.35 * len(names))
     return Figure(
         svg(display.plot, size, "weights"), "Weights of the kernels over their sum, and shares of the decision."
@@ -128,7 +127,7 @@ def coefficient_figure(sizes: Floats, what: str) -> Figure:
     return Figure(svg(draw, SIZE, "coefficients"), f"Sizes of the {what} in descending order.")
 
 
-def parts_figure(display: KernelPartsDisplay) -> Figure:
+def parts_figure(display: mercer.plots.KernelPartsDisplay) -> Figure:
     """Return what the terms of the kernel contribute."""
     height = SIZE[1] if display.column is not None else 1.2 + 0.35 * len(display.parts)
     drawing = svg(display.plot, (SIZE[0], height), "parts")

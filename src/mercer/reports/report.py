@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import mercer
+import mercer.plots  # names are imported on use
 from mercer.errors import CapabilityError
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.convergence import convergence
 from mercer.plots.gram_display import arranged
-from mercer.plots.kernel_parts import KernelPartsDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
 from mercer.reports import evidence, figures
@@ -320,10 +320,10 @@ def _spectrum(subject: Subject) -> SpectrumDisplay:
     return spectrum(subject.kernel, subject.samples, ridge_of(subject.model), SPECTRUM_SAMPLES)
 
 
-def _parts(subject: Subject) -> KernelPartsDisplay | None:
+def _parts(subject: Subject) -> mercer.plots.KernelPartsDisplay | None:
     """Return the parts of a function whose kernel is a sum; None of any other."""
     try:
-        return KernelPartsDisplay.of(subject.model, subject.samples)
+        return mercer.plots.KernelPartsDisplay.of(subject.model, subject.samples)
     except CapabilityError:
         return None
 

@@ -73,7 +73,7 @@ def test_no_worker_is_waited_for_beyond_the_end_of_the_time(criterion, tmp_path,
     with distributed.LocalCluster(
         n_workers=0, processes=False, dashboard_address=None, local_directory=tmp_path, silence_logs=50
     ) as cluster, pytest.raises(TimeBudgetError, match="no worker"):  # fmt: skip
-        given = {"criterion": criterion, "at": Distributed(cluster), "max_time": 0.3}
+        given = {"criterion": criterion, "at": Distributed(cluster), "effort": Effort(max_time=0.3)}
         mercer.search(KernelRidge(Gaussian(1.0)), X, Y, GRID, **given)
 
 

@@ -17,7 +17,7 @@ from mercer.estimators import (
     MultipleKernelClassifier,
     MultipleKernelRegressor,
 )
-from mercer.first_model import choice
+from mercer.first_model import machine_choice as choice
 from mercer.io.model_file import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
 from mercer.runtime.workers import Here

@@ -8,7 +8,7 @@ F.
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -140,7 +140,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
 
-    gram: ClassVar[Features] = Features()  # no Gram matrix is held
+    gram = Features()  # no Gram matrix is held
     constraints = {
         "graph": AnyGraph(),
         "alpha": Interval(0.0, 1.0, closed="neither"),

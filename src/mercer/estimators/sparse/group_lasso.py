@@ -6,7 +6,7 @@ Symbols: b the coefficients, g groups of columns with weights omega_g, alpha the
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -98,8 +98,8 @@ class GroupLasso(SparseRegressor):
     (array([0]), array([0., 0.]))
     """
 
-    kernel: ClassVar[Linear] = Linear()
-    gram: ClassVar[Features] = Features()
+    kernel = Linear()
+    gram = Features()
     constraints = {
         "groups": Optional(_LABELS),
         "l1_ratio": Interval(0.0, 1.0),

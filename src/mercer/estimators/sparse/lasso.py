@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -159,8 +159,8 @@ class Lasso(SparseRegressor):
     (array([0.9, 0. ]), np.float64(0.25))
     """
 
-    kernel: ClassVar[Linear] = Linear()
-    gram: ClassVar[Features] = Features()
+    kernel = Linear()
+    gram = Features()
 
     def __init__(
         self,

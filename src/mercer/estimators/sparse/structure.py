@@ -5,7 +5,7 @@ Symbols: S the covariance matrix, Theta the precision matrix, x_i | x_-i a varia
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -99,8 +99,8 @@ class GraphicalStructure(KernelEstimator):
            [1, 2]])
     """
 
-    kernel: ClassVar[Linear] = Linear()
-    gram: ClassVar[Features] = Features()
+    kernel = Linear()
+    gram = Features()
     constraints = {
         "alpha": Positive(),
         "method": OneOf("graphical_lasso", "neighbourhood"),

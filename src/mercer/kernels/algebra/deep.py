@@ -55,6 +55,7 @@ class Deep(Tiled, DifferentiatedByTiles):
     --------
     >>> from mercer.constraints import Interval
     >>> from mercer.kernels import Gaussian
+    >>> from mercer.spec import Spec
     >>> class Squashed(Spec):
     ...     constraints = {"slopes": Interval(-np.inf, np.inf, vector=True)}
     ...

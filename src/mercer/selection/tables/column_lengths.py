@@ -33,6 +33,7 @@ NOISES = (1e-3, 1e-2, 1e-1)  # at which a search begins
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of lengths in units of the root of the number of coordinates
 LENGTHS = (np.log(0.05), np.log(1e3))  # bounds, in standard deviations
 NOISE = (np.log(1e-5), np.log(1e2))
+_LAPACK: Any = lapack  # whose functions type checkers do not know
 FEW = 200  # samples at which a search begins
 STEPS = 20  # of a search; the evidence is flat long before it is at its largest
 
@@ -87,11 +88,11 @@ def evidence(
     noise = float(np.exp(log_noise))
     C = K
     C[np.diag_indices(n)] += noise
-    factor, failed = lapack.dpotrf(C, lower=1, clean=1, overwrite_a=1)
+    factor, failed = _LAPACK.dpotrf(C, lower=1, clean=1, overwrite_a=1)
     if failed:
         return np.inf, np.zeros(len(t)), 0.0
     logarithm = 2.0 * float(np.log(np.diag(factor)).sum())
-    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse, _ = _LAPACK.dpotri(factor, lower=1, overwrite_c=1)
     inverse = inverse + np.tril(inverse, -1).T
     A = inverse @ Y
     squares = np.einsum("ij,ij->j", Y, A) / n
@@ -157,6 +158,6 @@ def left_out(
     A, B = X[kept] * scale, X[rows] * scale
     K = profile.values(squared_distances(A, A))[0]
     K[np.diag_indices(len(kept))] += np.exp(at.log_noise)
-    factor, _ = lapack.dpotrf(K, lower=1, overwrite_a=1)
-    solution, _ = lapack.dpotrs(factor, Y[kept], lower=1)
+    factor, _ = _LAPACK.dpotrf(K, lower=1, overwrite_a=1)
+    solution, _ = _LAPACK.dpotrs(factor, Y[kept], lower=1)
     return profile.values(squared_distances(B, A))[0] @ solution

@@ -114,7 +114,7 @@ def held_out(columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[[
         if len(np.unique(y[kept])) < 2:
             continue
         some = rows_of_columns(columns, kept)
-        model = clone(chosen(some, y[kept]))
+        model: Any = clone(chosen(some, y[kept]))
         if "probability" in model.get_params():
             model.set_params(probability=False)  # which would change no prediction
         guesses.append(np.asarray(model.fit(some, y[kept]).predict(rows_of_columns(columns, out))))

@@ -160,7 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : table with the columns of the training table
         """
         check_is_fitted(self)
-        columns = columns_of(X)
+        columns: dict[Any, Any] = dict(columns_of(X))
         absent = [name for name in self.columns_ if name not in columns]
         if absent:
             raise DomainError(

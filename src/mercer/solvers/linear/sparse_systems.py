@@ -251,8 +251,8 @@ class _Run:
         self.alpha = np.divide(now, curve, out=np.zeros_like(curve), where=moving & (curve > 0.0))
         self.gamma = np.where(moving, now, self.gamma)
         numbers = self.alpha.astype(self.kind), beta.astype(self.kind)
-        arrays = self.measure, self.X, self.R, self.P, self.S, self.Q
-        squares, largest = self.system.each(_move, self.weights, *arrays, *numbers, width=self.width)
+        arrays = self.X, self.R, self.P, self.S, self.Q
+        squares, largest = self.system.each(_move, self.weights, self.measure, arrays, *numbers, width=self.width)
         self.length = float(np.sqrt(squares.max(initial=0.0)))
         of_columns = self.length * self.unit / self.system.scale
         self.residual = float(largest.max(initial=0.0)) if len(self.measure) else of_columns
@@ -352,8 +352,9 @@ def _product(span, values, indices, indptr, R, Q, sums):
 
 
 @compiled
-def _move(span, weights, measure, X, R, P, S, Q, alpha, beta, sums):
+def _move(span, weights, measure, arrays, alpha, beta, sums):
     """Move the columns along their directions; the squared lengths of what is then left, and the largest, measured."""
+    X, R, P, S, Q = arrays
     c = X.shape[1]
     for i in range(*span):
         weight = np.float64(weights[i])

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import MultipleKernelClassifier, MultipleKernelDetector, MultipleKernelRegressor
-from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError, TimeBudgetError
+from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError
 from mercer.gram import Dense, FastGauss, IncompleteCholesky, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.mixtures import Alignment, Average, ElasticNet, Given, LpBall, Simplex
@@ -168,8 +168,7 @@ def test_single_precision_is_planned_where_double_does_not_fit():
 
 
 def test_time_that_is_up_during_the_matrices_names_a_way_that_there_is():
-    with pytest.raises(TimeBudgetError, match=r"or use gram=Tiles\(\), which returns"):
-        MultipleKernelClassifier(KERNELS, max_time=1e-9).fit(np.tile(X, (25, 1)), np.tile(Y, 25))
+    assert MultipleKernelClassifier.in_parts == "gram=Tiles()"
     with pytest.warns(ConvergenceWarning):
         model = MultipleKernelClassifier(KERNELS, normalization="trace", gram=Tiles(), max_time=1e-9).fit(X, Y)
     assert np.isfinite(model.decision_function(X)).all()

@@ -167,7 +167,7 @@ def test_learning_is_pure_and_sees_training_samples_only():
     k = learned(kernel, TEXTS[:6])
     assert repr(kernel) == before and not kernel.model.fitted and k.model.fitted
     again = k.learn(k.pack(TEXTS))
-    assert again is k  # what has been learned stays
+    assert again == k  # what has been learned stays
     np.testing.assert_array_equal(learned(kernel, TEXTS[:6])(TEXTS), k(TEXTS))
     # fitted on folds of one packed collection, as on the raw strings of the fold
     S = Strings.pack(TEXTS)

@@ -63,7 +63,7 @@ def test_what_is_learned():
     learned = k.learn(k.pack(BAGS))
     X = np.concatenate(BAGS)
     assert np.isclose(learned.width * 8, np.ptp(X, axis=0).max()) and np.array_equal(learned.origin, X.min(axis=0))
-    assert learned.learn(k.pack(BAGS)) is learned
+    assert learned.learn(k.pack(BAGS)) == learned
     K = learned(BAGS)
     assert (K[3:6, 3:6] >= 2.0**-3).all()  # the coarsest cell holds all
     weight = np.array([1.0] * 8 + [0.0])

@@ -13,8 +13,8 @@ import mercer
 from mercer import SVC, KernelRidge
 from mercer.cli.inputs import selected_columns
 from mercer.errors import DomainError, TargetError, TimeBudgetError
-from mercer.first_model import choice
-from mercer.first_model.choice import choose_for_table
+from mercer.first_model import machine_choice as choice
+from mercer.first_model.machine_choice import choose_for_table
 from mercer.kernels import Gaussian, Match
 
 rng = np.random.default_rng(0)
@@ -115,7 +115,7 @@ def test_a_kernel_and_a_task_may_be_named():
 
 
 def test_of_many_samples_some_decide(monkeypatch):
-    for module in (choice, sys.modules["mercer.first_model.automatic"]):
+    for module in (choice, sys.modules["mercer.first_model.any_data"]):
         monkeypatch.setattr(module, "some_rows", lambda n, limit=40: np.arange(min(n, 40)))
     X = rng.uniform(-3.0, 3.0, size=(100, 1))
     model = mercer.automatic(X, np.sin(X[:, 0]), kernel=Gaussian(1.0))

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from mercer.choosing.checkpoints import SeenFile, SeenValues, digest
+from mercer.choosing.seen_values import SeenFile, SeenValues, digest
 from mercer.errors import ParameterError
 from mercer.kernels import Gaussian
 

@@ -5,7 +5,7 @@ import pytest
 
 import mercer
 from mercer import SVC, KernelMeanClassifier, KernelRidge
-from mercer.first_model import choice
+from mercer.first_model import machine_choice as choice
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed
 from mercer.selection.automatic import RIDGES
 

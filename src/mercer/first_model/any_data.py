@@ -20,7 +20,7 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.choice import choose, choose_for_table
+from mercer.first_model.machine_choice import choose, choose_for_table
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.io.columns import Column
 from mercer.kernels import Gaussian, Kernel, Precomputed
