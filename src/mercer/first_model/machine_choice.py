@@ -52,8 +52,9 @@ def choose_for_table(
         few, last = first_tables.rows_of_columns(some, rows), lambda share: watch(0.8 + 0.2 * share)
         return choose(kernels, few, values[rows], len(values), task, last), tried
 
-    first = lambda share: watch(0.5 * share)  # noqa: E731
-    held = first_tables.held_out(columns, y, task, lambda some, values: chosen(some, values, first)[0].model)
+    held = first_tables.held_out(
+        columns, y, task, lambda *given: chosen(*given)[0].model, lambda share: watch(0.5 * share)
+    )
     found, tried = chosen(columns, y, lambda share: watch(0.5 + 0.5 * share))
     true = y[held.rows]
     if task == "classification":

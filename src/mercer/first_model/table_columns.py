@@ -22,16 +22,35 @@ __all__ = ["columns_by_kind", "filled_said", "kind_of", "left_out_said", "missin
 def columns_by_kind(X: Any) -> dict[Any, Column] | None:
     """Return the columns of a table or of an array with their kinds; None if X is neither."""
     if isinstance(X, Mapping):
-        return {name: _column(str(name), np.asarray(values)) for name, values in X.items()}
+        found = {name: _column(str(name), np.asarray(values)) for name, values in X.items()}
+        lengths = sorted({len(column.values) for column in found.values()})
+        if len(lengths) > 1:
+            raise DomainError(
+                f"Columns of different lengths were given: {lengths}; a table has a value of each column in each row. "
+                "Give columns of one length."
+            )
+        return found
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         return {name: _column(name, frame[name].to_numpy()) for name in frame.columns}
     if isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 1:  # an array of texts, trees or graphs
         return None
     if isinstance(X, np.ndarray) or _is_matrix(X) or not isinstance(X, Sequence):
-        array = np.asarray(Vectors.pack(X).X, dtype=float)  # says what is wrong, if it is no table of numbers
+        absent = _absent(X)
+        given = X if absent is None else np.where(absent, 0.0, np.asarray(X))
+        array = np.asarray(Vectors.pack(given).X, dtype=float)  # says what is wrong, if it is no table of numbers
+        array = array if absent is None else np.where(absent, np.nan, array)
         return {j: number_column(array[:, j]) for j in range(array.shape[1])}
     return None
+
+
+def _absent(X: Any) -> Any:
+    """Return where values of a matrix are missing; None if none is, or if it is no matrix of numbers."""
+    matrix = X if isinstance(X, np.ndarray) else np.asarray(X) if _is_matrix(X) else None
+    if matrix is None or isinstance(matrix, np.ma.MaskedArray) or matrix.dtype.kind != "f" or matrix.ndim != 2:
+        return None
+    absent = np.isnan(matrix)
+    return absent if absent.any() else None
 
 
 def _is_matrix(X: Any) -> bool:

@@ -46,6 +46,8 @@ def test_missing_values_are_filled_in(tmp_path):
     mercer.save(model, tmp_path / "m.mercer")
     np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").predict(frame), model.predict(frame))
     assert np.isfinite(model.predict(frame.assign(x=np.nan, group=None))).all()
+    matrix = np.where(np.arange(3 * n).reshape(n, 3) % 17 == 0, np.nan, rng.normal(size=(n, 3)))
+    assert np.isfinite(mercer.automatic(matrix, y).predict(matrix)).all()
     with pytest.raises(DomainError, match="texts with missing values: 'note'"):
         mercer.automatic(frame.assign(note=[None, *(f"word {i} and more" for i in range(n - 1))]), y)
 

@@ -42,7 +42,17 @@ def test_dates_of_frames():
     assert varying_columns(frame, columns_by_kind(frame), N)[1] == {"on": "date", "x": "number"}
 
 
+def test_a_matrix_may_have_holes():
+    X = np.array([[1.0, np.nan], [2.0, 3.0], [3.0, 5.0]])
+    for given in (X, X.tolist()):
+        assert [column.missing for column in columns_by_kind(given).values()] == [0, 1]
+    with pytest.raises(DomainError, match="infinity"):
+        columns_by_kind(np.array([[1.0, np.nan], [np.inf, 3.0]]))
+
+
 def test_columns_that_cannot_be_read():
+    with pytest.raises(DomainError, match="different lengths"):
+        columns_by_kind({"a": [1.0, 2.0], "b": [1.0]})
     with pytest.raises(DomainError, match="infinity"):
         columns_by_kind({"x": [1.0, np.inf]})
     with pytest.raises(DomainError, match="columns of numbers"):

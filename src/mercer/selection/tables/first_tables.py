@@ -17,6 +17,7 @@ from mercer.kernels import Kernel
 from mercer.selection.automatic import some_rows, text_kernel
 from mercer.selection.tables.table_choice import (
     AVERAGED,
+    FOLDS,
     Candidate,
     codes_of,
     compare_lengths,
@@ -72,7 +73,7 @@ def learned_kernels(
     some = rows_of_columns(table, rows)
     tables = {numbers: (encoder.transform(some), encoder.groups_) for numbers, encoder in encoders.items()}
     Y = codes_of(y[rows], task)
-    found = compare_lengths(tables, Y, fold_numbers(y[rows], task, 3), watch)
+    found = compare_lengths(tables, Y, fold_numbers(y[rows], task, FOLDS), watch)
     kernel = encoded_kernel(found, encoders)
     others = [text_kernel(columns[name]).on(name) for name in texts]
     if not others:
@@ -94,7 +95,9 @@ class Held(NamedTuple):
     method: str
 
 
-def held_out(columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[[dict[Any, Any], Array], Any]) -> Held:
+def held_out(
+    columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[..., Any], watch: Callable[[float], Any]
+) -> Held:
     """Return predictions of rows held out: of a quarter of them, or of small tables of each quarter in turn.
 
     Parameters
@@ -103,7 +106,10 @@ def held_out(columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[[
     y : (n,) array
     task : "classification" or "regression"
     chosen : callable
-        Makes the whole choice for some rows and returns a model that is not fitted.
+        Makes the whole choice for some rows, and returns a model that is not fitted: takes columns, targets, and a
+        function that is told the share that is done.
+    watch : callable
+        Told the share that is done of all.
     """
     rows = some_rows(len(y))
     fold = fold_numbers(y[rows], task, PARTS)
@@ -114,7 +120,7 @@ def held_out(columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[[
         if len(np.unique(y[kept])) < 2:
             continue
         some = rows_of_columns(columns, kept)
-        model: Any = clone(chosen(some, y[kept]))
+        model: Any = clone(chosen(some, y[kept], lambda share, part=part: watch((part + share) / len(parts))))
         if "probability" in model.get_params():
             model.set_params(probability=False)  # which would change no prediction
         guesses.append(np.asarray(model.fit(some, y[kept]).predict(rows_of_columns(columns, out))))

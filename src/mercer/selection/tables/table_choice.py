@@ -3,7 +3,7 @@
 Six kernels with one length are compared first: Gaussian, Matern and exponential, on standardised numbers and on their
 normal scores. The best two get a length for each column, held together weakly or strongly. Since many lengths can fit
 the noise, all of these are judged by folds in which the lengths are learned anew. The mean of the best three is the
-kernel: it is better than each of them on most tables, and what one of them gets wrong, the others mend.
+kernel, so that little depends on which of them happens to be first.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from mercer.kernels import Kernel
 from mercer.selection.tables.column_lengths import PROFILES, Lengths, Profile, held_together, left_out, same_length
 from mercer.selection.tables.table_encoder import TableEncoder
 
-__all__ = ["Candidate", "codes_of", "compare_lengths", "encoded_kernel", "fold_numbers"]
+__all__ = ["AVERAGED", "FOLDS", "Candidate", "codes_of", "compare_lengths", "encoded_kernel", "fold_numbers"]
 
 WEIGHTS = (3.0, 0.3)  # of the prior that holds lengths together: strong and weak
 REFINED = 2  # of the kernels with one length that get more
 FOLDS = 3
 MOST_GROUPS = 150  # columns up to which each gets a length of its own
 AVERAGED = 3
-NOISE = 0.1  # the ridge that suits the kernel: a tenth of the amplitude is what tables have mostly
+NOISE = 0.1  # the ridge that suits the kernel, and so the inverse of a cost of ten, at which machines are compared
 
 
 class Candidate(NamedTuple):
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 def codes_of(y: Array, task: str) -> Floats:
-    """Return what least squares predicts: numbers in standard units, or one column for each class but of two one.
+    """Return what least squares predicts: numbers between -1 and 1, or a column for each class, of two only one.
 
     Examples
     --------

@@ -30,23 +30,27 @@ def test_texts_are_joined_at_several_shares():
 
 
 def test_rows_held_out_take_no_part():
-    seen = []
+    seen, shares = [], []
 
-    def chosen(some, values):
+    def chosen(some, values, watch):
+        watch(1.0)
         seen.append(set(some["row"]))
         return KernelRidge(Gaussian(1.0).on(["x"]), 0.1)
 
     x, y = rng.normal(size=200), rng.normal(size=200)
-    held = held_out({"x": x, "row": np.arange(200.0)}, y, "regression", chosen)
+    held = held_out({"x": x, "row": np.arange(200.0)}, y, "regression", chosen, shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
     assert len(seen) == 4 and sorted(held.rows) == list(range(200)) and "4 folds" in held.method
     kept = np.setdiff1d(np.arange(200), held.rows[:50])
     assert seen[0] == set(kept)
     alone = KernelRidge(Gaussian(1.0), 0.1).fit(x[kept, None], y[kept]).predict(x[held.rows[:50], None])
     np.testing.assert_allclose(held.predictions[:50], alone, rtol=1e-9, atol=1e-10)
-    many = held_out({"x": rng.normal(size=400), "row": np.arange(400.0)}, rng.normal(size=400), "regression", chosen)
+    many = held_out(
+        {"x": rng.normal(size=400), "row": np.arange(400.0)}, rng.normal(size=400), "regression", chosen, shares.append
+    )
     assert len(many.rows) == 100 and many.method.startswith("100 rows held out")
 
 
 def test_one_class_cannot_be_validated():
-    held = held_out({"x": np.arange(20.0)}, np.array(["a"] * 20), "classification", pytest.fail)
+    held = held_out({"x": np.arange(20.0)}, np.array(["a"] * 20), "classification", pytest.fail, pytest.fail)
     assert len(held.rows) == 0 and held.method == "not validated"
